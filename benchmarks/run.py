@@ -128,7 +128,7 @@ def rust_rows() -> list[Row]:
     """Return the rows of the Rust interface."""
     program = native.in_a_program()
     library = native.in_a_cdylib()
-    load, cell, shared = program["flag/floor"], program["mode/floor"], library["bare_read"]
+    load, cell, shared = program["flag/baseline"], program["mode/baseline"], library["bare_read"]
     return [
         Row("flag read, Rust, no scope alive", program["flag/read"], load, more=1.5),
         Row(

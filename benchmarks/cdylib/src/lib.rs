@@ -1,5 +1,5 @@
-//! Times reads and guards inside a shared library that is opened at run time, as Python opens the
-//! extension module: thread-locals are reached through a call there, not through a register.
+//! Times reads and guards inside a shared library that is loaded at run time, like the extension module: thread-locals
+//! are accessed through a call there, not through a register.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -11,8 +11,8 @@ thread_local! {
     static BARE: Cell<u64> = const { Cell::new(1) };
 }
 
-// Functions of their own, called through a pointer that the compiler can't see behind: otherwise the
-// address of the thread-local would be asked for once, before the loop.
+// Separate functions, called through an opaque pointer. Otherwise the address of the thread-local would be computed
+// once, before the loop.
 
 #[inline(never)]
 fn read_bare() -> bool {
@@ -25,9 +25,9 @@ fn read_mode() -> bool {
 }
 
 #[inline(never)]
-fn enter_and_leave() -> bool {
+fn enter_and_exit() -> bool {
     let _guard = autograd::no_grad();
-    // The block of the guard: whatever stands here may look at the mode.
+    // Code in the block of the guard may read the mode.
     black_box(true)
 }
 
@@ -39,22 +39,22 @@ fn nanoseconds(iterations: u64, operation: fn() -> bool) -> f64 {
     started.elapsed().as_nanos() as f64 / iterations as f64
 }
 
-/// Nanoseconds for each of `iterations` reads of a thread-local that nobody else knows: the floor.
+/// Returns the nanoseconds of a read of a private thread-local, which is the baseline.
 #[unsafe(no_mangle)]
 pub extern "C" fn interlock_time_bare_read(iterations: u64) -> f64 {
-    // What is never written may be read at compile time.
+    // A constant could be folded by the compiler.
     BARE.set(iterations);
     nanoseconds(iterations, read_bare)
 }
 
-/// Nanoseconds for each of `iterations` reads of a mode.
+/// Returns the nanoseconds of a read of a mode.
 #[unsafe(no_mangle)]
 pub extern "C" fn interlock_time_mode_read(iterations: u64) -> f64 {
     nanoseconds(iterations, read_mode)
 }
 
-/// Nanoseconds to enter and leave a mode, for each of `iterations` times.
+/// Returns the nanoseconds to enter and exit a mode.
 #[unsafe(no_mangle)]
 pub extern "C" fn interlock_time_guard(iterations: u64) -> f64 {
-    nanoseconds(iterations, enter_and_leave)
+    nanoseconds(iterations, enter_and_exit)
 }

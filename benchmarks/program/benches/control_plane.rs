@@ -1,5 +1,5 @@
-//! Reads of flags and modes, and guards, each beside the bare load that it can't be faster than; some with scopes
-//! of another thread alive, which are none of the reader's business.
+//! Reads of flags and modes, and guards, next to the load that is their lower bound; some while scopes of another
+//! thread are open, which do not affect the reader.
 
 #![allow(clippy::expect_used, reason = "a benchmark of the wrong name must stop")]
 
@@ -11,9 +11,9 @@ use std::thread;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
-use interlock::backends::{Declaration, FlagHandle, FlagScope, Given, Takes, find, flags, register};
+use interlock::backends::{FlagDecl, FlagHandle, FlagScope, FlagType, InputValue, find, flags, register};
 
-// Both floors are written once at run time: what is never written may be read at compile time.
+// Both baselines are written at run time: a constant could be folded by the compiler.
 static BARE_WORD: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
@@ -21,18 +21,18 @@ thread_local! {
 }
 
 fn scope_of(name: &str, value: bool) -> FlagScope {
-    let attribute = find(name).expect("a flag of the table");
-    FlagScope::new([(attribute, Given::Bool(value))], None).expect("a value of its type")
+    let spec = find(name).expect("a flag of the table");
+    FlagScope::new([(spec, InputValue::Bool(value))], None).expect("a value of its type")
 }
 
 fn registered() -> FlagHandle<bool> {
-    let takes = Takes::Switch { default: true };
-    let declaration = Declaration::new("benchmarks.flag", takes, "A flag to measure.");
-    let (attribute, _) = register(declaration).expect("a name that is free");
-    attribute.handle().expect("a switch")
+    let flag_type = FlagType::Switch { default: true };
+    let declaration = FlagDecl::new("benchmarks.flag", flag_type, "A flag to measure.");
+    let (spec, _) = register(declaration).expect("a name that is free");
+    spec.handle().expect("a switch")
 }
 
-/// Runs `measure` while another thread has a scope of the flag that is read open, and a mode.
+/// Runs `measure` while another thread has open scopes of a mode and of the flag that is read.
 fn with_scopes_elsewhere(measure: impl FnOnce()) {
     let (opened, wait_until_opened) = mpsc::channel();
     let (measured, wait_until_measured) = mpsc::channel::<()>();
@@ -40,7 +40,7 @@ fn with_scopes_elsewhere(measure: impl FnOnce()) {
         threads.spawn(move || {
             let (_flag, _mode) = (scope_of("cudnn.enabled", false).guard(), autograd::no_grad());
             opened.send(()).ok();
-            // Told by the end of the channel.
+            // Returns when the sender is dropped.
             wait_until_measured.recv().ok();
         });
         wait_until_opened.recv().ok();
@@ -52,7 +52,7 @@ fn with_scopes_elsewhere(measure: impl FnOnce()) {
 fn flag_reads(criterion: &mut Criterion) {
     BARE_WORD.store(2, Ordering::Relaxed);
     let mut group = criterion.benchmark_group("flag");
-    group.bench_function("floor", |b| b.iter(|| BARE_WORD.load(Ordering::Relaxed)));
+    group.bench_function("baseline", |b| b.iter(|| BARE_WORD.load(Ordering::Relaxed)));
     group.bench_function("read", |b| b.iter(|| flags::CUDNN_ENABLED.get()));
     let registered = registered();
     group.bench_function("read_registered", |b| b.iter(|| registered.get()));
@@ -75,20 +75,20 @@ fn flag_reads(criterion: &mut Criterion) {
 fn modes(criterion: &mut Criterion) {
     BARE_CELL.set(2);
     let mut group = criterion.benchmark_group("mode");
-    group.bench_function("floor", |b| b.iter(|| BARE_CELL.get()));
+    group.bench_function("baseline", |b| b.iter(|| BARE_CELL.get()));
     group.bench_function("read", |b| b.iter(autograd::is_grad_enabled));
-    group.bench_function("guard", |b| b.iter(enter_and_leave));
+    group.bench_function("guard", |b| b.iter(enter_and_exit));
     with_scopes_elsewhere(|| {
         group.bench_function("read_with_scopes_elsewhere", |b| b.iter(autograd::is_grad_enabled));
-        group.bench_function("guard_with_scopes_elsewhere", |b| b.iter(enter_and_leave));
+        group.bench_function("guard_with_scopes_elsewhere", |b| b.iter(enter_and_exit));
     });
     group.finish();
 }
 
 #[inline(always)]
-fn enter_and_leave() {
+fn enter_and_exit() {
     let _guard = autograd::no_grad();
-    // The block of the guard: whatever stands here may look at the mode.
+    // Code in the block of the guard may read the mode.
     black_box(())
 }
 

@@ -139,7 +139,7 @@ impl PlaceScope {
 
     /// It no longer is; see [`Scope::leave`].
     pub fn leave(&self) {
-        self.scope.leave();
+        self.scope.exit();
     }
 }
 

@@ -2,7 +2,7 @@
 //! written under the process's lock, and not while flags are frozen.
 
 use interlock_core::base::sync::RelaxedU64;
-use interlock_core::flags::{Given, check_writable, parse_count};
+use interlock_core::flags::{InputValue, parse_count, write_unless_frozen};
 
 use crate::{Device, DeviceType, Error, Result, registry};
 
@@ -20,10 +20,10 @@ static MAX_SIZES: [RelaxedU64; Device::MAX_INDEX as usize + 1] =
 ///
 /// ```
 /// use interlock_accelerator::PlanCache;
-/// use interlock_core::flags::Given;
+/// use interlock_core::flags::InputValue;
 ///
 /// match PlanCache::current() {
-///     Ok(cache) => cache.set_max_size(&Given::Integer(16))?,
+///     Ok(cache) => cache.set_max_size(&InputValue::Integer(16))?,
 ///     Err(error) => println!("no CUDA device: {error}"),
 /// }
 /// # Ok::<(), interlock_accelerator::Error>(())
@@ -36,10 +36,10 @@ pub struct PlanCache {
 
 impl PlanCache {
     /// The cache of a cuda device that is there; `given` is its index or its text. Starts the driver.
-    pub fn named(given: &Given) -> Result<Self> {
+    pub fn named(given: &InputValue) -> Result<Self> {
         match given {
-            Given::Integer(index) => Self::among(device_count()?, *index),
-            Given::Text(text) => Self::of(text.parse()?),
+            InputValue::Integer(index) => Self::among(device_count()?, *index),
+            InputValue::Text(text) => Self::of(text.parse()?),
             _ => Err(no_such_device(given.to_string(), WANTED.to_owned())),
         }
     }
@@ -82,10 +82,10 @@ impl PlanCache {
     }
 
     /// Says how many plans it keeps at most. Fails for what is no such number, and while flags are frozen.
-    pub fn set_max_size(&self, given: &Given) -> Result<()> {
+    pub fn set_max_size(&self, given: &InputValue) -> Result<()> {
         let name = format!("{NAME}[{}].max_size", self.index);
         let size = parse_count(&name, given, MOST_PLANS)?;
-        check_writable(&name, || self.max_size.set(size)).map_err(Error::from)
+        write_unless_frozen(&name, || self.max_size.set(size)).map_err(Error::from)
     }
 
     /// Drops the plans that it holds.
@@ -119,7 +119,7 @@ mod tests {
     fn every_device_keeps_a_number_of_its_own() {
         let [first, second] = [0, 1].map(|index| PlanCache::among(2, index).unwrap());
         assert_eq!((first.max_size(), second.max_size()), (DEFAULT, DEFAULT));
-        second.set_max_size(&Given::Integer(7)).unwrap();
+        second.set_max_size(&InputValue::Integer(7)).unwrap();
         assert_eq!((first.max_size(), second.max_size(), second.index()), (DEFAULT, 7, 1));
         second.clear();
         assert_eq!((second.max_size(), second.size()), (7, 0));
@@ -139,26 +139,26 @@ mod tests {
     #[test]
     fn what_is_no_cuda_device_is_named() {
         for (given, shown) in [("cpu", "cpu"), ("cuda", "cuda"), ("meta:1", "meta:1")] {
-            let error = PlanCache::named(&Given::Text(given.into())).unwrap_err();
+            let error = PlanCache::named(&InputValue::Text(given.into())).unwrap_err();
             assert!(matches!(&error, Error::NoSuchDevice { given, .. } if given.ends_with(shown)), "{error}");
         }
-        assert!(matches!(PlanCache::named(&Given::Bool(true)), Err(Error::NoSuchDevice { .. })));
+        assert!(matches!(PlanCache::named(&InputValue::Bool(true)), Err(Error::NoSuchDevice { .. })));
     }
 
     #[test]
     fn a_number_of_plans_is_checked_and_named() {
         let cache = PlanCache::among(4, 3).unwrap();
         for (wrong, is_type) in [
-            (Given::Integer(-1), false),
-            (Given::HugeInteger { shown: "an int".into(), nearest: Some(1e30) }, false),
-            (Given::Bool(true), true),
+            (InputValue::Integer(-1), false),
+            (InputValue::HugeInteger { display: "an int".into(), nearest: Some(1e30) }, false),
+            (InputValue::Bool(true), true),
         ] {
             let error = cache.set_max_size(&wrong).unwrap_err();
             assert_eq!(matches!(error, Error::Core(CoreError::FlagType { .. })), is_type, "{error}");
             assert!(error.to_string().contains("backends.cuda.cufft_plan_cache[3].max_size"), "{error}");
         }
         assert_eq!(cache.max_size(), DEFAULT);
-        cache.set_max_size(&Given::Integer(0)).unwrap();
+        cache.set_max_size(&InputValue::Integer(0)).unwrap();
         assert_eq!(cache.max_size(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The name of a device: a type and, where one is chosen, an index.
+//! Device names: a type and an optional index.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 macro_rules! device_types {
     ($($variant:ident = $name:literal, $number:literal;)+) => {
-        /// The kinds of device: those that PyTorch names, the host driver's, and those of registered drivers.
+        /// Device types: those of PyTorch (`c10::DeviceType`), the host driver, and those of registered drivers.
         ///
         /// ```
         /// use interlock_core::device::DeviceType;
@@ -24,15 +24,15 @@ macro_rules! device_types {
         #[non_exhaustive]
         pub enum DeviceType {
             $(#[doc = concat!("`", $name, "`")] $variant,)+
-            /// That of a driver which is registered under this name; see [`DeviceType::named`].
+            /// The type of a driver that is registered under this name; see [`DeviceType::named`].
             Registered(&'static str),
         }
 
         impl DeviceType {
-            /// Every type that is always there, in the order in which messages list them.
+            /// Every predefined type, in the order in which messages list them.
             pub const ALL: &[DeviceType] = &[$(DeviceType::$variant,)+];
 
-            /// The name as it is written in `device("name:0")`.
+            /// Returns the name, as in `device("name:0")`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(DeviceType::$variant => $name,)+
@@ -40,24 +40,25 @@ macro_rules! device_types {
                 }
             }
 
-            /// The number by which PyTorch calls it; host and registered ones have numbers that it does not use.
+            /// Returns the number of PyTorch's `c10::DeviceType`; `host` and registered types have numbers that it does
+            /// not use.
             pub fn number(self) -> u32 {
                 match self {
                     $(DeviceType::$variant => $number,)+
                     DeviceType::Registered(name) => {
-                        let place = NAMES.lock().iter().position(|known| *known == name);
-                        FIRST_REGISTERED + place.map_or(0, |place| place as u32)
+                        let index = NAMES.lock().iter().position(|known| *known == name);
+                        FIRST_REGISTERED + index.map_or(0, |index| index as u32)
                     }
                 }
             }
 
-            /// The type with this number.
+            /// Returns the type with this number.
             pub fn of_number(number: u32) -> Option<Self> {
                 match number {
                     $($number => Some(DeviceType::$variant),)+
                     _ => {
-                        let place = number.checked_sub(FIRST_REGISTERED)? as usize;
-                        NAMES.lock().get(place).copied().map(DeviceType::Registered)
+                        let index = number.checked_sub(FIRST_REGISTERED)? as usize;
+                        NAMES.lock().get(index).copied().map(DeviceType::Registered)
                     }
                 }
             }
@@ -65,7 +66,7 @@ macro_rules! device_types {
     };
 }
 
-/// The index of a device among those of one driver.
+/// The index of a device of one driver.
 pub type DeviceIndex = u8;
 
 const FIRST_REGISTERED: u32 = 65;
@@ -98,8 +99,8 @@ device_types! {
 static NAMES: ForkLock<Vec<&'static str>> = ForkLock::new(rank::DEVICE_NAMES, Vec::new());
 
 impl DeviceType {
-    /// The type of this name; a new one where there is none, for a driver of its own. A name consists of small
-    /// letters, digits and underscores and begins with a letter.
+    /// Returns the type with this name, and creates it for a registered driver if there is none. A name consists of
+    /// lower-case letters, digits and underscores and begins with a letter.
     pub fn named(name: &str) -> Result<Self> {
         if let Ok(known) = name.parse() {
             return Ok(known);
@@ -108,7 +109,7 @@ impl DeviceType {
         if !name.starts_with(|first: char| first.is_ascii_lowercase()) || !name.bytes().all(fits) {
             return Err(unknown_type(name));
         }
-        // Types are copied freely and never go, so neither do their names.
+        // Types are `Copy` and live until the process exits, so their names do, too.
         let name: &'static str = Box::leak(name.into());
         let mut names = NAMES.lock();
         let known = names.iter().copied().find(|known| *known == name);
@@ -135,7 +136,7 @@ impl FromStr for DeviceType {
     }
 }
 
-/// A device: its type and, unless it stands for "the current one", its index.
+/// A device: its type and index. No index means the current device of the type.
 ///
 /// ```
 /// use interlock_core::device::{Device, DeviceType};
@@ -152,42 +153,42 @@ pub struct Device {
 }
 
 impl Device {
-    /// The processor that runs this program.
+    /// The CPU.
     pub const CPU: Device = Device { kind: DeviceType::Cpu, index: None };
 
-    /// NVIDIA's devices, none in particular.
+    /// The current CUDA device.
     pub const CUDA: Device = Device { kind: DeviceType::Cuda, index: None };
 
     /// The largest index: PyTorch stores it in eight signed bits.
     pub const MAX_INDEX: u8 = i8::MAX as u8;
 
-    /// A device of `kind`; `index` is from 0 to [`Device::MAX_INDEX`].
+    /// Creates a device of `kind`; `index` is from 0 to [`Device::MAX_INDEX`].
     pub fn new(kind: DeviceType, index: Option<i64>) -> Result<Self> {
         let index = index.map(|index| checked_index(index, &index.to_string())).transpose()?;
         Ok(Device { kind, index })
     }
 
-    /// A type of device, none in particular.
+    /// Creates a device without an index: the current device of the type.
     pub const fn of(kind: DeviceType) -> Self {
         Device { kind, index: None }
     }
 
-    /// A device by a driver's index.
+    /// Creates a device with an index of its driver.
     pub fn with_index(kind: DeviceType, index: DeviceIndex) -> Self {
         Device { kind, index: Some(index) }
     }
 
-    /// The error of an index that is malformed or out of range, from the text or number given.
+    /// Returns the error for an index that is malformed or out of range.
     pub fn invalid_index(given: impl fmt::Display) -> Error {
         Error::DeviceIndex { given: given.to_string(), max: Device::MAX_INDEX }
     }
 
-    /// The type.
+    /// Returns the type.
     pub fn kind(self) -> DeviceType {
         self.kind
     }
 
-    /// The index, or `None` for the current device of this type.
+    /// Returns the index, or `None` for the current device of the type.
     pub fn index(self) -> Option<u8> {
         self.index
     }
@@ -205,7 +206,7 @@ fn unknown_type(given: &str) -> Error {
     Error::UnknownDeviceType { given: given.to_owned(), known: known.join(", ") }
 }
 
-/// Reads `type` or `type:index`; the index has no sign and no leading zero.
+/// Parses `type` or `type:index`; the index has no sign and no leading zero.
 impl FromStr for Device {
     type Err = Error;
 
@@ -218,7 +219,7 @@ impl FromStr for Device {
         if index.is_empty() || !canonical || !index.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(Device::invalid_index(text));
         }
-        // Only a number too large for i64 fails to parse here, and that is out of range all the same.
+        // Only a number too large for i64 fails to parse here, which is out of range anyway.
         let number = index.parse().unwrap_or(i64::MAX);
         Ok(Device { kind, index: Some(checked_index(number, text)?) })
     }
@@ -238,14 +239,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_round_trips() {
+    fn device_display_parses_to_the_device() {
         for text in ["cpu", "cpu:1", "cuda", "cuda:0", "cuda:127", "meta"] {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn an_index_has_no_sign_no_leading_zero_and_fits() {
+    fn device_from_str_refuses_malformed_and_large_indices() {
         for text in
             ["cuda:", "cuda:-1", "cuda:01", "cuda:+1", "cuda:128", "cuda: 1", "cuda:99999999999999999999"]
         {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_type_is_named() {
+    fn device_from_str_names_an_unknown_type() {
         let error = "nope:0".parse::<Device>().unwrap_err();
         assert!(error.to_string().contains("nope"), "{error}");
     }

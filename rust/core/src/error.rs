@@ -1,4 +1,4 @@
-//! What can go wrong, with the data that a message needs.
+//! The errors of this crate, with the data of their messages.
 
 use std::path::PathBuf;
 
@@ -21,126 +21,127 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A flag was given a value of the wrong type.
+    /// A value of a flag has the wrong type.
     FlagType {
-        /// What was written, as a program names it.
+        /// The flag, as a program names it.
         name: String,
         /// The value, as a message shows it.
         given: String,
-        /// What the flag takes.
+        /// The accepted values.
         allowed: String,
     },
-    /// A flag was given a value of the right type that it does not take.
+    /// A value of a flag has the right type and is not accepted.
     FlagValue {
-        /// What was written, as a program names it.
+        /// The flag, as a program names it.
         name: String,
         /// The value, as a message shows it.
         given: String,
-        /// What the flag takes.
+        /// The accepted values.
         allowed: String,
     },
-    /// A flag was given a value that it takes, but the process-wide table that has to store it is full.
+    /// A value of a flag is accepted, but the process-wide table that stores such values is full.
     FlagTableFull {
-        /// What was written, as a program names it.
+        /// The flag, as a program names it.
         name: String,
         /// The value, as a message shows it.
         given: String,
         /// The table and its size, in words.
         table: String,
     },
-    /// A flag was to be written while flags are frozen.
+    /// A flag was written while flags are frozen.
     FlagsFrozen {
-        /// What was written, or the operation, as a program names it.
+        /// The flag or the operation, as a program names it.
         name: String,
         /// Where flags were frozen.
         by: SourceLocation,
     },
     /// No flag has this name.
     UnknownFlag {
-        /// The name given.
+        /// The name.
         name: String,
-        /// The flag that was probably meant.
-        near: Option<String>,
+        /// A similar name.
+        suggestion: Option<String>,
     },
-    /// A flag can't be registered.
+    /// A flag cannot be registered.
     FlagRegistration {
-        /// Its dotted name.
+        /// The dotted name.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// No environment variable of ours has this name.
+    /// An environment variable has interlock's prefix and an unknown name.
     UnknownVariable {
         /// The name.
         name: String,
-        /// The variable that was probably meant, and what it takes.
-        meant: Option<(String, String)>,
+        /// A similar variable, and the values that it accepts.
+        suggestion: Option<(String, String)>,
     },
-    /// An environment variable resembles the variable of a registered flag, and no registered flag reads it.
+    /// An environment variable has a name that resembles the variable of a registered flag, and no registered flag
+    /// reads it.
     UnreadVariable {
         /// The name.
         name: String,
-        /// The variable that was probably meant, and what it takes.
-        meant: (String, String),
+        /// A similar variable, and the values that it accepts.
+        suggestion: (String, String),
     },
-    /// The name can only be read.
+    /// The flag is read-only.
     ReadOnlyFlag {
         /// The flag, as a program names it.
         name: String,
     },
     /// No device type has this name.
     UnknownDeviceType {
-        /// The name given.
+        /// The name.
         given: String,
         /// The names of the known types.
         known: String,
     },
     /// A device index that is malformed or out of range.
     DeviceIndex {
-        /// The text or number given.
+        /// The text or number.
         given: String,
         /// The largest index that is accepted.
         max: u8,
     },
-    /// An operation needs a vendor library that is absent or can't be used.
+    /// An operation needs a vendor library that is not found or cannot be used.
     LibraryNotFound {
-        /// The library, as its makers write it.
+        /// The library, as its vendor spells it.
         library: &'static str,
-        /// What was to be done.
+        /// The operation.
         operation: String,
-        /// Where it was looked for, or why what was found is of no use.
+        /// Where the library was searched, or why the file that was found cannot be used.
         reason: String,
     },
-    /// A path that the user gave is not that of a vendor library that can be used.
+    /// A user-supplied path is not a vendor library that can be used.
     LibraryPath {
-        /// The library, as its makers write it.
+        /// The library, as its vendor spells it.
         library: &'static str,
-        /// The variable or call that gave the path.
+        /// The variable or call that supplied the path.
         by: String,
         /// The path.
         path: PathBuf,
-        /// Why it can't be used.
+        /// The reason.
         reason: String,
     },
     /// No vendor library has this name.
     UnknownLibrary {
-        /// The name given.
+        /// The name.
         name: String,
-        /// The one that was probably meant.
-        near: Option<&'static str>,
+        /// A similar name.
+        suggestion: Option<&'static str>,
         /// All names.
         allowed: String,
     },
-    /// A vendor library did not do what it was asked.
+    /// A function of a vendor library failed.
     LibraryRefused {
-        /// The library, as its makers write it.
+        /// The library, as its vendor spells it.
         library: &'static str,
-        /// What was to be done.
+        /// The operation.
         operation: String,
-        /// What its function returned.
+        /// The status that the function returned.
         status: i32,
     },
-    /// A step of a task was begun while another one runs.
+    /// A step of a task began while another step of it runs.
     TaskIsRunning,
 }
 
@@ -149,15 +150,15 @@ crate::messages! { Error {
     Error::FlagValue { name, given, allowed } => "{name} takes {allowed}, got {given}";
     Error::FlagTableFull { name, given, table } => "{name} cannot hold {given}: {table}";
     Error::FlagsFrozen { name, by } => "{name} is refused: flags were frozen at {by}";
-    Error::UnknownFlag { name, near: Some(near) } => "there is no flag {name}; did you mean {near}?";
-    Error::UnknownFlag { name, near: None } => "there is no flag {name}";
+    Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
+    Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
     Error::FlagRegistration { name, reason } => "the flag {name:?} can't be registered: {reason}";
-    Error::UnknownVariable { name, meant: Some((near, allowed)) } =>
-        "there is no variable {name}; did you mean {near}, which takes {allowed}?";
-    Error::UnknownVariable { name, meant: None } =>
+    Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
+        "there is no variable {name}; did you mean {suggestion}, which takes {allowed}?";
+    Error::UnknownVariable { name, suggestion: None } =>
         "there is no variable {name}, and the prefix is interlock's own";
-    Error::UnreadVariable { name, meant: (near, allowed) } =>
-        "no flag registered so far reads {name}; did you mean {near}, which takes {allowed}?";
+    Error::UnreadVariable { name, suggestion: (suggestion, allowed) } =>
+        "no flag registered so far reads {name}; did you mean {suggestion}, which takes {allowed}?";
     Error::ReadOnlyFlag { name } => "{name} can only be read";
     Error::UnknownDeviceType { given, known } => "unknown device type {given:?}; known types: {known}";
     Error::DeviceIndex { given, max } =>
@@ -165,9 +166,9 @@ crate::messages! { Error {
     Error::LibraryNotFound { library, operation, reason } => "{operation} needs {library}: {reason}";
     Error::LibraryPath { library, by, path, reason } =>
         "{by} gives {path:?} for {library}, which can't be used: {reason}";
-    Error::UnknownLibrary { name, near: Some(near), .. } =>
-        "there is no vendor library {name:?}; did you mean {near:?}?";
-    Error::UnknownLibrary { name, near: None, allowed } =>
+    Error::UnknownLibrary { name, suggestion: Some(suggestion), .. } =>
+        "there is no vendor library {name:?}; did you mean {suggestion:?}?";
+    Error::UnknownLibrary { name, suggestion: None, allowed } =>
         "there is no vendor library {name:?}; there are {allowed}";
     Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned {status}";
     Error::TaskIsRunning => "the state of this task is in force already";

@@ -1,7 +1,7 @@
 //! Flags of the process and modes of a thread: the state that an eager tensor runtime reads in every operation.
 //!
-//! The crate knows no device, no driver and no Python. What is built on it reaches the same statics and thread-locals
-//! whichever crate they are read from.
+//! The crate does not depend on devices, drivers or Python. Crates built on it share the same statics and
+//! thread-locals.
 
 #[doc(hidden)]
 pub mod base;
@@ -15,5 +15,5 @@ mod loom_tests;
 pub mod modes;
 pub mod thread;
 
-pub use base::env::Environment;
+pub use base::env::EnvSnapshot;
 pub use error::{Error, Result};

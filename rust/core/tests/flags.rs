@@ -1,4 +1,4 @@
-//! Flags through the public interface. Flags belong to the process, so these tests take turns.
+//! Flags through the public interface. Flags belong to the process, so these tests run one at a time.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -11,12 +11,13 @@ use interlock_core::flags::flags::{
     CUDNN_ENABLED,
 };
 use interlock_core::flags::{
-    self as backends, FlagScope, FreezeScope, Given, Level, Node, Precision, Reduction, SourceLocation, Value,
+    self as backends, FlagScope, FreezeScope, InputValue, Level, Node, Precision, Reduction, SourceLocation,
+    Value,
 };
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Begins with every flag at its default and leaves them so.
+/// Resets every flag when it is dropped.
 struct Turn<'a>(#[allow(dead_code, reason = "held")] MutexGuard<'a, ()>);
 
 fn turn() -> Turn<'static> {
@@ -29,13 +30,13 @@ impl Drop for Turn<'_> {
     }
 }
 
-fn scope(values: &[(&str, Given)]) -> FlagScope {
+fn scope(values: &[(&str, InputValue)]) -> FlagScope {
     let values: Vec<_> =
         values.iter().map(|(name, given)| (backends::find(name).unwrap(), given.clone())).collect();
     FlagScope::new(values, None).unwrap()
 }
 
-fn assign(name: &str, given: Option<Given>) -> interlock_core::Result<()> {
+fn assign(name: &str, given: Option<InputValue>) -> interlock_core::Result<()> {
     backends::assign(&[(backends::find(name).unwrap(), given)], None)
 }
 
@@ -63,7 +64,7 @@ fn scope_of_a_flag_and_of_a_node_decides_it_alone() {
 }
 
 #[test]
-fn an_assignment_is_for_every_thread() {
+fn set_of_a_flag_affects_every_thread() {
     let _turn = turn();
     CUDNN_DETERMINISTIC.set(true).unwrap();
     assert!(std::thread::spawn(|| CUDNN_DETERMINISTIC.get()).join().unwrap());
@@ -71,11 +72,11 @@ fn an_assignment_is_for_every_thread() {
 }
 
 #[test]
-fn a_scope_is_for_its_thread_and_leaves_nothing() {
+fn scope_affects_only_its_thread_and_is_undone() {
     let _turn = turn();
     let before = backends::snapshot();
     {
-        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
         assert!(!CUDNN_ENABLED.get());
         assert_eq!(level("cudnn.enabled"), Level::Scope);
         assert!(std::thread::spawn(|| CUDNN_ENABLED.get()).join().unwrap());
@@ -85,10 +86,10 @@ fn a_scope_is_for_its_thread_and_leaves_nothing() {
 }
 
 #[test]
-fn a_write_inside_a_scope_that_names_the_flag_ends_with_it() {
+fn set_inside_a_scope_that_names_the_flag_ends_with_the_scope() {
     let _turn = turn();
     {
-        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
         CUDNN_ENABLED.set(true).unwrap();
         CUDNN_DETERMINISTIC.set(true).unwrap();
         assert!(CUDNN_ENABLED.get());
@@ -98,39 +99,39 @@ fn a_write_inside_a_scope_that_names_the_flag_ends_with_it() {
 }
 
 #[test]
-fn overlapping_scopes_of_two_threads_leave_the_process_alone() {
+fn scopes_of_two_threads_may_overlap() {
     let _turn = turn();
-    let first = scope(&[("cudnn.enabled", Given::Bool(false))]);
+    let first = scope(&[("cudnn.enabled", InputValue::Bool(false))]);
     first.enter();
     let second = std::thread::spawn(|| {
-        let other = scope(&[("cudnn.enabled", Given::Bool(false))]);
+        let other = scope(&[("cudnn.enabled", InputValue::Bool(false))]);
         other.enter();
         other
     })
     .join()
     .unwrap();
-    first.leave();
-    second.leave();
+    first.exit();
+    second.exit();
     assert!(CUDNN_ENABLED.get());
 }
 
 #[test]
-fn a_scope_left_on_another_thread_ends_on_the_one_that_entered() {
+fn scope_exited_on_another_thread_ends_where_it_was_entered() {
     let _turn = turn();
-    let shared = scope(&[("cudnn.enabled", Given::Bool(false))]);
+    let shared = scope(&[("cudnn.enabled", InputValue::Bool(false))]);
     shared.enter();
-    std::thread::scope(|threads| threads.spawn(|| shared.leave()).join().unwrap());
-    // A read does not look into the inbox, a write does.
+    std::thread::scope(|threads| threads.spawn(|| shared.exit()).join().unwrap());
+    // A write checks the mailbox, a read does not.
     CUDNN_DETERMINISTIC.set(false).unwrap();
     assert!(CUDNN_ENABLED.get());
 }
 
 #[test]
-fn several_writes_are_all_or_none() {
+fn assign_writes_all_flags_or_none() {
     let _turn = turn();
     let writes = [
-        (backends::find("cudnn.enabled").unwrap(), Some(Given::Bool(false))),
-        (backends::find("cudnn.benchmark_limit").unwrap(), Some(Given::Integer(-1))),
+        (backends::find("cudnn.enabled").unwrap(), Some(InputValue::Bool(false))),
+        (backends::find("cudnn.benchmark_limit").unwrap(), Some(InputValue::Integer(-1))),
     ];
     assert!(matches!(backends::assign(&writes, None), Err(Error::FlagValue { .. })));
     assert!(CUDNN_ENABLED.get());
@@ -138,7 +139,7 @@ fn several_writes_are_all_or_none() {
 }
 
 #[test]
-fn a_freeze_stops_every_write_and_no_scope() {
+fn freeze_refuses_every_write_and_allows_scopes() {
     let _turn = turn();
     let freeze = FreezeScope::default();
     freeze.enter(SourceLocation::caller());
@@ -147,22 +148,23 @@ fn a_freeze_stops_every_write_and_no_scope() {
     assert!(Node::Generic.set(Precision::Ieee).is_err());
     assert!(backends::reset(None).is_err());
     {
-        let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+        let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
         assert!(!CUDNN_ENABLED.get());
         assert!(CUDNN_ENABLED.set(true).is_err());
     }
-    freeze.leave();
-    freeze.leave();
+    freeze.exit();
+    freeze.exit();
     assert!(!backends::flags_frozen());
     CUDNN_ENABLED.set(false).unwrap();
 }
 
 #[test]
-fn dropping_what_is_assigned_brings_the_default_back() {
+fn assign_none_unsets_the_flag() {
     let _turn = turn();
     for name in ["cudnn.enabled", "cudnn.conv.fp32_precision"] {
         let before = backends::find(name).unwrap().read();
-        let given = if name.ends_with("enabled") { Given::Bool(false) } else { Given::Text("ieee".into()) };
+        let given =
+            if name.ends_with("enabled") { InputValue::Bool(false) } else { InputValue::Text("ieee".into()) };
         assign(name, Some(given)).unwrap();
         assert_ne!(backends::find(name).unwrap().read(), before);
         assign(name, None).unwrap();
@@ -171,7 +173,7 @@ fn dropping_what_is_assigned_brings_the_default_back() {
 }
 
 #[test]
-fn a_snapshot_brings_back_what_was_assigned_and_only_that() {
+fn restore_assigns_the_flags_of_a_snapshot_and_unsets_others() {
     let _turn = turn();
     CUDNN_ENABLED.set(false).unwrap();
     CUDA_MATMUL_FP16_REDUCTION.set(backends::Reduction { allowed: false, split: false }).unwrap();
@@ -187,23 +189,23 @@ fn a_snapshot_brings_back_what_was_assigned_and_only_that() {
     assert_eq!(backends::snapshot(), taken);
 }
 
-fn given(value: Value) -> Given<'static> {
+fn given(value: Value) -> InputValue<'static> {
     match value {
-        Value::Bool(value) => Given::Bool(value),
-        Value::Integer(number) => Given::Integer(number),
-        Value::Float(number) => Given::Float(number.get()),
-        Value::Name(name) | Value::Text(name) => Given::Text(name.into()),
-        Value::Pair(one, other) => Given::List(vec![Given::Bool(one), Given::Bool(other)]),
-        Value::Ranking(names, ranking) => {
-            Given::List(ranking.names(names).map(|name| Given::Text(name.into())).collect())
+        Value::Bool(value) => InputValue::Bool(value),
+        Value::Integer(number) => InputValue::Integer(number),
+        Value::Float(number) => InputValue::Float(number.get()),
+        Value::Name(name) | Value::Text(name) => InputValue::Text(name.into()),
+        Value::Pair(one, other) => InputValue::List(vec![InputValue::Bool(one), InputValue::Bool(other)]),
+        Value::PriorityOrder(names, order) => {
+            InputValue::List(order.names(names).map(|name| InputValue::Text(name.into())).collect())
         }
-        Value::Names(names) => Given::Other(format!("{names:?}, which can only be read")),
-        Value::None => Given::None,
+        Value::Names(names) => InputValue::Other(format!("{names:?}, which can only be read")),
+        Value::None => InputValue::None,
     }
 }
 
 #[test]
-fn a_flag_refuses_what_it_does_not_take_from_rust_too() {
+fn set_refuses_values_out_of_range() {
     let _turn = turn();
     let refused = |result: interlock_core::Result<()>| matches!(result, Err(Error::FlagValue { .. }));
     assert!(refused(CUDA_CUBLAS_WORKSPACE.set((1 << 62) + 5)));
@@ -214,32 +216,32 @@ fn a_flag_refuses_what_it_does_not_take_from_rust_too() {
 }
 
 #[test]
-fn views_write_their_nodes_and_read_them() {
+fn aliases_write_and_read_their_nodes() {
     let _turn = turn();
-    assign("cudnn.allow_tf32", Some(Given::Bool(false))).unwrap();
+    assign("cudnn.allow_tf32", Some(InputValue::Bool(false))).unwrap();
     assert_eq!((Node::CudaConv.get(), Node::CudaRnn.get()), (Precision::Ieee, Precision::Ieee));
     Node::CudaConv.set(Precision::Tf32).unwrap();
     assert_eq!(backends::find("cudnn.allow_tf32").unwrap().read(), Value::Bool(false));
     assert!(matches!(
-        assign("cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", Some(Given::Bool(true))),
+        assign("cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", Some(InputValue::Bool(true))),
         Err(Error::ReadOnlyFlag { .. })
     ));
 }
 
 #[test]
-fn every_change_moves_an_epoch() {
+fn epoch_changes_with_every_write() {
     let _turn = turn();
     let (process, thread) = (backends::epoch(), backends::layer_epoch());
     CUDNN_ENABLED.set(false).unwrap();
     assert_ne!(backends::epoch(), process);
     let process = backends::epoch();
-    let _guard = scope(&[("cudnn.enabled", Given::Bool(false))]).guard();
+    let _guard = scope(&[("cudnn.enabled", InputValue::Bool(false))]).guard();
     assert_eq!(backends::epoch(), process);
     assert_ne!(backends::layer_epoch(), thread);
 }
 
 #[test]
-fn a_fork_in_the_middle_of_writes_leaves_the_child_able_to_write() {
+fn fork_during_writes_leaves_the_child_able_to_write() {
     let _turn = turn();
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|threads| {
@@ -250,19 +252,19 @@ fn a_fork_in_the_middle_of_writes_leaves_the_child_able_to_write() {
                 }
             });
         }
-        let codes: Vec<i32> = (0..20).map(|_| code_of_writing_child()).collect();
+        let codes: Vec<i32> = (0..20).map(|_| exit_code_of_writing_child()).collect();
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(codes, [0; 20]);
     });
 }
 
-/// Forks; the child writes a flag and a mode and leaves, or is ended by an alarm.
-fn code_of_writing_child() -> i32 {
-    // SAFETY: the child only writes flags and leaves through `_exit`; the lock that other threads
-    // take is held across the fork by the crate itself, which is what this test is about.
+/// Forks. The child writes a flag and exits; an alarm kills it if it hangs.
+fn exit_code_of_writing_child() -> i32 {
+    // SAFETY: the child only writes flags and exits through `_exit`; the crate itself holds the lock across the fork,
+    // which is the subject of this test.
     unsafe {
         let child = libc::fork();
-        assert!(child >= 0, "no process could be made");
+        assert!(child >= 0, "fork failed");
         if child == 0 {
             libc::alarm(10);
             let written = CUDNN_BENCHMARK_LIMIT.set(9).is_ok() && CUDNN_BENCHMARK_LIMIT.get() == 9;

@@ -1,4 +1,4 @@
-//! What a traced process remembers of scopes that nobody left. One test: it changes the environment.
+//! `unclosed_scopes` of a traced process. One test, because it changes the environment.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -7,7 +7,7 @@ use std::thread;
 
 use interlock_core::flags::SourceLocation;
 use interlock_core::modes::{ModeContext, ModeKind};
-use interlock_core::thread::scope_trace::{NeverLeft, never_left, note_enter, open_scopes};
+use interlock_core::thread::scope_trace::{UnclosedScopes, note_enter, open_scopes, unclosed_scopes};
 use interlock_core::thread::{TaskState, ThreadState};
 
 fn site(line: u32) -> SourceLocation {
@@ -15,13 +15,13 @@ fn site(line: u32) -> SourceLocation {
 }
 
 fn enter(line: u32) {
-    let manager = ModeContext::new(ModeKind::NoGrad);
-    manager.enter();
-    note_enter(manager.scope(), site(line), None);
+    let context = ModeContext::new(ModeKind::NoGrad);
+    context.enter();
+    note_enter(context.scope(), site(line), None);
 }
 
 #[test]
-fn scopes_of_threads_and_tasks_that_have_ended_are_not_open_but_remembered() {
+fn unclosed_scopes_includes_those_of_ended_threads_and_tasks() {
     // SAFETY: no other thread runs that could read the environment.
     unsafe { std::env::set_var("INTERLOCK_DEBUG", "1") };
     enter(1);
@@ -32,14 +32,17 @@ fn scopes_of_threads_and_tasks_that_have_ended_are_not_open_but_remembered() {
     task.step(|| [3, 2].map(enter)).unwrap();
     assert_eq!(open_scopes(), [site(1), site(3), site(2)]);
     drop(task);
-    // A task that entered nothing.
+    // A task that has entered no scope.
     drop(TaskState::new(&ThreadState::capture()));
     let still_open = vec![site(1)];
-    assert_eq!(never_left(), NeverLeft { ended: vec![site(2), site(3)], still_open: still_open.clone() });
+    assert_eq!(
+        unclosed_scopes(),
+        UnclosedScopes { ended: vec![site(2), site(3)], still_open: still_open.clone() }
+    );
 
     for line in 4..1000 {
         thread::spawn(move || enter(line)).join().unwrap();
     }
-    let kept = never_left();
-    assert_eq!((kept.ended.len(), kept.still_open), (100, still_open));
+    let unclosed = unclosed_scopes();
+    assert_eq!((unclosed.ended.len(), unclosed.still_open), (100, still_open));
 }

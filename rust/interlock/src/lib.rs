@@ -1,7 +1,7 @@
-//! The control plane of an eager tensor runtime: global flags ([`backends`]), gradient modes ([`autograd`]), devices
-//! ([`accelerator`]) and the state of a thread that decides them ([`state`]).
+//! PyTorch's global-state APIs as a Rust library: global flags ([`backends`]), gradient modes ([`autograd`]), devices
+//! ([`accelerator`]) and the thread state that decides them ([`state`]).
 //!
-//! This crate re-exports the crates below it under the names that PyTorch uses. It never depends on Python:
+//! This crate re-exports the other crates under the names that PyTorch uses. It does not depend on Python:
 //! `interlock-python` binds it, and a Rust program that embeds Python uses it directly, so both share the same statics
 //! and thread-locals.
 //!
@@ -23,7 +23,7 @@
 //! # Ok::<(), interlock::Error>(())
 //! ```
 //!
-//! The example of a type imports it from the crate that defines it. Here the paths are:
+//! The examples import each type from the crate that defines it. The paths in this crate are:
 //!
 //! | in examples | in this crate |
 //! | --- | --- |
@@ -40,7 +40,7 @@
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;
-pub use interlock_core::{Environment, Error, Result, libraries};
+pub use interlock_core::{EnvSnapshot, Error, Result, libraries};
 
 pub mod backends {
     //! Global flags: declared once each, and read with one load.

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use interlock::Environment;
+use interlock::EnvSnapshot;
 use interlock::accelerator::Waiting;
 use interlock::accelerator::memory::with_stack;
 use interlock::base::fork;
@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::IntoPyResult;
-use crate::{accelerator, released, stack};
+use crate::{accelerator, py_stack, released};
 
 /// How many threads are between the end of their work and being attached again, with the fork generation in the
 /// upper half: a child lacks the threads that its parent counted.
@@ -176,7 +176,7 @@ pub(crate) fn close_if_finalizing(py: Python<'_>) {
 /// Calls `work` while other threads run Python.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
     close_if_finalizing(py);
-    let stack = stack::if_recorded(py);
+    let stack = py_stack::capture_if_enabled(py);
     let (result, _returning) = py.detach(|| {
         let result = with_stack(stack, work);
         (result, Returning::announced())
@@ -187,8 +187,8 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T)
 
 /// The same for work that reads the environment, which another thread may change meanwhile: it reads a copy.
 pub(crate) fn detached_with_environment<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
-    let environment = Environment::copy();
-    detached(py, || environment.during(work))
+    let environment = EnvSnapshot::copy();
+    detached(py, || environment.scope(work))
 }
 
 /// Calls `work` attached, in the middle of what this thread does [detached]. An interpreter that ends waits a moment

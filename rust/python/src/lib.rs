@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 mod accelerator;
 mod autograd;
 mod backends;
+mod call_site;
 mod detached;
 mod errors;
 mod interpreter;
@@ -16,13 +17,12 @@ mod interrupt;
 mod kept;
 mod object;
 mod py_buffer;
+mod py_stack;
 mod released;
-mod site;
-mod stack;
+mod scope_debug;
 mod state;
 mod submodule;
 mod tensor;
-mod trace;
 mod whole;
 
 /// The Rust side of interlock.
@@ -33,7 +33,7 @@ pub mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         interpreter::refuse_a_second_copy(module.py())?;
-        site::tell_the_core();
+        call_site::install_hook();
         detached::watch_the_end(module.py(), module)?;
         interrupt::end_waits_on_signals();
         autograd::register(module)?;

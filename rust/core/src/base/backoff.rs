@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The pauses between polls: none at first, then ever longer ones.
+/// Pauses between polls that grow from none to a maximum.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Backoff {
@@ -13,13 +13,13 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// How long to poll without a pause.
+    /// The time of polling without a pause.
     const SPIN_FOR: Duration = Duration::from_micros(50);
     const SHORTEST: Duration = Duration::from_micros(10);
     /// The latency of a poll.
     const LONGEST: Duration = Duration::from_millis(1);
 
-    /// Ends after `timeout`. With `blocking` the thread sleeps between polls, otherwise it yields.
+    /// Creates pauses that end after `timeout`. With `blocking` the thread sleeps between polls, otherwise it yields.
     pub fn new(timeout: Duration, blocking: bool) -> Self {
         Backoff { began: Instant::now(), timeout, blocking, pause: Self::SHORTEST }
     }
@@ -41,7 +41,8 @@ impl Backoff {
     }
 }
 
-/// Pauses between attempts to acquire a lock: spins, then yields, then sleeps. `attempts` counts those that failed so far.
+/// Pauses between attempts to acquire a lock: spins, then yields, then sleeps. `attempts` is the number of failed
+/// attempts.
 ///
 /// The wait ends by the clock, because a thread that is parked in the kernel cannot be handed to a forked child.
 pub fn pause_after(attempts: u32) {

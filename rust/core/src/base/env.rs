@@ -1,4 +1,4 @@
-//! The environment variables that this crate reads, each named once.
+//! The environment variables that this crate reads.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -7,56 +7,57 @@ use std::path::PathBuf;
 
 use once_cell::race::OnceBool;
 
-/// What the names of our own variables begin with.
+/// The prefix of interlock's own variables.
 pub const PREFIX: &str = "INTERLOCK_";
 
-/// A switch: writes of flags remember where they came from, and scopes where they were entered.
+/// A switch: records the source locations of flag writes and of entered scopes.
 const DEBUG: &str = "INTERLOCK_DEBUG";
 
-/// Which driver is used: `host`, `host:N` for N devices, `cuda`, the name of a registered one, or `none`.
+/// Selects the driver: `host`, `host:N` for N devices, `cuda`, the name of a registered one, or `none`.
 pub const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 
-/// Our own variables besides those of flags and libraries, and what they take.
-pub const OURS: [(&str, &str); 3] = [
+/// Interlock's own variables besides those of flags and libraries, with the values that they accept.
+pub const OWN_VARS: [(&str, &str); 3] = [
     (DEBUG, SWITCH_WORDS),
     (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
     (ALLOC_CONF[0], "keys and values as PYTORCH_ALLOC_CONF does"),
 ];
 
-/// How the allocator keeps memory, the strongest first: our own name, PyTorch's, and its older one.
+/// The configuration of the caching allocator, in descending priority: interlock's own name, PyTorch's, and PyTorch's
+/// older one.
 pub const ALLOC_CONF: [&str; 3] = ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"];
 
-/// Set to anything: no memory of devices is kept.
+/// Set to any value: device memory is not cached.
 pub const NO_MEMORY_CACHING: &str = "PYTORCH_NO_CUDA_MEMORY_CACHING";
 
-/// Which of its devices NVIDIA's driver shows, in its own words.
+/// The devices that NVIDIA's driver makes visible.
 pub const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
-/// `0` keeps NVIDIA's libraries from TensorFloat-32, whatever a program asks for.
+/// `0` forbids NVIDIA's libraries to use TensorFloat-32, whatever a program requests.
 pub const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";
 
 /// Lowers the vector instructions that PyTorch's kernels use.
 pub const CPU_CAPABILITY: &str = "ATEN_CPU_CAPABILITY";
 
-/// Folders in which the system's loader looks before its own.
+/// Folders that the system's loader searches before its own.
 pub const LIBRARY_PATH: &str =
     if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 
-/// Where a CUDA toolkit is installed, under two names.
+/// The folder of a CUDA toolkit; two names are in use.
 pub const CUDA_HOME: &str = "CUDA_HOME";
 pub const CUDA_PATH: &str = "CUDA_PATH";
 
-/// Where the conda environment in use is installed.
+/// The folder of the active conda environment.
 pub const CONDA_PREFIX: &str = "CONDA_PREFIX";
 
-/// How much MKL tells of its calls.
+/// The verbosity of MKL.
 pub const MKL_VERBOSE: &str = "MKL_VERBOSE";
 
-/// How much oneDNN tells of its calls, the stronger first.
+/// The verbosity of oneDNN, in descending priority.
 pub const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
 
-/// The variables of others that this crate reads, besides those that set flags.
-pub const OF_OTHERS: [&str; 13] = [
+/// The variables of PyTorch and vendors that this crate reads, besides those that set flags.
+pub const FOREIGN_VARS: [&str; 13] = [
     ALLOC_CONF[1],
     ALLOC_CONF[2],
     NO_MEMORY_CACHING,
@@ -72,35 +73,35 @@ pub const OF_OTHERS: [&str; 13] = [
     ONEDNN_VERBOSE[1],
 ];
 
-/// Whether `INTERLOCK_DEBUG` was on when it was first asked.
+/// Returns whether `INTERLOCK_DEBUG` was on at the first call.
 pub fn debug() -> bool {
-    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
+    // Not a blocking cell: a fork while another thread fills it would block the child.
     static DEBUG_ENABLED: OnceBool = OnceBool::new();
     DEBUG_ENABLED.get_or_init(|| read(DEBUG).and_then(|text| parse_switch(&text)).unwrap_or(false))
 }
 
-/// The variable that sets a flag: `cudnn.allow_tf32` is `INTERLOCK_CUDNN_ALLOW_TF32`.
-pub fn variable_of_flag(name: &str) -> String {
-    format!("{PREFIX}{}", in_capitals(name))
+/// Returns the variable that sets a flag: `INTERLOCK_CUDNN_ALLOW_TF32` for `cudnn.allow_tf32`.
+pub fn flag_variable(name: &str) -> String {
+    format!("{PREFIX}{}", to_env_name(name))
 }
 
-/// The variable with which the user gives the path of a vendor library: `INTERLOCK_CUDNN_PATH`.
-pub fn variable_of_library(name: &str) -> String {
-    format!("{PREFIX}{}_PATH", in_capitals(name))
+/// Returns the variable with the user-supplied path of a vendor library: `INTERLOCK_CUDNN_PATH`.
+pub fn library_variable(name: &str) -> String {
+    format!("{PREFIX}{}_PATH", to_env_name(name))
 }
 
-/// What the variable of a library takes.
+/// The values that the variable of a library accepts.
 pub const LIBRARY_PATHS: &str = "the path of a library, or of a folder with it";
 
-/// A dotted name as variables are written.
-pub fn in_capitals(name: &str) -> String {
+/// Converts a dotted name to the name of a variable.
+pub fn to_env_name(name: &str) -> String {
     name.replace('.', "_").to_uppercase()
 }
 
-/// How a switch is written in the environment.
+/// The values of a switch in the environment.
 pub const SWITCH_WORDS: &str = "0, 1, false or true";
 
-/// Reads a switch of the environment.
+/// Parses a switch of the environment.
 pub fn parse_switch(text: &str) -> Option<bool> {
     match text.trim().to_lowercase().as_str() {
         "0" | "false" => Some(false),
@@ -109,28 +110,28 @@ pub fn parse_switch(text: &str) -> Option<bool> {
     }
 }
 
-/// A copy of the environment, for a thread to read instead.
+/// A copy of the environment, which a thread reads instead.
 ///
-/// The C library lets no thread read the environment while another one changes it. What keeps others from that,
-/// in a program of Python being attached to the interpreter, need be held only while the copy is made.
+/// In C, no thread may read the environment while another one changes it. A lock that prevents changes, in a Python
+/// program being attached to the interpreter, is only needed while the copy is made.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct Environment(HashMap<OsString, OsString>);
+pub struct EnvSnapshot(HashMap<OsString, OsString>);
 
 thread_local! {
-    static COPY: RefCell<Option<Environment>> = const { RefCell::new(None) };
+    static COPY: RefCell<Option<EnvSnapshot>> = const { RefCell::new(None) };
 }
 
-impl Environment {
-    /// The environment as it is now.
+impl EnvSnapshot {
+    /// Copies the environment.
     pub fn copy() -> Self {
-        Environment(std::env::vars_os().collect())
+        EnvSnapshot(std::env::vars_os().collect())
     }
 
-    /// Has this thread read the copy in whatever it does in `work`.
-    pub fn during<R>(self, work: impl FnOnce() -> R) -> R {
-        /// Puts back what was read before, however `work` ends.
-        struct Before(Option<Environment>);
+    /// Calls `work`, during which this thread reads the copy.
+    pub fn scope<R>(self, work: impl FnOnce() -> R) -> R {
+        /// Restores the previous copy, also if `work` panics.
+        struct Before(Option<EnvSnapshot>);
         impl Drop for Before {
             fn drop(&mut self) {
                 COPY.set(self.0.take());
@@ -141,42 +142,42 @@ impl Environment {
     }
 }
 
-/// The value of a variable, if it is set.
+/// Returns the value of a variable, if it is set.
 pub fn value(variable: &str) -> Option<OsString> {
-    let in_copy = |copy: &RefCell<Option<Environment>>| {
-        copy.borrow().as_ref().map(|Environment(variables)| variables.get(OsStr::new(variable)).cloned())
+    let in_copy = |copy: &RefCell<Option<EnvSnapshot>>| {
+        copy.borrow().as_ref().map(|EnvSnapshot(variables)| variables.get(OsStr::new(variable)).cloned())
     };
-    // A thread that ends has no copy any more.
+    // A thread that is ending has no copy.
     COPY.try_with(in_copy).ok().flatten().unwrap_or_else(|| std::env::var_os(variable))
 }
 
-/// Variables with their values; `None` for a value that is no text.
+/// Variables with their values; `None` for a value that is not UTF-8.
 pub type Variables = BTreeMap<String, Option<String>>;
 
-/// Every variable whose name is text.
+/// Returns every variable whose name is UTF-8.
 pub fn all() -> Variables {
     let named =
         |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()));
     std::env::vars_os().filter_map(named).collect()
 }
 
-/// The value of a variable, if it is set and is text.
+/// Returns the value of a variable, if it is set and is UTF-8.
 pub fn read(variable: &str) -> Option<String> {
     value(variable)?.into_string().ok()
 }
 
-/// The value of a variable, if it is set; what is no text in it is replaced by a sign that stands for that.
+/// Returns the value of a variable, if it is set; invalid UTF-8 is replaced by U+FFFD.
 pub fn read_lossy(variable: &str) -> Option<String> {
     value(variable).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// The folders of an environment variable that lists some; empty entries name none.
+/// Returns the folders that a variable lists, without empty entries.
 pub fn paths(variable: &str) -> Vec<PathBuf> {
     let listed = value(variable).unwrap_or_default();
     std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-/// The folder that a variable names.
+/// Returns the path that a variable names, unless it is empty.
 pub fn path(variable: &str) -> Option<PathBuf> {
     value(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
@@ -186,32 +187,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_read_instead_of_the_environment_until_it_ends() {
+    fn scope_reads_the_copy_instead_of_the_environment() {
         const NAME: &str = "INTERLOCK_OF_A_TEST";
         // SAFETY: no other thread of this test reads or changes the environment.
         unsafe { std::env::set_var(NAME, "before") };
-        let copy = Environment::copy();
+        let copy = EnvSnapshot::copy();
         // SAFETY: as above.
         unsafe { std::env::set_var(NAME, "after") };
-        copy.clone().during(|| {
+        copy.clone().scope(|| {
             assert_eq!(read(NAME).as_deref(), Some("before"));
             let thread = std::thread::spawn(|| read(NAME));
             assert_eq!(thread.join().unwrap().as_deref(), Some("after"), "the copy is for one thread");
         });
-        let unwound = std::panic::catch_unwind(|| copy.during(|| panic!("in the middle")));
+        let unwound = std::panic::catch_unwind(|| copy.scope(|| panic!("in the middle")));
         assert!(unwound.is_err());
         assert_eq!(read(NAME).as_deref(), Some("after"));
     }
 
     #[test]
-    fn every_variable_that_is_named_here_is_in_a_list() {
-        let mut listed: Vec<&str> = OURS.map(|(name, _)| name).to_vec();
-        listed.extend(OF_OTHERS);
+    fn own_and_foreign_vars_list_every_variable() {
+        let mut listed: Vec<&str> = OWN_VARS.map(|(name, _)| name).to_vec();
+        listed.extend(FOREIGN_VARS);
         let (named, _) = include_str!("env.rs").split_once("#[cfg(test)]").unwrap();
         let is_name = |text: &str| text.len() > 1 && text.chars().all(|c| c.is_ascii_uppercase() || c == '_');
         let names: Vec<&str> = named.split('"').filter(|text| is_name(text) && *text != PREFIX).collect();
         assert!(names.contains(&LIBRARY_PATH) && names.contains(&DEBUG));
-        // The one that the loader of the other system reads.
+        // The variable of the loader on the other system.
         let elsewhere = ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
         for name in names {
             assert!(listed.contains(&name) || elsewhere.contains(&name), "{name}");

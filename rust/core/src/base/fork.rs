@@ -1,4 +1,4 @@
-//! What a process does around `fork`.
+//! Handlers of `fork`.
 //!
 //! Every [`ForkLock`](super::sync::ForkLock) registers itself when it is first locked, and each fork acquires all
 //! registered locks in the order of their ranks, so that a child never inherits a lock that a thread which it lacks
@@ -47,22 +47,23 @@ static LOCKS: [AtomicPtr<&'static dyn ForkAware>; RANKS] = [const { AtomicPtr::n
 static REGISTRATIONS: AtomicU32 = AtomicU32::new(0);
 const IS_CLOSED: u32 = 1 << 31;
 
-/// Held while a library initializes what it computes once.
+/// Held while a library runs its one-time initialization.
 static INITIALIZING: ForkLock<()> = ForkLock::new(rank::INITIALIZATION, ());
 
 static IS_INSTALLED: RelaxedBool = RelaxedBool::new(false);
 
-/// Raised in a child before any of its code runs, when it has one thread: nothing to order it with.
+/// Incremented in a child before any of its code runs. The child then has one thread, so no ordering is needed.
 static GENERATION: RelaxedU64 = RelaxedU64::new(0);
 
 thread_local! {
-    /// How many of the handlers of a fork that this thread is making have run.
+    /// The number of `prepare` handlers that have run for the current fork of this thread.
     static FORKING: Cell<u32> = const { Cell::new(0) };
     /// The ranks of the locks that this thread has acquired for a fork.
     static ACQUIRED: Cell<u128> = const { Cell::new(0) };
 }
 
-/// A number that changes in every forked child and stays the same in a process. A child may count up by more than one.
+/// Returns a number that changes in every forked child and is constant in a process. A child may increment it by more
+/// than one.
 #[inline]
 pub fn generation() -> u32 {
     install_atfork();
@@ -102,7 +103,7 @@ pub fn register(rank: u8, lock: &'static dyn ForkAware) {
     }
 }
 
-/// Acquires every registered lock and keeps others from registering until [`release_all`].
+/// Acquires every registered lock, and blocks registrations until [`release_all`].
 fn acquire_all() {
     loop {
         let count = REGISTRATIONS.load(Ordering::Acquire) & !IS_CLOSED;
@@ -114,13 +115,13 @@ fn acquire_all() {
         if REGISTRATIONS.compare_exchange(count, closed, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             return;
         }
-        // A lock has registered meanwhile, whose rank may be below those of the locks that are held.
+        // A lock was registered meanwhile, whose rank may be below those of the locks that are held.
         release_acquired();
         std::thread::yield_now();
     }
 }
 
-/// Ends what [`acquire_all`] began.
+/// Releases the locks that [`acquire_all`] has acquired.
 fn release_all() {
     REGISTRATIONS.fetch_and(!IS_CLOSED, Ordering::Release);
     release_acquired();
@@ -135,7 +136,7 @@ fn release_acquired() {
     }
 }
 
-/// The registered locks in the order of their ranks.
+/// Iterates over the registered locks in the order of their ranks.
 fn registered() -> impl DoubleEndedIterator<Item = (usize, &'static dyn ForkAware)> {
     LOCKS.iter().enumerate().filter_map(|(rank, slot)| {
         let entry = slot.load(Ordering::Acquire);
@@ -144,7 +145,7 @@ fn registered() -> impl DoubleEndedIterator<Item = (usize, &'static dyn ForkAwar
     })
 }
 
-/// Has the C library call the handlers around each fork from now on; cheap to call again.
+/// Registers the handlers with `pthread_atfork`; cheap to call again.
 #[inline]
 fn install_atfork() {
     // A model makes no forks.
@@ -157,9 +158,9 @@ fn install_atfork() {
 /// thread that it lacks. Two threads may install the handlers twice, which the handlers count.
 #[cold]
 fn install() {
-    // SAFETY: the three functions live as long as the process (an extension module is never
-    // unloaded) and only touch memory of this crate, which the locks keep whole across the fork.
-    // It fails only for want of memory, and then a fork is as unguarded as without this crate.
+    // SAFETY: the three functions live as long as the process (an extension module is never unloaded) and only access
+    // memory of this crate, which the locks keep consistent across the fork. The call fails only if memory runs out;
+    // then forks are unguarded.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
     IS_INSTALLED.set(true);
 }
@@ -186,7 +187,7 @@ extern "C" fn child() {
 /// Releases the locks if this is the last of the handlers that run; returns whether it is.
 fn finish() -> bool {
     FORKING.with(|handlers| match handlers.get() {
-        // Installed by another thread while this fork was under way, so its first half did not run.
+        // Another thread installed the handlers during this fork, so its `prepare` did not run.
         0 => false,
         1 => {
             handlers.set(0);
@@ -204,15 +205,15 @@ fn finish() -> bool {
 mod tests {
     use super::*;
 
-    /// Forks; the child answers and leaves, or is ended by an alarm.
+    /// Forks and returns the answer of the child; an alarm kills the child if it hangs.
     fn true_in_child(answer: impl FnOnce() -> bool) -> bool {
-        // SAFETY: the child only runs `answer`, which waits for nothing that it lacks.
+        // SAFETY: the child only runs `answer`, which does not wait for threads that the child lacks.
         let child = unsafe { libc::fork() };
         if child == 0 {
             // SAFETY: sets a timer.
             unsafe { libc::alarm(10) };
             let answer = answer();
-            // SAFETY: leaves without running anything of the parent's.
+            // SAFETY: exits without running destructors or exit handlers of the parent.
             unsafe { libc::_exit(if answer { 0 } else { 1 }) };
         }
         let mut status = 1;
@@ -222,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_child_is_of_another_generation() {
+    fn generation_changes_only_in_a_child() {
         let before = generation();
         assert!(true_in_child(|| generation() != before));
         assert_eq!(generation(), before);
     }
 
     #[test]
-    fn a_fork_waits_for_what_a_library_initializes() {
+    fn initialize_without_forks_delays_a_fork() {
         use std::sync::atomic::{AtomicU32, Ordering};
 
         static STEPS: AtomicU32 = AtomicU32::new(0);
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_register_at_once_do_no_harm() {
+    fn install_may_run_several_times() {
         (0..3).for_each(|_| install());
         let takes_every_lock = || {
             acquire_all();
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_acquires_a_lock_that_registers_under_another() {
+    fn fork_acquires_a_lock_that_registers_under_another() {
         static OUTER: ForkLock<u32> = ForkLock::new(1, 0);
         static INNER: ForkLock<u32> = ForkLock::new(2, 0);
         let thread = std::thread::spawn(|| {

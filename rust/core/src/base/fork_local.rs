@@ -1,11 +1,11 @@
-//! A value that every process has one of, although a forked child shares the memory in which the parent's was made.
+//! Values that each process has its own instance of, although a forked child shares the memory of its parent.
 
 use once_cell::race::OnceBox;
 
 use super::fork;
 
-/// The value of this process. A forked child gets a new one: the parent's may be half written, or locked by a thread
-/// that the child lacks.
+/// A value with one instance for each process. A forked child creates a new one: that of the parent may be half
+/// written, or locked by a thread that the child lacks.
 pub struct ForkLocal<T: Default> {
     /// The fork generation of the process that the value belongs to.
     generation: u32,

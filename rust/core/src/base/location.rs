@@ -1,4 +1,4 @@
-//! Where in a program something was done.
+//! Source locations of Rust and of other languages.
 
 use std::fmt;
 use std::panic::Location;
@@ -8,7 +8,7 @@ use once_cell::race::OnceBox;
 
 use super::env;
 
-/// Returns the line of a program in another language that runs on this thread.
+/// The function that returns the current line of a program in another language on this thread.
 static PROVIDER: OnceBox<fn() -> Option<SourceLocation>> = OnceBox::new();
 
 /// A line of a program: a file and a number.
@@ -33,18 +33,18 @@ pub enum SourceLocation {
 }
 
 impl SourceLocation {
-    /// The Rust code that called the function which calls this.
+    /// Returns the location of the caller in Rust.
     #[track_caller]
     pub fn caller() -> Self {
         SourceLocation::Rust(Location::caller())
     }
 
-    /// Sets the function that returns the running line of another language. The first binding that calls this stays.
+    /// Sets the function that returns the current line of another language. Only the first call has an effect.
     pub fn set_provider(provider: fn() -> Option<SourceLocation>) {
         let _ = PROVIDER.set(Box::new(provider));
     }
 
-    /// The line of another language that runs, where writes are traced (`INTERLOCK_DEBUG=1`).
+    /// Returns the current line of another language, if writes are traced (`INTERLOCK_DEBUG=1`).
     pub fn current() -> Option<Self> {
         if !env::debug() {
             return None;

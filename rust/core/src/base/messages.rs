@@ -1,4 +1,4 @@
-//! Messages of errors, as a table.
+//! Error messages, as a table.
 
 /// Implements `Display` for an enum: one row for each pattern, with the format string of its message.
 #[doc(hidden)]

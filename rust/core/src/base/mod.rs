@@ -1,4 +1,4 @@
-//! What every layer above is made of: locks and atomics, forks, the environment, and small tools.
+//! Foundations of all other modules: locks and atomics, forks, the environment, and small tools.
 
 pub mod backoff;
 pub mod catch;

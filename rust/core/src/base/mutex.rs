@@ -2,8 +2,7 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-/// A [`std::sync::Mutex`] that ignores panics of threads which held it. It is for values that are valid whenever user code
-/// may panic.
+/// A [`std::sync::Mutex`] that ignores poisoning. It is for values that are consistent whenever user code may panic.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 

@@ -16,14 +16,14 @@ macro_rules! named_enum {
             /// Every variant, in the order of declaration.
             pub const ALL: [$enum; [$($name),+].len()] = [$($enum::$variant),+];
 
-            /// The name in programs, messages and reports.
+            /// Returns the name in programs, messages and reports.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($enum::$variant => $name,)+
                 }
             }
 
-            /// The variant with this name.
+            /// Returns the variant with this name.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|variant| variant.name() == name)
             }

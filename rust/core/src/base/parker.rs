@@ -1,12 +1,12 @@
-//! Blocking one thread until another one unblocks it.
+//! Blocks a thread until another one unblocks it.
 
 use std::sync::{Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::mutex::Mutex;
 
-/// Blocks one thread. An `unpark` that comes before `park` is remembered, so no wake-up between a check and `park` is
-/// lost.
+/// Blocks one thread, like crossbeam's `Parker`. An `unpark` before `park` is stored, so no wake-up between a check and
+/// `park` is lost.
 #[derive(Debug, Default)]
 pub struct Parker {
     is_unparked: Mutex<bool>,
@@ -20,7 +20,7 @@ impl Parker {
         self.changed.notify_one();
     }
 
-    /// Blocks until `unpark`, or until the deadline if there is one; returns whether it was `unpark`.
+    /// Blocks until `unpark`, or until the deadline if there is one. Returns whether `unpark` ended the wait.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         let timeout = deadline.map_or(Duration::MAX, left);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parker_remembers_one_unpark() {
+    fn park_returns_at_once_after_unpark() {
         let parker = Parker::default();
         parker.unpark();
         parker.unpark();

@@ -1,15 +1,15 @@
-//! "Did you mean": the known name that is most like a given one.
+//! "Did you mean" suggestions.
 
-/// Returns the candidate that is most like `name`, or `None` if none is like it.
+/// Returns the candidate that is most similar to `name`, or `None` if none is similar.
 pub fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Below this two names share too little for a suggestion to help (difflib draws the line here too).
-    const ALIKE: f64 = 0.6;
-    // Of two names as many edits away, the one with more of the same letters.
-    let likeness = |candidate: &&str| {
+    // The minimum similarity of a suggestion; Python's difflib uses the same value.
+    const MIN_SIMILARITY: f64 = 0.6;
+    // Of two names with the same edit distance, the one with more letters in common.
+    let similarity = |candidate: &&str| {
         (strsim::normalized_damerau_levenshtein(name, candidate), strsim::jaro(name, candidate))
     };
-    candidates.filter(|candidate| likeness(candidate).0 >= ALIKE).max_by(|one, other| {
-        let ((edits, letters), (other_edits, other_letters)) = (likeness(one), likeness(other));
+    candidates.filter(|candidate| similarity(candidate).0 >= MIN_SIMILARITY).max_by(|one, other| {
+        let ((edits, letters), (other_edits, other_letters)) = (similarity(one), similarity(other));
         edits.total_cmp(&other_edits).then(letters.total_cmp(&other_letters))
     })
 }
@@ -19,7 +19,7 @@ mod tests {
     use super::suggest;
 
     #[test]
-    fn a_swapped_or_missing_letter_finds_the_name() {
+    fn suggest_finds_a_name_with_a_swapped_or_missing_letter() {
         let names = || ["enabled", "benchmark", "deterministic"].into_iter();
         assert_eq!(suggest("benchmrak", names()), Some("benchmark"));
         assert_eq!(suggest("enable", names()), Some("enabled"));

@@ -1,7 +1,8 @@
-//! Atomics behind get and set, and the locks. Nobody else chooses a memory ordering.
+//! Relaxed atomics, an epoch and the locks. No other module of this crate, except [`fork`](super::fork), chooses a
+//! memory ordering.
 //!
-//! What all of it is made of comes from `platform`: the standard library, or loom where the crate is
-//! built for the models of `crate::loom_tests`.
+//! The primitives come from `platform`: the standard library, or loom if the crate is built for the models of
+//! `crate::loom_tests`.
 
 #[cfg_attr(not(loom), path = "sync/std.rs")]
 #[cfg_attr(loom, path = "sync/loom.rs")]
@@ -21,8 +22,8 @@ use super::fork::ForkAware;
 
 /// A word that is read everywhere and written rarely.
 ///
-/// Every access is relaxed: a word says nothing about other memory, so nothing needs to be ordered
-/// with it. Whoever must see several words as one takes the lock under which they are written.
+/// Every access is relaxed: a word publishes no other memory, so no access needs to be ordered with it. Code that must
+/// read several words consistently acquires the lock under which they are written.
 #[derive(Debug, Default)]
 pub struct RelaxedU64(AtomicU64);
 
@@ -40,7 +41,7 @@ impl RelaxedU64 {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Stores `value` if the word still is `expected`; returns what it holds afterwards.
+    /// Stores `value` if the word equals `expected`; returns the value of the word afterwards.
     pub fn compare_set(&self, expected: u64, value: u64) -> u64 {
         match self.0.compare_exchange(expected, value, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => value,
@@ -48,7 +49,7 @@ impl RelaxedU64 {
         }
     }
 
-    /// Leaves 0 and returns what was there.
+    /// Stores 0 and returns the previous value.
     pub fn take(&self) -> u64 {
         self.0.swap(0, Ordering::Relaxed)
     }
@@ -64,7 +65,7 @@ impl RelaxedU64 {
     }
 }
 
-/// A bool that several threads read and write; like a word it says nothing about other memory.
+/// A bool that several threads read and write with relaxed ordering.
 #[derive(Debug, Default)]
 pub struct RelaxedBool(AtomicBool);
 
@@ -84,10 +85,10 @@ impl RelaxedBool {
     }
 }
 
-/// Counts changes, so that what was worked out before the last one can be told from what came after.
+/// A counter of changes, which identifies cached results that are stale.
 ///
-/// Who reads the count and then values sees no value older than the count says: a change is counted
-/// after it is made (release), and the count is read before the values (acquire).
+/// A thread that reads the count and then values reads no value older than the count: a change is counted after it is
+/// made (release), and the count is read before the values (acquire).
 #[derive(Debug, Default)]
 pub struct Epoch(AtomicU64);
 
@@ -106,15 +107,14 @@ impl Epoch {
     }
 }
 
-/// A lock that nobody waits for: who finds it held goes on without. So a child of a fork that finds it
-/// held, by a thread that the child lacks, goes on as well.
+/// A lock without waiting: a thread that finds it held continues without it. So a forked child does not hang if a
+/// thread that the child lacks holds it.
 pub struct TryLock<T> {
     held: AtomicBool,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached only through a guard or by its only owner, and `held` admits one guard at
-// a time.
+// SAFETY: the value is accessed only through a guard or by its only owner, and `held` allows one guard at a time.
 unsafe impl<T: Send> Sync for TryLock<T> {}
 
 impl<T> TryLock<T> {
@@ -145,10 +145,10 @@ impl<T> fmt::Debug for TryLock<T> {
     }
 }
 
-/// Exclusive access until it is dropped.
+/// Exclusive access to the value until it is dropped.
 pub struct LockGuard<'a, T> {
     lock: &'a TryLock<T>,
-    /// May be sent and shared where such a reference may.
+    /// `Send` and `Sync` as for such a reference.
     value: PhantomData<&'a mut T>,
 }
 
@@ -156,14 +156,14 @@ impl<T> Deref for LockGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: this guard holds the lock, so nobody else has a reference to the value.
+        // SAFETY: this guard holds the lock, so no other reference to the value exists.
         self.lock.value.with(|value| unsafe { &*value })
     }
 }
 
 impl<T> DerefMut for LockGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and `&mut self` keeps this guard from giving out a second reference.
+        // SAFETY: as in `deref`, and `&mut self` excludes a second reference from this guard.
         self.lock.value.with_mut(|value| unsafe { &mut *value })
     }
 }
@@ -177,9 +177,8 @@ impl<T> Drop for LockGuard<'_, T> {
 /// A lock that survives `fork`: each [`fork`] acquires it, so a child never inherits one that a thread which it lacks
 /// holds.
 ///
-/// It spins and yields instead of sleeping, because a lock with waiters parked in the kernel can't
-/// be handed to a child. That is right only for what every holder does here: a few stores, never a
-/// call into Python and never a wait.
+/// The lock spins and yields instead of blocking, because a lock with waiters that are parked in the kernel cannot be
+/// handed to a child. So holders only make a few stores: they never call Python and never wait.
 pub struct ForkLock<T> {
     lock: TryLock<T>,
     #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]
@@ -190,12 +189,13 @@ pub struct ForkLock<T> {
 }
 
 impl<T> ForkLock<T> {
-    /// A lock of a rank of its own, of [`fork::rank`].
+    /// Creates a lock with a unique rank of [`fork::rank`].
     pub const fn new(rank: u8, value: T) -> Self {
         Self::with_child_hook(rank, value, || ())
     }
 
-    /// Calls `in_child` in each forked child once all locks are released. It discards what belongs to other threads.
+    /// Creates a lock that calls `in_child` in each forked child once all locks are released. `in_child` discards the
+    /// state of other threads.
     pub const fn with_child_hook(rank: u8, value: T, in_child: fn()) -> Self {
         ForkLock { lock: TryLock::new(value), rank, is_registered: RelaxedBool::new(false), in_child }
     }
@@ -207,7 +207,7 @@ impl<T> ForkLock<T> {
             if let Some(guard) = self.lock.try_lock() {
                 return guard;
             }
-            // Only looks until it is free: to try takes the cache line from the holder.
+            // Only loads until it is free: an attempt would invalidate the cache line of the holder.
             while self.lock.held.load(Ordering::Relaxed) {
                 spins += 1;
                 if spins < SPINS_BEFORE_YIELD {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lock_admits_one_thread_at_a_time() {
+    fn fork_lock_admits_one_thread_at_a_time() {
         static LOCK: ForkLock<u64> = ForkLock::new(3, 0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn compare_set_keeps_what_another_thread_wrote() {
+    fn compare_set_returns_the_value_of_another_thread() {
         let word = RelaxedU64::new(1);
         assert_eq!(word.compare_set(1, 2), 2);
         assert_eq!(word.compare_set(1, 3), 2);

@@ -1,4 +1,4 @@
-//! Which vector instructions this CPU has, in the steps that PyTorch's kernels come in.
+//! The vector instructions of this CPU, in the levels for which PyTorch compiles its kernels.
 
 use crate::base::named_enum;
 use once_cell::race::OnceBox;
@@ -22,15 +22,15 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum CpuCapability {
-        /// Those that every CPU of the architecture has.
+        /// The baseline of the architecture.
         Default => "DEFAULT",
         /// POWER's VSX.
         Vsx => "VSX",
-        /// Vectors of IBM Z, from z14 on.
+        /// The vector facility of IBM Z, from z14 on.
         ZVector => "Z VECTOR",
         /// AVX2 and FMA of x86.
         Avx2 => "AVX2",
-        /// AVX-512 of x86, as servers have it since Skylake.
+        /// AVX-512 (F, VL, BW, DQ) of x86.
         Avx512 => "AVX512",
         /// Arm's SVE with vectors of 256 bits.
         Sve256 => "SVE256",
@@ -38,44 +38,44 @@ named_enum! {
 }
 
 impl CpuCapability {
-    /// The name as `ATEN_CPU_CAPABILITY` has it: `zvector` for `Z VECTOR`.
+    /// Returns the name that `ATEN_CPU_CAPABILITY` accepts: `zvector` for `Z VECTOR`.
     fn in_environment(self) -> String {
         self.name().replace(' ', "").to_lowercase()
     }
 
-    /// What kernels of this process may use: what the CPU has, or what the environment lowers it to.
-    /// Asked once.
+    /// Returns the capability that kernels of this process may use: that of the CPU, or a lower one that the
+    /// environment sets. Detected once.
     pub fn get() -> Self {
-        asked().capability
+        detected().capability
     }
 }
 
-/// Why the environment's value is ignored; answered once in a process, to whoever asks first.
+/// Returns why the value of `ATEN_CPU_CAPABILITY` is ignored. Returns it once in a process, to the first caller.
 pub fn cpu_capability_problem() -> Option<&'static str> {
-    static UNTOLD: RelaxedU64 = RelaxedU64::new(1);
-    asked().problem.as_deref().filter(|_| UNTOLD.take() == 1)
+    static UNREPORTED: RelaxedU64 = RelaxedU64::new(1);
+    detected().problem.as_deref().filter(|_| UNREPORTED.take() == 1)
 }
 
-struct Asked {
+struct Detected {
     capability: CpuCapability,
     problem: Option<String>,
 }
 
-fn asked() -> &'static Asked {
-    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
-    static ASKED: OnceBox<Asked> = OnceBox::new();
-    ASKED.get_or_init(|| Box::new(choose(env::read(env::CPU_CAPABILITY).as_deref(), this_cpu_has)))
+fn detected() -> &'static Detected {
+    // Not a blocking cell: a fork while another thread fills it would block the child.
+    static DETECTED: OnceBox<Detected> = OnceBox::new();
+    DETECTED.get_or_init(|| Box::new(choose(env::read(env::CPU_CAPABILITY).as_deref(), this_cpu_has)))
 }
 
-/// The environment may lower what the CPU has. A kernel that the CPU can't run would end the process, so
-/// what asks for more is ignored, as is what names nothing.
-fn choose(wanted: Option<&str>, has: impl Fn(CpuCapability) -> bool) -> Asked {
+/// The environment may lower the capability. A kernel that the CPU cannot execute would crash the process, so a higher
+/// capability is ignored, as is an unknown name.
+fn choose(wanted: Option<&str>, has: impl Fn(CpuCapability) -> bool) -> Detected {
     let available = CpuCapability::ALL.into_iter().filter(|capability| has(*capability));
     let available: Vec<_> = available.collect();
     let capability = available.last().copied().unwrap_or(CpuCapability::Default);
-    let Some(wanted) = wanted else { return Asked { capability, problem: None } };
+    let Some(wanted) = wanted else { return Detected { capability, problem: None } };
     match available.iter().find(|capability| capability.in_environment() == wanted) {
-        Some(chosen) => Asked { capability: *chosen, problem: None },
+        Some(chosen) => Detected { capability: *chosen, problem: None },
         None => {
             let names: Vec<_> = available.iter().map(|capability| capability.in_environment()).collect();
             let problem = format!(
@@ -83,7 +83,7 @@ fn choose(wanted: Option<&str>, has: impl Fn(CpuCapability) -> bool) -> Asked {
                 env::CPU_CAPABILITY,
                 names.join(", ")
             );
-            Asked { capability, problem: Some(problem) }
+            Detected { capability, problem: Some(problem) }
         }
     }
 }
@@ -153,7 +153,7 @@ mod architecture {
             CpuCapability::ZVector if cfg!(target_arch = "s390x") => HWCAP_S390_VXE,
             _ => return false,
         };
-        // SAFETY: reads what the kernel told the process when it started.
+        // SAFETY: reads the auxiliary vector of the process.
         unsafe { libc::getauxval(libc::AT_HWCAP) & bit != 0 }
     }
 }
@@ -183,32 +183,32 @@ mod tests {
     }
 
     #[test]
-    fn without_a_wish_it_is_the_widest_that_the_cpu_has() {
+    fn choose_without_a_variable_returns_the_widest() {
         assert_eq!(choose(None, on_a_server).capability, Avx512);
         assert_eq!(choose(None, on_a_desktop).capability, Avx2);
         assert_eq!(choose(None, |_| false).capability, Default);
     }
 
     #[test]
-    fn the_environment_lowers() {
-        for (wish, capability) in [("avx2", Avx2), ("default", Default), ("avx512", Avx512)] {
-            let asked = choose(Some(wish), on_a_server);
-            assert_eq!((asked.capability, asked.problem), (capability, None));
+    fn choose_lowers_the_capability() {
+        for (name, capability) in [("avx2", Avx2), ("default", Default), ("avx512", Avx512)] {
+            let detected = choose(Some(name), on_a_server);
+            assert_eq!((detected.capability, detected.problem), (capability, None));
         }
     }
 
     #[test]
-    fn what_the_cpu_lacks_and_what_names_nothing_are_ignored_and_told() {
-        for wish in ["avx512", "vsx", "AVX2", "bogus", ""] {
-            let asked = choose(Some(wish), on_a_desktop);
-            assert_eq!(asked.capability, Avx2, "{wish}");
-            let problem = asked.problem.unwrap();
-            assert!(problem.contains(&format!("{wish:?}")) && problem.contains("default, avx2"), "{problem}");
+    fn choose_ignores_and_reports_unsupported_and_unknown_names() {
+        for name in ["avx512", "vsx", "AVX2", "bogus", ""] {
+            let detected = choose(Some(name), on_a_desktop);
+            assert_eq!(detected.capability, Avx2, "{name}");
+            let problem = detected.problem.unwrap();
+            assert!(problem.contains(&format!("{name:?}")) && problem.contains("default, avx2"), "{problem}");
         }
     }
 
     #[test]
-    fn names_are_as_pytorch_writes_them() {
+    fn cpu_capability_names_are_those_of_pytorch() {
         let names = CpuCapability::ALL.map(CpuCapability::name);
         assert_eq!(names, ["DEFAULT", "VSX", "Z VECTOR", "AVX2", "AVX512", "SVE256"]);
     }

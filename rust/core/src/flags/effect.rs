@@ -1,4 +1,4 @@
-//! What obeys a flag, and whether any of it is in this process.
+//! The operations and libraries that a flag affects.
 
 use crate::libraries::{Library, Presence};
 
@@ -8,38 +8,38 @@ use crate::libraries::{Library, Presence};
 /// use interlock_core::flags::find;
 ///
 /// let effect = find("cudnn.benchmark")?.effect();
-/// assert!(!effect.what().is_empty());
-/// println!("{}; here: {}", effect.what(), effect.in_this_process());
+/// assert!(!effect.operations().is_empty());
+/// println!("{}; here: {}", effect.operations(), effect.in_this_process());
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Effect {
     /// The operations.
-    pub(super) what: &'static str,
-    /// The libraries that run them; one of them must be there for the flag to matter.
+    pub(super) operations: &'static str,
+    /// The libraries that run them. The flag has an effect only if at least one is loaded.
     pub(super) libraries: &'static [&'static Library],
-    /// Whether a library that is not interlock's has registered the flag, and so is in the process.
+    /// Whether another library has registered the flag, and so is in the process.
     pub(super) is_registered: bool,
 }
 
 impl Effect {
-    /// Obeyed by the library that registered the flag.
-    pub(super) const fn of_another_library(what: &'static str) -> Self {
-        Effect { what, libraries: &[], is_registered: true }
+    /// Creates the effect of a flag that another library registers.
+    pub(super) const fn of_registered_flag(operations: &'static str) -> Self {
+        Effect { operations, libraries: &[], is_registered: true }
     }
 
-    /// The operations that obey the flag.
-    pub fn what(&self) -> &'static str {
-        self.what
+    /// Returns the operations that the flag affects.
+    pub fn operations(&self) -> &'static str {
+        self.operations
     }
 
-    /// What obeys the flag in this process, in words.
+    /// Returns the operations and libraries that the flag affects in this process, as `explain` describes them.
     pub fn in_this_process(&self) -> String {
         if self.is_registered {
-            return self.what.to_owned();
+            return self.operations.to_owned();
         }
         if self.libraries.is_empty() {
-            return format!("{}: no effect here", self.what);
+            return format!("{}: no effect here", self.operations);
         }
         let present: Vec<_> = self.libraries.iter().map(|library| (library, library.presence())).collect();
         let titles_of = |wanted: Presence| {
@@ -48,30 +48,30 @@ impl Effect {
         };
         let (loaded, found) = (titles_of(Presence::Loaded), titles_of(Presence::Found));
         if !loaded.is_empty() {
-            format!("{} through {loaded}", self.what)
+            format!("{} through {loaded}", self.operations)
         } else if !found.is_empty() {
-            // One that can be found may be loaded later.
-            format!("{}: no effect here, {found} not loaded", self.what)
+            // A library that is found may be loaded later.
+            format!("{}: no effect here, {found} not loaded", self.operations)
         } else {
-            format!("{}: no effect here, {} not found", self.what, titles_of(Presence::Absent))
+            format!("{}: no effect here, {} not found", self.operations, titles_of(Presence::Absent))
         }
     }
 }
 
-/// Declares what there is to obey flags, in PyTorch or here: the operations, and the libraries that run them. Without a
-/// library nothing of it is here yet.
-macro_rules! consumers {
-    ($($name:ident = $what:literal, [$($library:ident),*];)+) => {
-        pub(super) mod consumers {
+/// Declares effects: the operations, and the libraries that run them. Without a library, the flag has no effect in
+/// interlock itself.
+macro_rules! effects {
+    ($($name:ident = $operations:literal, [$($library:ident),*];)+) => {
+        pub(super) mod effects {
             use super::Effect;
 
             $(pub(in super::super) static $name: Effect =
-                Effect { what: $what, libraries: &[$(&crate::libraries::$library),*], is_registered: false };)+
+                Effect { operations: $operations, libraries: &[$(&crate::libraries::$library),*], is_registered: false };)+
         }
     };
 }
 
-consumers! {
+effects! {
     CUDNN_OPERATIONS = "convolutions, recurrent layers and batch normalisation on cuda", [CUDNN];
     CUDNN_CONVOLUTIONS = "convolutions on cuda", [CUDNN];
     CUDNN_RECURRENT = "recurrent layers on cuda", [CUDNN];

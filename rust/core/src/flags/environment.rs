@@ -1,60 +1,60 @@
-//! The environment as a level of flag values: read whole, once, before the first flag is.
+//! The environment as a level of flag values: read completely, once, before the first flag is read.
 
 use std::collections::BTreeSet;
 
 use once_cell::race::OnceBox;
 
-use super::attribute::Attribute;
-use super::{Given, suggest, table};
+use super::flag_spec::FlagSpec;
+use super::{InputValue, suggest, table};
 use crate::base::env::{self, SWITCH_WORDS, Variables, parse_switch};
 use crate::thread::{FlagId, FlagSlots, Slot};
 use crate::{Error, libraries};
 
-/// What the environment says.
+/// The flag values of the environment.
 struct Environment {
     flags: FlagSlots,
-    /// Which variable said what.
+    /// The variable that set each slot.
     sources: Vec<(Slot, String)>,
     problems: Vec<(String, Error)>,
     forbids_tf32: bool,
 }
 
 fn environment() -> &'static Environment {
-    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
+    // Not a blocking cell: a fork while another thread fills it would block the child.
     static ENVIRONMENT: OnceBox<Environment> = OnceBox::new();
     ENVIRONMENT.get_or_init(|| Box::new(read_from(&env::all())))
 }
 
-/// What the environment says of a flag.
+/// Returns the payload that the environment sets for a flag.
 pub(super) fn of_flag(id: FlagId) -> Option<u64> {
     environment().flags.word(id)
 }
 
-/// What it says of the precision tree; nodes that it does not name hold unset.
+/// Returns the precision tree that the environment sets; nodes that it does not name are empty.
 pub(super) fn tree() -> u64 {
     environment().flags.tree.value
 }
 
-/// The variable that says something of a slot.
+/// Returns the variable that sets a slot.
 pub(super) fn source(slot: Slot) -> Option<&'static str> {
     let sources = &environment().sources;
     sources.iter().rfind(|(known, _)| *known == slot).map(|(_, name)| name.as_str())
 }
 
-/// Whether NVIDIA's libraries are kept from TensorFloat-32, whatever they are asked for.
+/// Returns whether `NVIDIA_TF32_OVERRIDE=0` forbids NVIDIA's libraries to use TensorFloat-32.
 pub(super) fn forbids_tf32() -> bool {
     environment().forbids_tf32
 }
 
-/// The variables that were not understood, each with the reason; they count as unset.
+/// Returns the variables that could not be parsed, each with the error; they count as unset.
 pub fn problems() -> &'static [(String, Error)] {
     &environment().problems
 }
 
-/// The names of the variables that this crate reads: ours and those of others, without those of registered flags.
+/// Returns the names of the variables that this crate reads, without those of registered flags.
 pub fn variables() -> Vec<String> {
-    let of_flags = table::own_attributes().flat_map(Attribute::variables);
-    let others = env::OURS.map(|(name, _)| name).into_iter().chain(env::OF_OTHERS);
+    let of_flags = table::own_flag_specs().flat_map(FlagSpec::variables);
+    let others = env::OWN_VARS.map(|(name, _)| name).into_iter().chain(env::FOREIGN_VARS);
     let named = others.map(str::to_owned).chain(libraries::variables());
     let all: BTreeSet<String> = of_flags.chain(named).collect();
     all.into_iter().collect()
@@ -64,24 +64,24 @@ fn read_from(variables: &Variables) -> Environment {
     let forbids_tf32 = variables.get(env::TF32_OVERRIDE).is_some_and(|value| value.as_deref() == Some("0"));
     let mut read =
         Environment { flags: FlagSlots::default(), sources: Vec::new(), problems: Vec::new(), forbids_tf32 };
-    // Views come first, so that a variable that names a node itself is stronger.
-    for attribute in table::views_first() {
-        read.take_strongest(attribute, variables);
+    // Aliases come first, so that a variable of a node takes precedence.
+    for spec in table::aliases_first() {
+        read.read_first_set(spec, variables);
     }
-    read.problems.extend(unclear_switches(variables));
+    read.problems.extend(invalid_switches(variables));
     read.problems.extend(unknown(variables));
     read
 }
 
 impl Environment {
-    /// Takes in the first variable of an attribute that is set, understood and says something.
-    fn take_strongest(&mut self, attribute: &Attribute, variables: &Variables) {
-        for (name, reading) in attribute.readings() {
+    /// Applies the first variable of a flag that is set, can be parsed and requests a value.
+    fn read_first_set(&mut self, spec: &FlagSpec, variables: &Variables) {
+        for (name, format) in spec.env_formats() {
             let Some(value) = variables.get(&name) else { continue };
-            match attribute.add_variable(reading, value, &mut self.flags) {
+            match spec.add_variable(format, value, &mut self.flags) {
                 Ok(false) => {}
                 Ok(true) => {
-                    self.sources.extend(attribute.slots().map(|slot| (slot, name.clone())));
+                    self.sources.extend(spec.slots().map(|slot| (slot, name.clone())));
                     return;
                 }
                 Err(error) => self.problems.push((name, error)),
@@ -90,37 +90,38 @@ impl Environment {
     }
 }
 
-/// Our switches that are no flags, where they are set to something else than on or off.
-fn unclear_switches(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
-    let switches = env::OURS.into_iter().filter(|(_, takes)| *takes == SWITCH_WORDS);
+/// Returns errors for switches that are not flags and are set to something other than on or off.
+fn invalid_switches(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
+    let switches = env::OWN_VARS.into_iter().filter(|(_, accepted)| *accepted == SWITCH_WORDS);
     switches.filter_map(|(name, _)| {
         let text = variables.get(name)?.as_deref().unwrap_or("no text");
-        let given = Given::Text(text.into()).to_string();
+        let given = InputValue::Text(text.into()).to_string();
         let error = Error::FlagValue { name: name.to_owned(), given, allowed: SWITCH_WORDS.to_owned() };
         parse_switch(text).is_none().then(|| (name.to_owned(), error))
     })
 }
 
-/// The variables that begin like ours and are none of them.
+/// Returns errors for variables with interlock's prefix that it does not read.
 fn unknown(variables: &Variables) -> impl Iterator<Item = (String, Error)> {
-    let of_flags = table::own_attributes().filter(|attribute| !attribute.is_read_only());
-    let mut known: Vec<(String, String)> = of_flags
-        .map(|attribute| (env::variable_of_flag(attribute.name()), attribute.allowed_text()))
-        .collect();
-    known.extend(env::OURS.map(|(name, takes)| (name.to_owned(), takes.to_owned())));
+    let of_flags = table::own_flag_specs().filter(|spec| !spec.is_read_only());
+    let mut known: Vec<(String, String)> =
+        of_flags.map(|spec| (env::flag_variable(spec.name()), spec.accepted_text())).collect();
+    known.extend(env::OWN_VARS.map(|(name, accepted)| (name.to_owned(), accepted.to_owned())));
     known.extend(libraries::variables().map(|name| (name, env::LIBRARY_PATHS.to_owned())));
     variables.keys().filter(|name| name.starts_with(env::PREFIX)).filter_map(move |name| {
         let is_known = known.iter().any(|(known, _)| known == name);
         (!is_known).then(|| {
-            // What they all begin with would make any two alike.
-            let near = suggest(own_part(name), known.iter().map(|(known, _)| own_part(known)));
-            let meant = known.iter().find(|(known, _)| Some(own_part(known)) == near).cloned();
-            (name.clone(), Error::UnknownVariable { name: name.clone(), meant })
+            // The common prefix would make any two names similar.
+            let suggestion =
+                suggest(without_prefix(name), known.iter().map(|(known, _)| without_prefix(known)));
+            let suggestion =
+                known.iter().find(|(known, _)| Some(without_prefix(known)) == suggestion).cloned();
+            (name.clone(), Error::UnknownVariable { name: name.clone(), suggestion })
         })
     })
 }
 
-fn own_part(name: &str) -> &str {
+fn without_prefix(name: &str) -> &str {
     name.strip_prefix(env::PREFIX).unwrap_or(name)
 }
 
@@ -140,11 +141,11 @@ mod tests {
 
     fn held(node: Node, precision: Precision) -> Masked<u64> {
         let Slot::Node(mask) = node.slot() else { return Masked::default() };
-        Masked::new(mask.0, node.holding(precision as u64))
+        Masked::new(mask.0, node.word_bits(precision as u64))
     }
 
     #[test]
-    fn a_switch_is_read() {
+    fn read_from_parses_switches() {
         for (text, payload) in [("0", 0), ("false", 0), ("1", 1), ("TRUE", 1)] {
             let environment = read(&[("INTERLOCK_CUDNN_ENABLED", text)]);
             assert_eq!(environment.flags.word(CUDNN_ENABLED.word.id), Some(payload), "{text}");
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_not_understood_counts_as_unset_and_is_told() {
+    fn read_from_reports_values_that_cannot_be_parsed() {
         let environment = read(&[("INTERLOCK_CUDNN_ENABLED", "maybe")]);
         assert_eq!(environment.flags.word(CUDNN_ENABLED.word.id), None);
         let [(variable, error)] = environment.problems.as_slice() else { panic!("one problem") };
@@ -161,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn our_own_variable_is_stronger_than_pytorchs() {
+    fn read_from_prefers_interlocks_variable_to_pytorchs() {
         let environment =
             read(&[("INTERLOCK_CUDA_MATMUL_ALLOW_TF32", "0"), ("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1")]);
         assert_eq!(environment.flags.tree, held(Node::CudaMatmul, Precision::Ieee));
     }
 
     #[test]
-    fn a_node_is_stronger_than_a_view_of_it() {
+    fn read_from_prefers_a_node_to_its_alias() {
         let environment =
             read(&[("INTERLOCK_CUDNN_ALLOW_TF32", "0"), ("INTERLOCK_CUDNN_CONV_FP32_PRECISION", "tf32")]);
         let expected = held(Node::CudaConv, Precision::Tf32).over(held(Node::CudaRnn, Precision::Ieee));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_others_ask_for_a_value_or_say_nothing() {
+    fn read_from_applies_variables_of_pytorch_and_vendors() {
         let library = |text| {
             let environment = read(&[("TORCH_BLAS_PREFER_CUBLASLT", text)]);
             assert!(environment.problems.is_empty());
@@ -192,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_which_variable_said_it() {
+    fn read_from_records_the_variable_of_each_slot() {
         let environment = read(&[("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1")]);
         let slot = Node::CudaMatmul.slot();
         assert_eq!(environment.sources, [(slot, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE".to_owned())]);
     }
 
     #[test]
-    fn a_name_that_is_none_of_ours_is_told_with_the_near_one_and_what_that_takes() {
+    fn problems_of_an_unknown_variable_suggest_a_name_and_its_values() {
         let environment = read(&[("INTERLOCK_CUDNN_ENABELD", "1"), ("INTERLOCK_DEBUG", "1"), ("OTHER", "1")]);
         let [(variable, error)] = environment.problems.as_slice() else { panic!("one problem") };
         assert_eq!(variable, "INTERLOCK_CUDNN_ENABELD");
@@ -208,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_like_ours_only_in_how_it_begins_has_no_near_one() {
+    fn problems_suggest_no_name_if_only_the_prefix_matches() {
         let environment = read(&[("INTERLOCK_FOO", "1")]);
         let [(_, error)] = environment.problems.as_slice() else { panic!("one problem") };
         assert!(!error.to_string().contains("did you mean"), "{error}");
     }
 
     #[test]
-    fn a_switch_of_ours_that_is_no_flag_is_looked_at_too() {
+    fn problems_include_switches_that_are_not_flags() {
         assert!(read(&[("INTERLOCK_DEBUG", "true")]).problems.is_empty());
         let [(variable, error)] = &read(&[("INTERLOCK_DEBUG", "yes")]).problems[..] else {
             panic!("one problem")
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_text_is_told() {
+    fn problems_include_values_that_are_not_utf8() {
         let environment = read_from(&[("INTERLOCK_CUDNN_ENABLED".to_owned(), None)].into());
         assert_eq!(environment.problems.len(), 1);
         assert_eq!(environment.flags.word(CUDNN_ENABLED.word.id), None);

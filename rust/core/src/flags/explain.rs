@@ -1,25 +1,25 @@
-//! Where the value of a flag comes from.
+//! Explanations of flag values: the level and the location that set them.
 
 use crate::base::named_enum;
 use std::fmt;
 
-use super::attribute::{Attribute, Target};
+use super::flag_spec::{Backing, FlagSpec};
 use super::precision::{Node, Precision};
-use super::process::PROCESS;
+use super::store::STORE;
 use super::{SourceLocation, Value, environment, table};
 use crate::thread::{self, Slot};
 
 named_enum! {
-    /// The level that decides the value of a flag, the weakest first.
+    /// The level that decides the value of a flag, in ascending priority.
     ///
     /// ```
     /// use interlock_core::flags::flags::CUDNN_BENCHMARK;
     /// use interlock_core::flags::{Level, find};
     ///
-    /// let attribute = find("cudnn.benchmark")?;
-    /// assert_eq!(attribute.explain().level, Level::Default);
+    /// let spec = find("cudnn.benchmark")?;
+    /// assert_eq!(spec.explain().level, Level::Default);
     /// let _guard = CUDNN_BENCHMARK.scope(true)?.guard();
-    /// assert_eq!(attribute.explain().level, Level::Scope);
+    /// assert_eq!(spec.explain().level, Level::Scope);
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +60,7 @@ impl Level {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetBy {
-    /// A line of a program, where writes are traced (`INTERLOCK_DEBUG=1`).
+    /// A line of a program, if writes are traced (`INTERLOCK_DEBUG=1`).
     Line(SourceLocation),
     /// An environment variable.
     Variable(&'static str),
@@ -88,46 +88,46 @@ impl fmt::Display for SetBy {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// What is in force on this thread.
+    /// The active value on this thread.
     pub value: Value,
-    /// What decides it.
+    /// The level that decides it.
     pub level: Level,
-    /// Who said so, as far as that is known.
+    /// The line or variable that set it, if known.
     pub set_by: Option<SetBy>,
-    /// What operations obey: another value where something else overrules the flag.
+    /// The effective value, which differs from `value` if something overrides the flag.
     pub effective: Value,
-    /// What overrules it.
-    pub overruled_by: Option<&'static str>,
-    /// What obeys it, and whether that is in this process.
-    pub acts_on: String,
+    /// The flag or variable that overrides it.
+    pub overridden_by: Option<&'static str>,
+    /// The operations and libraries that it affects, and whether they are in this process.
+    pub affects: String,
 }
 
-impl Attribute {
-    /// Explains the value in force on this thread.
+impl FlagSpec {
+    /// Explains the active value on this thread.
     pub fn explain(&self) -> Explanation {
-        // What other threads have left is taken away before anything is looked at, not in between.
+        // Exits of other threads are applied before anything is read, so all results agree.
         thread::apply_remote_exits();
         let (level, set_by) = self.deciding_slot().map_or((Level::Default, None), source);
         let value = self.read();
-        let overruled = self.overruled();
+        let overridden = self.overridden();
         Explanation {
             value,
             level,
             set_by,
-            effective: overruled.map_or(value, |overruled| overruled.value),
-            overruled_by: overruled.map(|overruled| overruled.by),
-            acts_on: self.effect.in_this_process(),
+            effective: overridden.map_or(value, |overridden| overridden.value),
+            overridden_by: overridden.map(|overridden| overridden.by),
+            affects: self.effect.in_this_process(),
         }
     }
 
-    /// The slot that makes the value what it is; `None` where nothing is held anywhere.
+    /// Returns the slot that decides the value; `None` for a constant.
     fn deciding_slot(&self) -> Option<Slot> {
-        match &self.target {
-            Target::Word(word, _) => Some(Slot::Flag(word.id)),
-            Target::Node(node) => Some(deciding_node(*node)),
-            Target::Constant(_) => None,
-            // One node that does not read tf32 makes a view false; else the first is as good as any.
-            Target::Tf32(nodes) => {
+        match &self.backing {
+            Backing::Word(word, _) => Some(Slot::Flag(word.id)),
+            Backing::Node(node) => Some(deciding_node(*node)),
+            Backing::Constant(_) => None,
+            // A node that does not read tf32 makes an alias false. Otherwise the first node is as good as any.
+            Backing::Tf32(nodes) => {
                 let refusing = nodes.iter().find(|node| node.get() != Precision::Tf32);
                 refusing.or(nodes.first()).copied().map(deciding_node)
             }
@@ -135,7 +135,8 @@ impl Attribute {
     }
 }
 
-/// The node whose value it is; where none holds any, the node itself, which a scope may keep from holding one.
+/// Returns the slot of the node that decides the value. If all are empty, it is the node itself, which a scope may have
+/// masked.
 fn deciding_node(node: Node) -> Slot {
     node.decided_by().unwrap_or(node).slot()
 }
@@ -144,30 +145,30 @@ fn source(slot: Slot) -> (Level, Option<SetBy>) {
     if let Some(site) = thread::scoped_site(slot) {
         return (Level::Scope, site.map(SetBy::Line));
     }
-    let (_, level) = held_in_process(slot);
+    let (_, level) = process_value(slot);
     let set_by = match level {
-        Level::Process => PROCESS.lock().site(slot).map(SetBy::Line),
+        Level::Process => STORE.lock().site(slot).map(SetBy::Line),
         Level::Environment => variable(slot).map(SetBy::Variable),
         Level::Default | Level::Scope => None,
     };
     (level, set_by)
 }
 
-/// What the process holds, and from where.
-pub(super) fn held_in_process(slot: Slot) -> (u64, Level) {
+/// Returns the payload of a slot in the process and its level.
+pub(super) fn process_value(slot: Slot) -> (u64, Level) {
     match slot {
         Slot::Flag(id) => table::word(id).map_or((0, Level::Default), |word| word.in_process()),
         Slot::Node(mask) => {
-            let (held, level) = Node::of_slot(mask).in_process();
-            (held.map_or(0, |precision| precision as u64), level)
+            let (stored, level) = Node::of_slot(mask).in_process();
+            (stored.map_or(0, |precision| precision as u64), level)
         }
     }
 }
 
 fn variable(slot: Slot) -> Option<&'static str> {
-    let said = match slot {
-        Slot::Flag(id) => table::word(id).and_then(|word| word.said),
+    let env_value = match slot {
+        Slot::Flag(id) => table::word(id).and_then(|word| word.env_value),
         Slot::Node(_) => None,
     };
-    said.map(|said| said.variable).or_else(|| environment::source(slot))
+    env_value.map(|env_value| env_value.variable).or_else(|| environment::source(slot))
 }

@@ -1,32 +1,32 @@
-//! A flag with a word of its own.
+//! Flags that are stored in a word of their own.
 
 use std::marker::PhantomData;
 
-use super::attribute::qualified;
 use super::environment;
+use super::flag_spec::qualified;
 use super::kind::{FlagValue, Kind, Refusal, Table};
 use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
-use super::write::{Held, commit};
+use super::write::{SlotWrite, commit};
 use super::{Level, SourceLocation, Value};
 use crate::Result;
 use crate::base::sync::RelaxedU64;
 use crate::thread::{self, FlagId, Slot};
 
-/// The word: in its two upper bits where the value comes from, below them the value's payload.
-/// All zero until it is first read or written.
+/// The word of a flag: the level in its two upper bits, the payload below. Zero until it is first read or written.
 #[derive(Debug)]
 pub(crate) struct FlagWord {
     pub(super) name: &'static str,
     pub(super) id: FlagId,
     pub(super) kind: Kind,
-    /// Of a registered flag; what it says of our own is read once for all of them.
-    pub(super) said: Option<FromEnvironment>,
+    /// The value of the environment for a registered flag. For interlock's own flags the environment is read once for
+    /// all.
+    pub(super) env_value: Option<EnvValue>,
     bits: RelaxedU64,
 }
 
-/// What the environment says of one flag.
+/// The value that the environment sets for one flag.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FromEnvironment {
+pub(super) struct EnvValue {
     pub(super) payload: u64,
     pub(super) variable: &'static str,
 }
@@ -34,7 +34,7 @@ pub(super) struct FromEnvironment {
 const LEVEL_SHIFT: u32 = 62;
 const PAYLOAD: u64 = (1 << LEVEL_SHIFT) - 1;
 
-const fn levelled(level: Level, payload: u64) -> u64 {
+const fn with_level(level: Level, payload: u64) -> u64 {
     (level as u64) << LEVEL_SHIFT | payload & PAYLOAD
 }
 
@@ -47,12 +47,12 @@ impl FlagWord {
         name: &'static str,
         id: u16,
         kind: Kind,
-        said: Option<FromEnvironment>,
+        env_value: Option<EnvValue>,
     ) -> Self {
-        FlagWord { name, id: FlagId(id), kind, said, bits: RelaxedU64::new(0) }
+        FlagWord { name, id: FlagId(id), kind, env_value, bits: RelaxedU64::new(0) }
     }
 
-    /// What is in force on this thread.
+    /// Returns the active payload on this thread.
     #[inline]
     pub(super) fn payload(&self) -> u64 {
         if thread::any_flag_layer() && thread::flag_may_be_scoped(self.id) {
@@ -76,21 +76,22 @@ impl FlagWord {
         self.bits.compare_set(0, self.fallback())
     }
 
-    /// The environment's value, else the default, each with its level.
+    /// Returns the value of the environment, else the default, with its level.
     fn fallback(&self) -> u64 {
-        match self.said.map(|said| said.payload).or_else(|| environment::of_flag(self.id)) {
-            Some(payload) => levelled(Level::Environment, payload),
-            None => levelled(Level::Default, self.kind.default()),
+        match self.env_value.map(|env_value| env_value.payload).or_else(|| environment::of_flag(self.id)) {
+            Some(payload) => with_level(Level::Environment, payload),
+            None => with_level(Level::Default, self.kind.default()),
         }
     }
 
-    /// What a layer holds where nothing shall be held.
+    /// Returns the payload that a layer stores for an unset flag.
     pub(super) fn fallback_payload(&self) -> u64 {
         self.fallback() & PAYLOAD
     }
 
-    /// What the innermost layer of this thread that names the flag holds, else what is assigned.
-    pub(super) fn held(&self) -> Option<Value> {
+    /// Returns the value of the innermost layer of this thread that names the flag, else the assigned value, else
+    /// `None`.
+    pub(super) fn set_value(&self) -> Option<Value> {
         let assigned = || {
             let (payload, level) = self.in_process();
             (level == Level::Process).then_some(payload)
@@ -98,7 +99,7 @@ impl FlagWord {
         thread::scoped_flag(self.id).or_else(assigned).map(|payload| self.kind.decode(payload))
     }
 
-    /// Payload and level for the process.
+    /// Returns the payload in the process and its level.
     pub(super) fn in_process(&self) -> (u64, Level) {
         let bits = match self.bits.get() {
             0 => self.resolve(),
@@ -111,33 +112,33 @@ impl FlagWord {
     /// process.
     #[track_caller]
     pub(super) fn write<T: FlagValue>(&self, value: T) -> Result<()> {
-        let held = Held::Value(self.checked(value)?);
-        commit(&[(self.name, Slot::Flag(self.id), held)], Some(SourceLocation::caller()))
+        let new = SlotWrite::Set(self.checked(value)?);
+        commit(&[(self.name, Slot::Flag(self.id), new)], Some(SourceLocation::caller()))
     }
 
-    /// The payload of a value, or the error that refuses it.
+    /// Checks a value and returns its payload.
     pub(super) fn checked<T: FlagValue>(&self, value: T) -> Result<u64> {
         let payload = value.payload();
-        if self.kind.admits(payload) {
+        if self.kind.is_valid_payload(payload) {
             return Ok(payload);
         }
-        // Of the values that Rust gives by type, only floats are stored in a table.
-        let refusal = if value.is_without_room() { Refusal::Full(Table::Floats) } else { Refusal::Value };
-        Err(refusal.error(qualified(self.name), value.shown(), self.kind.allowed()))
+        // Of the values that have a Rust type, only floats are stored in a table.
+        let refusal = if value.is_table_full() { Refusal::Full(Table::Floats) } else { Refusal::Value };
+        Err(refusal.error(qualified(self.name), value.display(), self.kind.accepted()))
     }
 
-    /// A scope that decides this flag alone.
+    /// Returns a scope that decides only this flag.
     pub(super) fn scope(&self, value: impl FlagValue, location: SourceLocation) -> Result<FlagScope> {
         let mut builder = FlagScopeBuilder::new(Purpose::Named, 1);
-        builder.hold(self, self.checked(value)?);
+        builder.set_word(self, self.checked(value)?);
         Ok(builder.build(Some(location)))
     }
 
-    /// Writes for the process; only under the process's lock.
-    pub(super) fn set_in_process(&self, held: Held) {
-        self.bits.set(match held {
-            Held::Value(payload) => levelled(Level::Process, payload),
-            Held::Unset | Held::Nothing => self.fallback(),
+    /// Writes the word of the process. The caller holds the lock of [`STORE`](super::store::STORE).
+    pub(super) fn set_in_process(&self, new: SlotWrite) {
+        self.bits.set(match new {
+            SlotWrite::Set(payload) => with_level(Level::Process, payload),
+            SlotWrite::Clear | SlotWrite::Mask => self.fallback(),
         });
     }
 }
@@ -164,19 +165,19 @@ impl<T: FlagValue> Flag<T> {
         Flag { word: FlagWord::new(name, id, kind), value: PhantomData }
     }
 
-    /// The dotted name.
+    /// Returns the dotted name.
     pub fn name(&self) -> &'static str {
         self.word.name
     }
 
-    /// The value in force on this thread: two loads while no scope of any thread is open.
+    /// Returns the active value on this thread: two loads while no scope of any thread is open.
     #[inline]
     pub fn get(&self) -> T {
         T::decode(self.word.payload())
     }
 
-    /// Writes where the innermost scope of this thread decides the flag, else for the process.
-    /// Fails for a value that the flag does not take, and while flags are frozen.
+    /// Writes the flag in the innermost scope of this thread that decides it, else for the process. Fails for a value
+    /// that the flag does not accept, and while flags are frozen.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
         self.word.write(value)

@@ -1,8 +1,8 @@
 //! Floats in the 62 bits of a flag's payload.
 //!
-//! A payload has the sign and the significand of a float and nine bits of exponent, which is every number from about
-//! 1e-76 to 1e76 by magnitude. Zeros and infinities have codes of their own. Other numbers are rare, so these are
-//! stored in a table and the payload has the index.
+//! A payload consists of the sign, the significand and nine exponent bits of a float, which covers magnitudes from
+//! about 1e-76 to 1e76. Zeros and infinities have special codes. Other numbers are rare: they are stored in a table,
+//! and the payload is the index.
 
 use super::interned::Interned;
 use super::kind::{Refusal, Table};
@@ -10,23 +10,23 @@ use super::kind::{Refusal, Table};
 const SIGNIFICAND_BITS: u32 = 52;
 const SIGNIFICAND: u64 = (1 << SIGNIFICAND_BITS) - 1;
 const EXPONENT_BITS: u32 = 9;
-/// The largest exponent that stands for a number, so that no number has the payload of `NOTHING`.
+/// The largest exponent of a number, chosen so that no number has the payload `NONE_PAYLOAD`.
 const LARGEST_EXPONENT: u64 = (1 << EXPONENT_BITS) - 2;
-/// What is added to an exponent of a payload for that of an `f64`: both halves of the range have the same size.
+/// The bias between the exponent of a payload and that of an `f64`: both halves of the range have the same size.
 const EXPONENT_SHIFT: u64 = 1023 - 255;
 const SIGN_SHIFT: u32 = SIGNIFICAND_BITS + EXPONENT_BITS;
 
-/// Codes in place of a significand, with an exponent of zero.
+/// Codes that replace the significand if the exponent is zero.
 const ZERO: u64 = 0;
 const INFINITY: u64 = 1;
 const FIRST_INDEX: u64 = 2;
 
-/// The number of different magnitudes out of range that a process stores.
-pub(super) const MOST_OTHERS: usize = 4096;
+/// The largest number of distinct magnitudes out of range that a process stores.
+pub(super) const MAX_OTHERS: usize = 4096;
 
-static OTHERS: Interned<u64, MOST_OTHERS> = Interned::new();
+static OTHERS: Interned<u64, MAX_OTHERS> = Interned::new();
 
-/// Returns the payload of a number. Refuses NaN, and a number out of range where the table is full.
+/// Returns the payload of a number. Refuses NaN, and a number out of range if the table is full.
 pub(super) fn encode(number: f64) -> Result<u64, Refusal> {
     let bits = number.to_bits();
     let sign = bits >> 63 << SIGN_SHIFT;
@@ -44,7 +44,7 @@ pub(super) fn encode(number: f64) -> Result<u64, Refusal> {
     Ok(sign | payload)
 }
 
-/// Returns the number that a payload stands for.
+/// Returns the number of a payload.
 pub(super) fn decode(payload: u64) -> f64 {
     let exponent = payload >> SIGNIFICAND_BITS & ((1 << EXPONENT_BITS) - 1);
     let significand = payload & SIGNIFICAND;
@@ -59,11 +59,11 @@ pub(super) fn decode(payload: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::NOTHING;
+    use super::super::kind::NONE_PAYLOAD;
     use super::*;
 
     #[test]
-    fn every_number_comes_back_with_all_its_bits() {
+    fn decode_returns_the_bits_that_were_encoded() {
         let mut numbers = vec![
             0.0,
             1.0,
@@ -79,7 +79,7 @@ mod tests {
             1e-77,
             std::f64::consts::PI,
         ];
-        // The generator is Knuth's linear congruential one.
+        // Knuth's linear congruential generator.
         let mut state = 7u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -91,17 +91,17 @@ mod tests {
         }));
         let mut stored = 0;
         for number in numbers.into_iter().flat_map(|number| [number, -number]) {
-            // The table of other numbers is small.
+            // The table of numbers out of range may be full.
             let Ok(payload) = encode(number) else { continue };
             stored += 1;
             assert_eq!(decode(payload).to_bits(), number.to_bits(), "{number:e}");
-            assert!(payload < NOTHING, "{number:e}");
+            assert!(payload < NONE_PAYLOAD, "{number:e}");
         }
         assert!(stored > 190_000, "{stored}");
     }
 
     #[test]
-    fn what_is_not_a_number_has_no_payload() {
+    fn encode_refuses_nan() {
         assert_eq!(encode(f64::NAN), Err(Refusal::Value));
         assert_eq!(encode(-f64::NAN), Err(Refusal::Value));
     }

@@ -1,26 +1,26 @@
-//! The freeze: while it holds, no flag is written, however the write is spelled and wherever it would
-//! land. Scopes still open and close.
+//! Freezing: while flags are frozen, every write of a flag is refused, in the process and in scopes. Scopes may still
+//! be entered and exited.
 
 use super::SourceLocation;
-use super::attribute::qualified;
-use super::process::PROCESS;
+use super::flag_spec::qualified;
+use super::store::STORE;
 use crate::base::sync::RelaxedU64;
-use crate::thread::{self, ThreadNumber};
+use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
 
-/// How many freezes hold, for [`flags_frozen`] to read without the lock.
-static HOLDING: RelaxedU64 = RelaxedU64::new(0);
+/// The number of active freezes, which [`flags_frozen`] reads without the lock.
+static ACTIVE: RelaxedU64 = RelaxedU64::new(0);
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
 pub(super) struct Freeze {
     permanent: Option<SourceLocation>,
-    /// The scopes that are open, of all threads.
+    /// The open scopes of all threads.
     scopes: Vec<OpenScope>,
 }
 
 struct OpenScope {
     serial: u64,
-    entered_on: ThreadNumber,
+    entered_on: ThreadId,
     site: SourceLocation,
 }
 
@@ -29,45 +29,44 @@ impl Freeze {
         Freeze { permanent: None, scopes: Vec::new() }
     }
 
-    /// Refuses a write while flags are frozen, and says where that was asked for.
-    pub(super) fn admit(&self, name: &str) -> Result<()> {
-        match self.called_at() {
+    /// Refuses a write while flags are frozen. The error names the location that froze them.
+    pub(super) fn check_writable(&self, name: &str) -> Result<()> {
+        match self.frozen_at() {
             Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() }),
             None => Ok(()),
         }
     }
 
-    fn called_at(&self) -> Option<&SourceLocation> {
+    fn frozen_at(&self) -> Option<&SourceLocation> {
         self.permanent.as_ref().or_else(|| self.scopes.last().map(|scope| &scope.site))
     }
 
     fn publish(&self) {
-        HOLDING.set(self.scopes.len() as u64 + u64::from(self.permanent.is_some()));
+        ACTIVE.set(self.scopes.len() as u64 + u64::from(self.permanent.is_some()));
     }
 }
 
-/// Discards the freezes of threads that a forked child lacks.
-pub(super) fn forget_other_threads() {
+/// Discards the freezes of other threads, which a forked child lacks.
+pub(super) fn after_fork_in_child() {
     let thread = crate::thread::this_thread();
-    let mut process = PROCESS.lock();
-    process.freeze.scopes.retain(|scope| scope.entered_on == thread);
-    process.freeze.publish();
+    let mut store = STORE.lock();
+    store.freeze.scopes.retain(|scope| scope.entered_on == thread);
+    store.freeze.publish();
 }
 
-/// Stops every write of a flag for the rest of the process.
+/// Freezes flags until the process exits.
 pub fn disable_global_flags(site: SourceLocation) {
-    let mut process = PROCESS.lock();
-    process.freeze.permanent.get_or_insert(site);
-    process.freeze.publish();
+    let mut store = STORE.lock();
+    store.freeze.permanent.get_or_insert(site);
+    store.freeze.publish();
 }
 
-/// Whether writes of flags are stopped.
+/// Returns whether flags are frozen.
 pub fn flags_frozen() -> bool {
-    HOLDING.get() != 0
+    ACTIVE.get() != 0
 }
 
-/// Refuses every write of a flag, by any thread, while it is open. It may be entered several times and exited by any
-/// thread.
+/// Freezes flags for all threads while it is open. It may be entered several times and exited by any thread.
 ///
 /// ```
 /// use interlock_core::flags::flags::CUDNN_BENCHMARK;
@@ -76,7 +75,7 @@ pub fn flags_frozen() -> bool {
 /// let freeze = FreezeScope::default();
 /// freeze.enter(SourceLocation::caller());
 /// assert!(CUDNN_BENCHMARK.set(true).is_err());
-/// freeze.leave();
+/// freeze.exit();
 /// assert!(CUDNN_BENCHMARK.set(true).is_ok());
 /// ```
 #[derive(Debug)]
@@ -91,21 +90,21 @@ impl Default for FreezeScope {
 }
 
 impl FreezeScope {
-    /// Freezes.
+    /// Freezes flags.
     pub fn enter(&self, site: SourceLocation) {
         let entered_on = thread::this_thread();
-        let mut process = PROCESS.lock();
-        process.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });
-        process.freeze.publish();
+        let mut store = STORE.lock();
+        store.freeze.scopes.push(OpenScope { serial: self.serial, entered_on, site });
+        store.freeze.publish();
     }
 
-    /// Ends the freeze that this scope began last; nothing happens if it began none.
-    pub fn leave(&self) {
-        let mut process = PROCESS.lock();
-        let scopes = &mut process.freeze.scopes;
+    /// Ends the last freeze that this scope began. Does nothing if it began none.
+    pub fn exit(&self) {
+        let mut store = STORE.lock();
+        let scopes = &mut store.freeze.scopes;
         if let Some(index) = scopes.iter().rposition(|scope| scope.serial == self.serial) {
             scopes.remove(index);
         }
-        process.freeze.publish();
+        store.freeze.publish();
     }
 }

@@ -5,21 +5,22 @@ use std::marker::PhantomData;
 use super::flag::FlagWord;
 use super::kind::FlagValue;
 use super::scope::FlagScope;
-use super::{Attribute, SourceLocation, registry};
+use super::{FlagSpec, SourceLocation, registry};
 use crate::{Error, Result};
 
-/// Typed access to a registered flag, as [`Flag`](super::Flag) gives to interlock's own flags.
+/// Typed access to a registered flag, as [`Flag`](super::Flag) provides for interlock's own flags.
 ///
-/// A handle is a reference, so it is cheap to copy. A read costs the same two loads as a read of a [`Flag`](super::Flag);
-/// [`find`](super::find) and [`Attribute::read`] look the flag up by name and decode the value by its kind at run time.
+/// A handle is a reference, so it is cheap to copy. A read costs the same two loads as a read of a
+/// [`Flag`](super::Flag); [`find`](super::find) and [`FlagSpec::read`] look the flag up by name and decode the value by
+/// its kind at run time.
 ///
 /// ```
-/// use interlock_core::flags::{Declaration, FlagHandle, Takes, register};
+/// use interlock_core::flags::{FlagDecl, FlagHandle, FlagType, register};
 ///
-/// let takes = Takes::Switch { default: false };
-/// let declaration = Declaration::new("mylib.verbose", takes, "Whether mylib prints what it does.");
-/// let (attribute, _) = register(declaration)?;
-/// let verbose: FlagHandle<bool> = attribute.handle()?;
+/// let flag_type = FlagType::Switch { default: false };
+/// let declaration = FlagDecl::new("mylib.verbose", flag_type, "Whether mylib prints what it does.");
+/// let (spec, _) = register(declaration)?;
+/// let verbose: FlagHandle<bool> = spec.handle()?;
 /// assert!(!verbose.get());
 /// let scope = verbose.scope(true)?;
 /// let _guard = scope.guard();
@@ -42,39 +43,40 @@ impl<T> Clone for FlagHandle<T> {
 impl<T> Copy for FlagHandle<T> {}
 
 impl<T: FlagValue> FlagHandle<T> {
-    /// The dotted name.
+    /// Returns the dotted name.
     pub fn name(self) -> &'static str {
         self.word.name
     }
 
-    /// Returns the value in force on this thread: two loads while no scope of any thread is open.
+    /// Returns the active value on this thread: two loads while no scope of any thread is open.
     #[inline]
     pub fn get(self) -> T {
         T::decode(self.word.payload())
     }
 
-    /// Writes the flag in the innermost scope of this thread that decides it, else for the process.
-    /// Fails for a value that the flag does not take, and while flags are frozen.
+    /// Writes the flag in the innermost scope of this thread that decides it, else for the process. Fails for a value
+    /// that the flag does not accept, and while flags are frozen.
     #[track_caller]
     pub fn set(self, value: T) -> Result<()> {
         self.word.write(value)
     }
 
-    /// Returns a scope that decides this flag. Fails for a value that the flag does not take.
+    /// Returns a scope that decides this flag. Fails for a value that the flag does not accept.
     #[track_caller]
     pub fn scope(self, value: T) -> Result<FlagScope> {
         self.word.scope(value, SourceLocation::caller())
     }
 }
 
-impl Attribute {
-    /// Returns a typed handle of a registered flag: `bool` for a switch, `u64` for a count (`u32` where the maximum
-    /// fits), `i64` for an integer that may be negative, `f64` for a float, and an enum that implements [`FlagValue`] for a choice.
+impl FlagSpec {
+    /// Returns a typed handle of a registered flag: `bool` for a switch, `u64` for a count (`u32` if the maximum fits),
+    /// `i64` for an integer that may be negative, `f64` for a float, and an enum that implements [`FlagValue`] for a
+    /// choice.
     ///
-    /// Fails with [`Error::FlagType`] for another type, and for an attribute that is not a registered flag.
+    /// Fails with [`Error::FlagType`] for another type, and for a flag that is not registered.
     pub fn handle<T: FlagValue>(&'static self) -> Result<FlagHandle<T>> {
-        match registry::word_and_declaration(self) {
-            Some((word, declaration)) if T::is_held_by(&declaration.takes) => {
+        match registry::word_and_decl(self) {
+            Some((word, declaration)) if T::matches_type(&declaration.flag_type) => {
                 Ok(FlagHandle { word, value: PhantomData })
             }
             _ => Err(Error::FlagType {
@@ -88,7 +90,7 @@ impl Attribute {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Declaration, Given, Takes, assign, find, register};
+    use super::super::{FlagDecl, FlagType, InputValue, assign, find, register};
     use super::*;
 
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,43 +108,43 @@ mod tests {
             if payload == 0 { Color::Auto } else { Color::Never }
         }
 
-        fn is_held_by(takes: &Takes) -> bool {
-            matches!(takes, Takes::Choice { names, .. } if *names == ["auto", "never"])
+        fn matches_type(flag_type: &FlagType) -> bool {
+            matches!(flag_type, FlagType::Choice { names, .. } if *names == ["auto", "never"])
         }
     }
 
-    fn registered(name: &str, takes: Takes) -> &'static Attribute {
-        register(Declaration::new(name, takes, "A flag of a test.")).unwrap().0
+    fn registered(name: &str, flag_type: FlagType) -> &'static FlagSpec {
+        register(FlagDecl::new(name, flag_type, "A flag of a test.")).unwrap().0
     }
 
     #[test]
-    fn handle_reads_writes_and_scopes_as_the_attribute_does() {
-        let attribute = registered("handle_test.verbose", Takes::Switch { default: false });
-        let verbose: FlagHandle<bool> = attribute.handle().unwrap();
+    fn handle_reads_writes_and_scopes_the_flag() {
+        let spec = registered("handle_test.verbose", FlagType::Switch { default: false });
+        let verbose: FlagHandle<bool> = spec.handle().unwrap();
         assert_eq!((verbose.name(), verbose.get()), ("handle_test.verbose", false));
-        assign(&[(attribute, Some(Given::Bool(true)))], None).unwrap();
+        assign(&[(spec, Some(InputValue::Bool(true)))], None).unwrap();
         assert!(verbose.get());
         {
             let _guard = verbose.scope(false).unwrap().guard();
             assert!(!verbose.get());
-            // Lands in the scope, which ends.
+            // Written to the scope, which ends.
             verbose.set(true).unwrap();
             assert!(verbose.get());
         }
         verbose.set(false).unwrap();
-        assert_eq!((verbose.get(), attribute.read()), (false, super::super::Value::Bool(false)));
+        assert_eq!((verbose.get(), spec.read()), (false, super::super::Value::Bool(false)));
     }
 
     #[test]
-    fn handle_of_each_type_refuses_values_that_the_flag_does_not_take() {
-        let takes = Takes::Count { default: 3, maximum: 10 };
-        let retries = registered("handle_test.retries", takes).handle::<u64>().unwrap();
+    fn handle_refuses_values_that_the_flag_does_not_accept() {
+        let flag_type = FlagType::Count { default: 3, maximum: 10 };
+        let retries = registered("handle_test.retries", flag_type).handle::<u64>().unwrap();
         assert!(matches!(retries.set(11), Err(Error::FlagValue { .. })));
         assert!(matches!(retries.scope(11), Err(Error::FlagValue { .. })));
         assert_eq!(retries.get(), 3);
         let names = ["auto", "never"].map(str::to_owned).to_vec();
-        let takes = Takes::Choice { default: "never".to_owned(), names };
-        let color = registered("handle_test.color", takes).handle::<Color>().unwrap();
+        let flag_type = FlagType::Choice { default: "never".to_owned(), names };
+        let color = registered("handle_test.color", flag_type).handle::<Color>().unwrap();
         assert_eq!(color.get(), Color::Never);
         color.set(Color::Auto).unwrap();
         assert_eq!(color.get(), Color::Auto);
@@ -150,15 +152,15 @@ mod tests {
 
     #[test]
     fn handle_of_a_float_and_of_a_negative_integer_reads_all_values() {
-        let takes = Takes::Float { default: 0.5, minimum: -f64::INFINITY, maximum: f64::INFINITY };
-        let float = registered("handle_test.float", takes).handle::<f64>().unwrap();
+        let flag_type = FlagType::Float { default: 0.5, minimum: -f64::INFINITY, maximum: f64::INFINITY };
+        let float = registered("handle_test.float", flag_type).handle::<f64>().unwrap();
         for number in [0.0, -1e300, 1.0 / 3.0, f64::INFINITY] {
             float.set(number).unwrap();
             assert_eq!(float.get(), number);
         }
         assert!(matches!(float.set(f64::NAN), Err(Error::FlagValue { .. })));
-        let takes = Takes::Integer { default: -1, minimum: -5, maximum: 5 };
-        let offset = registered("handle_test.offset", takes).handle::<i64>().unwrap();
+        let flag_type = FlagType::Integer { default: -1, minimum: -5, maximum: 5 };
+        let offset = registered("handle_test.offset", flag_type).handle::<i64>().unwrap();
         assert_eq!(offset.get(), -1);
         let guard = offset.scope(-5).unwrap();
         let _guard = guard.guard();
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn handle_of_another_type_or_of_an_own_flag_is_refused() {
-        let large = Takes::Count { default: 0, maximum: 1 << 40 };
+        let large = FlagType::Count { default: 0, maximum: 1 << 40 };
         let large = registered("handle_test.large", large);
         assert!(large.handle::<u64>().is_ok());
         assert!(large.handle::<u32>().is_err(), "its values do not fit");

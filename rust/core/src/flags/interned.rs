@@ -1,12 +1,13 @@
-//! Values that do not fit a flag's word: each is stored once, for the life of the process, and the word has its index.
+//! Interned values that do not fit a flag's word: each is stored once, until the process exits, and the word stores its
+//! index.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
 use once_cell::race::OnceRef;
 
-/// An open hash table that only grows. Reads and inserts take no lock, so writes need none of their own before the
-/// process's lock is taken, and a fork never finds one held.
+/// An open-addressing hash table that only grows. Reads and inserts are lock-free, so a write needs no lock before that
+/// of the process, and a fork never finds one locked.
 pub(super) struct Interned<T: 'static, const CAPACITY: usize> {
     slots: [OnceRef<'static, T>; CAPACITY],
 }
@@ -16,7 +17,7 @@ impl<T: Eq, const CAPACITY: usize> Interned<T, CAPACITY> {
         Interned { slots: [const { OnceRef::new() }; CAPACITY] }
     }
 
-    /// Returns the index of a value, which is stored if it is new. Returns None where the table is full.
+    /// Returns the index of a value, and stores the value if it is new. Returns `None` if the table is full.
     pub(super) fn index_of<Q>(&self, value: &Q) -> Option<u64>
     where
         T: Borrow<Q>,
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_values_have_one_index_and_others_have_others() {
+    fn index_of_equal_values_is_equal() {
         static TABLE: Interned<String, 64> = Interned::new();
         let texts: Vec<String> = (0..64).map(|number| number.to_string()).collect();
         let indices: Vec<u64> = texts.iter().map(|text| TABLE.index_of(text.as_str()).unwrap()).collect();
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_store_the_same_values_at_once_get_the_same_indices() {
+    fn index_of_the_same_value_on_two_threads_is_equal() {
         static TABLE: Interned<String, 512> = Interned::new();
         let indices =
             || (0..256).map(|number| TABLE.index_of(number.to_string().as_str())).collect::<Vec<_>>();

@@ -1,49 +1,49 @@
-//! What a flag's word may hold, and how it is written in a word of 62 bits (the payload).
+//! The kinds of flag values and their encoding in 62 bits of a word (the payload).
 
 use std::fmt;
 
+use super::flag_type::FlagType;
 use super::float;
 use super::interned::Interned;
-use super::ranking::Ranking;
-use super::takes::Takes;
-use super::value::{Float, Given, Value};
+use super::priority_order::PriorityOrder;
+use super::value::{Float, InputValue, Value};
 use crate::Error;
 use crate::base::env::{SWITCH_WORDS, parse_switch};
 
-/// The kind of value that a flag takes.
+/// The kind of value that a flag accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// On or off.
     Switch { default: bool },
-    /// On, off, or not said, which reads as None.
+    /// On, off, or unspecified, which reads as None.
     OptionalSwitch,
-    /// A whole number from 0 to `max`.
+    /// An integer from 0 to `max`.
     Count { default: u64, max: u64 },
-    /// One of some names; the payload is its position.
+    /// One of several names; the payload is its position.
     Choice { names: &'static [&'static str], aliases: Aliases, default: u64 },
-    /// All of some names, in an order of preference.
-    Ranking { names: &'static [&'static str], default: Ranking },
-    /// Whether a sum may be reduced in lower precision, and in split parts.
+    /// All of several names, in order of priority.
+    PriorityOrder { names: &'static [&'static str], default: PriorityOrder },
+    /// A [`Reduction`].
     Reduction,
-    /// A whole number from `min` to `max`, both within `LARGEST_COUNT` of 0.
+    /// A whole number from `min` to `max`, both within `MAX_INTEGER` of 0.
     Integer { default: i64, min: i64, max: i64 },
     /// A float from `min` to `max`; never NaN. The default is a payload.
     Float { default: u64, min: f64, max: f64 },
-    /// Any text of at most `LONGEST_TEXT` bytes. The default is a payload.
+    /// Any text of at most `MAX_TEXT_BYTES` bytes. The default is a payload.
     Text { default: u64 },
-    /// None, or what another kind takes. The default is a payload.
+    /// None, or a value of another kind.
     Optional { of: &'static Kind, default: u64 },
 }
 
-/// Further names of a choice, each with the name that it stands for.
+/// Aliases of a choice, each with the name that it is an alias of.
 pub(super) type Aliases = &'static [(&'static str, &'static str)];
 
-/// Why a value is refused.
+/// The reason why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Type,
     Value,
-    /// The table that would have to store the value is full.
+    /// The table that stores such values is full.
     Full(Table),
 }
 
@@ -57,8 +57,8 @@ pub(crate) enum Table {
 impl Table {
     const fn size(self) -> usize {
         match self {
-            Table::Texts => MOST_TEXTS,
-            Table::Floats => float::MOST_OTHERS,
+            Table::Texts => MAX_TEXTS,
+            Table::Floats => float::MAX_OTHERS,
         }
     }
 }
@@ -75,7 +75,7 @@ impl fmt::Display for Table {
 }
 
 impl Refusal {
-    /// The error for a refused value.
+    /// Returns the error for a refused value.
     pub(super) fn error(self, name: String, given: String, allowed: String) -> Error {
         match self {
             Refusal::Type => Error::FlagType { name, given, allowed },
@@ -85,26 +85,26 @@ impl Refusal {
     }
 }
 
-const UNSAID: u64 = 2;
+const UNSPECIFIED: u64 = 2;
 
-/// The payload of None for a flag of the kind `Optional`; no other kind has it for a value.
-pub(super) const NOTHING: u64 = (1 << 62) - 1;
+/// The payload of None for a flag of the kind `Optional`. No other kind uses it.
+pub(super) const NONE_PAYLOAD: u64 = (1 << 62) - 1;
 
-/// What is added to a whole number for its payload, so that negative ones have one.
+/// The offset between an integer and its payload, so that negative integers have one.
 const INTEGER_SHIFT: i64 = 1 << 60;
 
-/// The bytes of the longest text that a flag takes: every text stays stored until the process ends.
-pub const LONGEST_TEXT: usize = 1 << 16;
+/// The largest size of a text that a flag accepts, in bytes: every text is stored until the process exits.
+pub const MAX_TEXT_BYTES: usize = 1 << 16;
 
-/// The number of different texts that a process stores.
-const MOST_TEXTS: usize = 1 << 16;
+/// The largest number of distinct texts that a process stores.
+const MAX_TEXTS: usize = 1 << 16;
 
-static TEXTS: Interned<String, MOST_TEXTS> = Interned::new();
+static TEXTS: Interned<String, MAX_TEXTS> = Interned::new();
 
-/// Returns the payload of a text, which is stored for good. Refuses one that is too long, and a new one where the table
-/// is full.
+/// Returns the payload of a text, which is stored until the process exits. Refuses a text that is too long, and a new
+/// one if the table is full.
 pub(super) fn payload_of_text(text: &str) -> Result<u64, Refusal> {
-    if text.len() > LONGEST_TEXT {
+    if text.len() > MAX_TEXT_BYTES {
         return Err(Refusal::Value);
     }
     TEXTS.index_of(text).ok_or(Refusal::Full(Table::Texts))
@@ -114,65 +114,69 @@ impl Kind {
     pub(super) const fn default(self) -> u64 {
         match self {
             Kind::Switch { default } => default as u64,
-            Kind::OptionalSwitch => UNSAID,
+            Kind::OptionalSwitch => UNSPECIFIED,
             Kind::Count { default, .. } | Kind::Choice { default, .. } => default,
-            Kind::Ranking { default, .. } => default.payload(),
+            Kind::PriorityOrder { default, .. } => default.payload(),
             Kind::Reduction => Reduction::ALLOWED.payload(),
             Kind::Integer { default, .. } => default.wrapping_add(INTEGER_SHIFT) as u64,
             Kind::Float { default, .. } | Kind::Text { default } | Kind::Optional { default, .. } => default,
         }
     }
 
-    /// The payload for a value, if the value is one that this kind takes.
-    pub(super) fn encode(self, given: &Given) -> Result<u64, Refusal> {
+    /// Returns the payload of a value, or refuses the value.
+    pub(super) fn encode(self, given: &InputValue) -> Result<u64, Refusal> {
         match (self, given) {
-            (Kind::Switch { .. } | Kind::OptionalSwitch, Given::Bool(value)) => Ok(u64::from(*value)),
-            (Kind::OptionalSwitch, Given::None) => Ok(UNSAID),
-            (Kind::Count { .. } | Kind::Integer { .. }, Given::HugeInteger { .. }) => Err(Refusal::Value),
-            (Kind::Count { max, .. }, Given::Integer(number)) => {
+            (Kind::Switch { .. } | Kind::OptionalSwitch, InputValue::Bool(value)) => Ok(u64::from(*value)),
+            (Kind::OptionalSwitch, InputValue::None) => Ok(UNSPECIFIED),
+            (Kind::Count { .. } | Kind::Integer { .. }, InputValue::HugeInteger { .. }) => {
+                Err(Refusal::Value)
+            }
+            (Kind::Count { max, .. }, InputValue::Integer(number)) => {
                 u64::try_from(*number).ok().filter(|number| *number <= max).ok_or(Refusal::Value)
             }
-            (Kind::Choice { names, aliases, .. }, Given::Text(text)) => {
+            (Kind::Choice { names, aliases, .. }, InputValue::Text(text)) => {
                 let alias = aliases.iter().find(|(alias, _)| alias == text);
                 let wanted = alias.map_or(&**text, |(_, name)| name);
                 names.iter().position(|name| *name == wanted).map(|index| index as u64).ok_or(Refusal::Value)
             }
-            // Where names stand for numbers elsewhere, a number is a wrong one of them.
-            (Kind::Choice { .. }, Given::Integer(_) | Given::HugeInteger { .. }) => Err(Refusal::Value),
-            (Kind::Ranking { names, .. }, Given::List(items)) => {
-                Ranking::of(names, items).map(Ranking::payload).ok_or(Refusal::Value)
+            // PyTorch accepts numbers for some of these names, so a number is a wrong value, not a wrong type.
+            (Kind::Choice { .. }, InputValue::Integer(_) | InputValue::HugeInteger { .. }) => {
+                Err(Refusal::Value)
+            }
+            (Kind::PriorityOrder { names, .. }, InputValue::List(items)) => {
+                PriorityOrder::of(names, items).map(PriorityOrder::payload).ok_or(Refusal::Value)
             }
             (Kind::Reduction, given) => Reduction::of(given).map(Reduction::payload),
-            (Kind::Integer { min, max, .. }, Given::Integer(number)) if (min..=max).contains(number) => {
+            (Kind::Integer { min, max, .. }, InputValue::Integer(number)) if (min..=max).contains(number) => {
                 Ok(number.payload())
             }
-            (Kind::Integer { .. }, Given::Integer(_)) => Err(Refusal::Value),
+            (Kind::Integer { .. }, InputValue::Integer(_)) => Err(Refusal::Value),
             (
                 Kind::Float { min, max, .. },
-                Given::Integer(_) | Given::Float(_) | Given::HugeInteger { .. },
+                InputValue::Integer(_) | InputValue::Float(_) | InputValue::HugeInteger { .. },
             ) => {
-                // A float that the flag does not take must not fill the table.
+                // A float that the flag does not accept must not fill the table.
                 let number = given.as_float().filter(|number| (min..=max).contains(number));
                 float::encode(number.ok_or(Refusal::Value)?)
             }
-            (Kind::Text { .. }, Given::Text(text)) => payload_of_text(text),
-            (Kind::Optional { .. }, Given::None) => Ok(NOTHING),
+            (Kind::Text { .. }, InputValue::Text(text)) => payload_of_text(text),
+            (Kind::Optional { .. }, InputValue::None) => Ok(NONE_PAYLOAD),
             (Kind::Optional { of, .. }, given) => of.encode(given),
             _ => Err(Refusal::Type),
         }
     }
 
-    /// The value that a payload stands for.
+    /// Returns the value of a payload.
     pub(super) fn decode(&self, payload: u64) -> Value {
         match *self {
             Kind::Switch { .. } => Value::Bool(payload != 0),
-            Kind::OptionalSwitch if payload == UNSAID => Value::None,
+            Kind::OptionalSwitch if payload == UNSPECIFIED => Value::None,
             Kind::OptionalSwitch => Value::Bool(payload != 0),
             Kind::Count { .. } => Value::Integer(i64::try_from(payload).unwrap_or(i64::MAX)),
             Kind::Choice { names, .. } => {
                 names.get(payload as usize).map_or(Value::None, |name| Value::Name(name))
             }
-            Kind::Ranking { names, .. } => Value::Ranking(names, Ranking::decode(payload)),
+            Kind::PriorityOrder { names, .. } => Value::PriorityOrder(names, PriorityOrder::decode(payload)),
             Kind::Reduction => {
                 let reduction = Reduction::decode(payload);
                 Value::Pair(reduction.allowed, reduction.split)
@@ -180,37 +184,37 @@ impl Kind {
             Kind::Integer { .. } => Value::Integer(FlagValue::decode(payload)),
             Kind::Float { .. } => Value::Float(Float::new(float::decode(payload))),
             Kind::Text { .. } => TEXTS.get(payload).map_or(Value::None, |text| Value::Text(text)),
-            Kind::Optional { .. } if payload == NOTHING => Value::None,
+            Kind::Optional { .. } if payload == NONE_PAYLOAD => Value::None,
             Kind::Optional { of, .. } => of.decode(payload),
         }
     }
 
-    /// Whether a payload stands for a value that this kind takes.
-    pub(super) fn admits(self, payload: u64) -> bool {
+    /// Returns whether a payload encodes a value that this kind accepts.
+    pub(super) fn is_valid_payload(self, payload: u64) -> bool {
         match self {
-            Kind::Switch { .. } => payload < UNSAID,
-            Kind::OptionalSwitch => payload <= UNSAID,
+            Kind::Switch { .. } => payload < UNSPECIFIED,
+            Kind::OptionalSwitch => payload <= UNSPECIFIED,
             Kind::Count { max, .. } => payload <= max,
             Kind::Choice { names, .. } => payload < names.len() as u64,
-            Kind::Ranking { names, .. } => Ranking::decode(payload).is_of(names.len()),
+            Kind::PriorityOrder { names, .. } => PriorityOrder::decode(payload).is_of(names.len()),
             Kind::Reduction => Reduction::decode(payload).is_allowed(),
             Kind::Integer { min, max, .. } => (min..=max).contains(&FlagValue::decode(payload)),
             Kind::Float { min, max, .. } => {
-                payload != NOTHING && (min..=max).contains(&float::decode(payload))
+                payload != NONE_PAYLOAD && (min..=max).contains(&float::decode(payload))
             }
             Kind::Text { .. } => TEXTS.get(payload).is_some(),
-            Kind::Optional { of, .. } => payload == NOTHING || of.admits(payload),
+            Kind::Optional { of, .. } => payload == NONE_PAYLOAD || of.is_valid_payload(payload),
         }
     }
 
-    /// What a message says is allowed.
-    pub(super) fn allowed(self) -> String {
+    /// Returns the accepted values, as a message describes them.
+    pub(super) fn accepted(self) -> String {
         match self {
             Kind::Switch { .. } => "a bool".to_owned(),
             Kind::OptionalSwitch => "a bool or None".to_owned(),
             Kind::Count { max, .. } => format!("an int from 0 to {max}"),
             Kind::Choice { names, aliases, .. } => one_of(&all_names(names, aliases)),
-            Kind::Ranking { names, .. } => format!("{} in a tuple or list, each once", all_of(names)),
+            Kind::PriorityOrder { names, .. } => format!("{} in a tuple or list, each once", all_of(names)),
             Kind::Reduction => "a bool, or one or two bools in a tuple or list, of which the second \
                                 (split reductions) is not False when the first is True"
                 .to_owned(),
@@ -221,12 +225,12 @@ impl Kind {
                 (false, true) => format!("a float up to {max:?}"),
                 (false, false) => "a float that is not NaN".to_owned(),
             },
-            Kind::Text { .. } => format!("a str of at most {LONGEST_TEXT} bytes"),
-            Kind::Optional { of, .. } => format!("{} or None", of.allowed().replace("' or '", "', '")),
+            Kind::Text { .. } => format!("a str of at most {MAX_TEXT_BYTES} bytes"),
+            Kind::Optional { of, .. } => format!("{} or None", of.accepted().replace("' or '", "', '")),
         }
     }
 
-    /// The type as a stub writes it.
+    /// Returns the type of the value as a Python annotation.
     pub(super) fn annotation(self) -> String {
         match self {
             Kind::Switch { .. } => "bool".to_owned(),
@@ -236,16 +240,16 @@ impl Kind {
             Kind::Text { .. } => "str".to_owned(),
             Kind::Optional { of, .. } => format!("{} | None", of.annotation()),
             Kind::Choice { names, .. } => literal(names),
-            Kind::Ranking { names, .. } => format!("tuple[{}, ...]", literal(names)),
+            Kind::PriorityOrder { names, .. } => format!("tuple[{}, ...]", literal(names)),
             Kind::Reduction => "tuple[bool, bool]".to_owned(),
         }
     }
 
-    /// The type of what may be written, as a stub writes it.
+    /// Returns the type that a write accepts as a Python annotation.
     pub(super) fn accepted_annotation(self) -> String {
         match self {
             Kind::Choice { names, aliases, .. } => literal(&all_names(names, aliases)),
-            Kind::Ranking { names, .. } => {
+            Kind::PriorityOrder { names, .. } => {
                 let name = literal(names);
                 format!("tuple[{name}, ...] | list[{name}]")
             }
@@ -254,54 +258,59 @@ impl Kind {
         }
     }
 
-    /// Reads the text of an environment variable; what can't be read stays text and is then refused.
-    pub(super) fn parse(self, text: &str) -> Given<'_> {
-        let unread = || Given::Text(text.into());
+    /// Parses the text of an environment variable. A text that cannot be parsed stays text, which `encode` then
+    /// refuses.
+    pub(super) fn parse(self, text: &str) -> InputValue<'_> {
+        let unread = || InputValue::Text(text.into());
         match self {
-            Kind::Switch { .. } | Kind::OptionalSwitch => parse_switch(text).map_or_else(unread, Given::Bool),
-            Kind::Count { .. } | Kind::Integer { .. } => {
-                text.trim().parse().map_or_else(|_| unread(), Given::Integer)
+            Kind::Switch { .. } | Kind::OptionalSwitch => {
+                parse_switch(text).map_or_else(unread, InputValue::Bool)
             }
-            Kind::Float { .. } => text.trim().parse().map_or_else(|_| unread(), Given::Float),
+            Kind::Count { .. } | Kind::Integer { .. } => {
+                text.trim().parse().map_or_else(|_| unread(), InputValue::Integer)
+            }
+            Kind::Float { .. } => text.trim().parse().map_or_else(|_| unread(), InputValue::Float),
             Kind::Text { .. } => unread(),
-            // Of any text, "none" is one.
-            Kind::Optional { of, .. } if !matches!(of, Kind::Text { .. }) && is_none(text) => Given::None,
+            // For a flag that accepts any text, "none" is a text.
+            Kind::Optional { of, .. } if !matches!(of, Kind::Text { .. }) && is_none(text) => {
+                InputValue::None
+            }
             Kind::Optional { of, .. } => of.parse(text),
             Kind::Choice { names, aliases, .. } => {
                 let text = text.trim();
                 let known = all_names(names, aliases);
                 let named = known.iter().find(|name| **name == text);
                 let alike = || known.iter().find(|name| name.eq_ignore_ascii_case(text));
-                Given::Text(named.or_else(alike).map_or(text, |name| name).into())
+                InputValue::Text(named.or_else(alike).map_or(text, |name| name).into())
             }
-            Kind::Ranking { .. } => {
-                let names = text.split(',').map(|name| Given::Text(name.trim().to_lowercase().into()));
-                Given::List(names.collect())
+            Kind::PriorityOrder { .. } => {
+                let names = text.split(',').map(|name| InputValue::Text(name.trim().to_lowercase().into()));
+                InputValue::List(names.collect())
             }
             Kind::Reduction => {
-                let parts: Option<Vec<Given>> =
-                    text.split(',').map(|part| parse_switch(part).map(Given::Bool)).collect();
-                parts.map_or_else(unread, Given::List)
+                let parts: Option<Vec<InputValue>> =
+                    text.split(',').map(|part| parse_switch(part).map(InputValue::Bool)).collect();
+                parts.map_or_else(unread, InputValue::List)
             }
         }
     }
 
-    /// What a message says is allowed in the environment.
-    pub(super) fn allowed_text(self) -> String {
+    /// Returns the values that the environment variable accepts, as a message describes them.
+    pub(super) fn accepted_text(self) -> String {
         match self {
             Kind::Switch { .. } | Kind::OptionalSwitch => SWITCH_WORDS.to_owned(),
             Kind::Reduction => {
                 format!("{SWITCH_WORDS}, or two with a comma between, not the first on and the second off")
             }
-            Kind::Ranking { names, .. } => format!("{} with commas between, each once", all_of(names)),
-            Kind::Optional { of: Kind::Text { .. }, .. } => Kind::Text { default: 0 }.allowed_text(),
-            Kind::Optional { of, .. } => format!("{} or none", of.allowed_text()),
-            _ => self.allowed(),
+            Kind::PriorityOrder { names, .. } => format!("{} with commas between, each once", all_of(names)),
+            Kind::Optional { of: Kind::Text { .. }, .. } => Kind::Text { default: 0 }.accepted_text(),
+            Kind::Optional { of, .. } => format!("{} or none", of.accepted_text()),
+            _ => self.accepted(),
         }
     }
 }
 
-/// Whether the text of a variable stands for None.
+/// Returns whether the text of a variable means None.
 fn is_none(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("none")
 }
@@ -310,12 +319,12 @@ fn all_names(names: &[&'static str], aliases: Aliases) -> Vec<&'static str> {
     names.iter().copied().chain(aliases.iter().map(|(alias, _)| *alias)).collect()
 }
 
-/// `'a', 'b' or 'c'`.
+/// Formats names as `'a', 'b' or 'c'`.
 pub(super) fn one_of(names: &[&str]) -> String {
     enumerated(names, "or")
 }
 
-/// `'a', 'b' and 'c'`.
+/// Formats names as `'a', 'b' and 'c'`.
 fn all_of(names: &[&str]) -> String {
     enumerated(names, "and")
 }
@@ -328,7 +337,7 @@ fn enumerated(names: &[&str], word: &str) -> String {
     }
 }
 
-/// `Literal["a", "b"]`.
+/// Formats names as `Literal["a", "b"]`.
 pub(super) fn literal(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     format!("Literal[{}]", quoted.join(", "))
@@ -336,10 +345,10 @@ pub(super) fn literal(names: &[&str]) -> String {
 
 /// A Rust type whose values a flag stores as bits.
 ///
-/// An enum that implements the trait gives typed access to a registered flag of several names.
+/// An enum that implements the trait provides typed access to a registered choice.
 ///
 /// ```
-/// use interlock_core::flags::{Declaration, FlagHandle, FlagValue, Takes, register};
+/// use interlock_core::flags::{FlagDecl, FlagHandle, FlagValue, FlagType, register};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// enum Solver {
@@ -356,44 +365,44 @@ pub(super) fn literal(names: &[&str]) -> String {
 ///         if payload == Solver::Exact as u64 { Solver::Exact } else { Solver::Fast }
 ///     }
 ///
-///     fn is_held_by(takes: &Takes) -> bool {
-///         matches!(takes, Takes::Choice { names, .. } if names == &["fast", "exact"])
+///     fn matches_type(flag_type: &FlagType) -> bool {
+///         matches!(flag_type, FlagType::Choice { names, .. } if names == &["fast", "exact"])
 ///     }
 /// }
 ///
-/// let takes = Takes::Choice { default: "fast".into(), names: vec!["fast".into(), "exact".into()] };
-/// let (attribute, _) = register(Declaration::new("mylib.solver", takes, "Which solver runs."))?;
-/// let solver: FlagHandle<Solver> = attribute.handle()?;
+/// let flag_type = FlagType::Choice { default: "fast".into(), names: vec!["fast".into(), "exact".into()] };
+/// let (spec, _) = register(FlagDecl::new("mylib.solver", flag_type, "Which solver runs."))?;
+/// let solver: FlagHandle<Solver> = spec.handle()?;
 /// solver.set(Solver::Exact)?;
 /// assert_eq!(solver.get(), Solver::Exact);
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 pub trait FlagValue: Copy {
-    /// The bits that stand for the value; a flag takes none of the upper two.
+    /// Returns the payload of the value; the upper two bits are zero.
     fn payload(self) -> u64;
-    /// The value that the bits stand for.
+    /// Returns the value of a payload.
     fn decode(payload: u64) -> Self;
-    /// The value in a message.
-    fn shown(self) -> String {
+    /// Returns the value as a message shows it.
+    fn display(self) -> String {
         self.payload().to_string()
     }
     /// Returns whether the value has no payload because the process-wide table for such values is full.
-    fn is_without_room(self) -> bool {
+    fn is_table_full(self) -> bool {
         false
     }
-    /// Returns whether a registered flag with this declaration holds values of this type. A [`FlagHandle`] of the type
-    /// is refused where it does not.
+    /// Returns whether a registered flag of this type stores values of `Self`. If not, [`FlagSpec::handle`] fails for
+    /// `Self`.
     ///
-    /// [`FlagHandle`]: super::FlagHandle
-    fn is_held_by(takes: &Takes) -> bool {
-        let _ = takes;
+    /// [`FlagSpec::handle`]: super::FlagSpec::handle
+    fn matches_type(flag_type: &FlagType) -> bool {
+        let _ = flag_type;
         false
     }
 }
 
 impl FlagValue for bool {
-    fn is_held_by(takes: &Takes) -> bool {
-        matches!(takes, Takes::Switch { .. })
+    fn matches_type(flag_type: &FlagType) -> bool {
+        matches!(flag_type, FlagType::Switch { .. })
     }
 
     #[inline]
@@ -409,19 +418,19 @@ impl FlagValue for bool {
 
 impl FlagValue for Option<bool> {
     fn payload(self) -> u64 {
-        self.map_or(UNSAID, u64::from)
+        self.map_or(UNSPECIFIED, u64::from)
     }
 
     #[inline]
     fn decode(payload: u64) -> Self {
-        (payload != UNSAID).then_some(payload != 0)
+        (payload != UNSPECIFIED).then_some(payload != 0)
     }
 }
 
-/// How many; the flag says up to which number.
+/// A count; the kind of the flag sets its maximum.
 impl FlagValue for u64 {
-    fn is_held_by(takes: &Takes) -> bool {
-        matches!(takes, Takes::Count { .. })
+    fn matches_type(flag_type: &FlagType) -> bool {
+        matches!(flag_type, FlagType::Count { .. })
     }
 
     fn payload(self) -> u64 {
@@ -434,10 +443,10 @@ impl FlagValue for u64 {
     }
 }
 
-/// A whole number; the flag says from which to which.
+/// An integer; the kind of the flag sets its range.
 impl FlagValue for i64 {
-    fn is_held_by(takes: &Takes) -> bool {
-        matches!(takes, Takes::Integer { .. })
+    fn matches_type(flag_type: &FlagType) -> bool {
+        matches!(flag_type, FlagType::Integer { .. })
     }
 
     fn payload(self) -> u64 {
@@ -449,22 +458,22 @@ impl FlagValue for i64 {
         (payload as i64).wrapping_sub(INTEGER_SHIFT)
     }
 
-    fn shown(self) -> String {
+    fn display(self) -> String {
         self.to_string()
     }
 }
 
-/// A float. One that is not a number is refused.
+/// A float; NaN is refused.
 impl FlagValue for f64 {
-    fn is_held_by(takes: &Takes) -> bool {
-        matches!(takes, Takes::Float { .. })
+    fn matches_type(flag_type: &FlagType) -> bool {
+        matches!(flag_type, FlagType::Float { .. })
     }
 
     fn payload(self) -> u64 {
-        float::encode(self).unwrap_or(NOTHING)
+        float::encode(self).unwrap_or(NONE_PAYLOAD)
     }
 
-    fn is_without_room(self) -> bool {
+    fn is_table_full(self) -> bool {
         matches!(float::encode(self), Err(Refusal::Full(_)))
     }
 
@@ -473,15 +482,15 @@ impl FlagValue for f64 {
         float::decode(payload)
     }
 
-    fn shown(self) -> String {
+    fn display(self) -> String {
         format!("{self:?}")
     }
 }
 
-/// How many; the flag says up to which number.
+/// A count; the kind of the flag sets its maximum.
 impl FlagValue for u32 {
-    fn is_held_by(takes: &Takes) -> bool {
-        matches!(takes, Takes::Count { maximum, .. } if *maximum <= u64::from(u32::MAX))
+    fn matches_type(flag_type: &FlagType) -> bool {
+        matches!(flag_type, FlagType::Count { maximum, .. } if *maximum <= u64::from(u32::MAX))
     }
 
     fn payload(self) -> u64 {
@@ -507,9 +516,9 @@ impl FlagValue for u32 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// It may.
+    /// Whether it may.
     pub allowed: bool,
-    /// It may also split the sum into parts; always true where `allowed` is.
+    /// Whether it may also split the sum into parts; always true if `allowed` is.
     pub split: bool,
 }
 
@@ -520,12 +529,12 @@ impl Reduction {
         self.allowed as u64 | (self.split as u64) << 1
     }
 
-    fn of(given: &Given) -> Result<Self, Refusal> {
+    fn of(given: &InputValue) -> Result<Self, Refusal> {
         let (allowed, split) = match given {
-            Given::Bool(allowed) => (*allowed, true),
-            Given::List(items) => match items.as_slice() {
-                [Given::Bool(allowed)] => (*allowed, true),
-                [Given::Bool(allowed), Given::Bool(split)] => (*allowed, *split),
+            InputValue::Bool(allowed) => (*allowed, true),
+            InputValue::List(items) => match items.as_slice() {
+                [InputValue::Bool(allowed)] => (*allowed, true),
+                [InputValue::Bool(allowed), InputValue::Bool(split)] => (*allowed, *split),
                 _ => return Err(Refusal::Type),
             },
             _ => return Err(Refusal::Type),
@@ -549,7 +558,7 @@ impl FlagValue for Reduction {
         Reduction { allowed: payload & 1 != 0, split: payload & 2 != 0 }
     }
 
-    fn shown(self) -> String {
+    fn display(self) -> String {
         Value::Pair(self.allowed, self.split).to_string()
     }
 }

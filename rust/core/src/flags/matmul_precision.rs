@@ -1,9 +1,9 @@
-//! `set_float32_matmul_precision`: an older name for two nodes of the precision tree.
+//! `set_float32_matmul_precision`, an older setting that writes two nodes of the precision tree.
 
 use super::kind::one_of;
 use super::precision::{self, Node, Precision};
-use super::write::{Held, commit};
-use super::{Given, SourceLocation};
+use super::write::{SlotWrite, commit};
+use super::{InputValue, SourceLocation};
 use crate::base::named_enum;
 use crate::{Error, Result};
 
@@ -22,7 +22,7 @@ named_enum! {
     pub enum MatmulPrecision {
         /// IEEE on every backend.
         Highest => "highest",
-        /// TensorFloat-32 where there is any.
+        /// TensorFloat-32 on backends that support it.
         High => "high",
         /// TensorFloat-32 on cuda, bfloat16 on oneDNN.
         Medium => "medium",
@@ -30,19 +30,19 @@ named_enum! {
 }
 
 impl MatmulPrecision {
-    /// The precision that was asked for.
-    pub fn of(given: &Given) -> Result<Self> {
+    /// Parses a precision.
+    pub fn of(given: &InputValue) -> Result<Self> {
         let (name, allowed) =
             ("set_float32_matmul_precision()".to_owned(), one_of(&Self::ALL.map(Self::name)));
         match given {
-            Given::Text(text) => {
+            InputValue::Text(text) => {
                 Self::named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })
             }
             _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
         }
     }
 
-    /// What the two matmul nodes read, as the lower of them.
+    /// Returns the lower of the precisions of the two matmul nodes.
     pub fn get() -> Self {
         let word = precision::word();
         let read = [Node::CudaMatmul, Node::MkldnnMatmul].map(|node| node.resolved_in(word).0);
@@ -55,14 +55,14 @@ impl MatmulPrecision {
         }
     }
 
-    /// Holds it on both matmul nodes.
+    /// Assigns the precision to both matmul nodes.
     pub fn set(self, site: Option<SourceLocation>) -> Result<()> {
         let (cuda, mkldnn) = match self {
             MatmulPrecision::Highest => (Precision::Ieee, Precision::Ieee),
             MatmulPrecision::High => (Precision::Tf32, Precision::Tf32),
             MatmulPrecision::Medium => (Precision::Tf32, Precision::Bf16),
         };
-        let write = |node: Node, precision| (node.name(), node.slot(), Held::Value(precision as u64));
+        let write = |node: Node, precision| (node.name(), node.slot(), SlotWrite::Set(precision as u64));
         commit(&[write(Node::CudaMatmul, cuda), write(Node::MkldnnMatmul, mkldnn)], site)
     }
 }

@@ -1,71 +1,71 @@
-//! Global flags: every flag is declared once, in [`table`](self::flags), and read with one load.
+//! Global flags, which are declared once, in [`table`](self::flags), and read with one load.
 //!
-//! The value of a flag is the first of these: what the innermost layer of this thread that names it
-//! holds; what was assigned for the process; the environment, read once; the default.
+//! The value of a flag is the first that exists of: the value of the innermost layer of this thread that names it; the
+//! value assigned for the process; the environment, read once; the default.
 
-mod attribute;
-mod choice;
+mod aliases;
 mod cpu;
 mod effect;
+mod effective;
+mod enums;
+mod env_parse;
 mod environment;
 mod explain;
 mod flag;
+mod flag_spec;
+mod flag_type;
 mod float;
 mod freeze;
 mod handle;
 mod interned;
 mod kind;
-mod log;
 mod matmul_precision;
-mod overruled;
 mod precision;
-mod process;
-mod ranking;
+mod priority_order;
 mod registry;
 mod scope;
 mod snapshot;
+mod store;
 mod table;
-mod takes;
 mod value;
-mod variable;
-mod views;
 mod write;
+mod write_log;
 
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
-pub use attribute::Attribute;
-pub use choice::{
-    BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
-};
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
+pub use enums::{
+    BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
+};
 pub use environment::{problems as environment_problems, variables as environment_variables};
 pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;
+pub use flag_spec::FlagSpec;
+pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;
-pub use kind::{FlagValue, LONGEST_TEXT, Reduction};
-pub use log::{LoggedWrite, written};
+pub use kind::{FlagValue, MAX_TEXT_BYTES, Reduction};
 pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};
-pub use process::{epoch, layer_epoch};
-pub use ranking::Ranking;
-pub use registry::{Declaration, misspelt_variables, register};
+pub use priority_order::PriorityOrder;
+pub use registry::{FlagDecl, misspelt_variables, register};
 pub use scope::{FlagScope, FlagScopeBuilder, Purpose};
 pub use snapshot::{Snapshot, SnapshotEntry, install, reset, restore, snapshot};
-pub use table::{MODULES, attributes, find, own_attributes};
-pub use takes::{LARGEST_COUNT, Takes};
-pub use value::{Float, Given, Value};
+pub use store::{epoch, layer_epoch};
+pub use table::{MODULES, find, flag_specs, own_flag_specs};
+pub use value::{Float, InputValue, Value};
 pub use write::assign;
 #[doc(hidden)]
-pub use write::{check_writable, parse_count};
+pub use write::{parse_count, write_unless_frozen};
+pub use write_log::{LoggedWrite, recent_writes};
 
-/// Whether writes remember where they came from (`INTERLOCK_DEBUG=1`).
+/// Returns whether writes record their source location (`INTERLOCK_DEBUG=1`).
 pub fn writes_are_traced() -> bool {
     crate::base::env::debug()
 }
 
-/// A handle of each flag, for Rust.
+/// A static handle of each flag.
 #[allow(clippy::module_inception, reason = "Rust users write `backends::flags::CUDNN_ENABLED`")]
 pub mod flags {
     pub use super::table::words::*;

@@ -1,11 +1,11 @@
-//! The precision tree: which float32 precision each backend's operations may use. Nine nodes in one
-//! 64-bit word, so that a read is one load and sees all nine as they were at one moment.
+//! The precision tree: the float32 precision of each backend's operations. Nine nodes are stored in one 64-bit word, so
+//! a read is one load and sees all nodes at one moment.
 
-use super::attribute::qualified;
 use super::environment;
+use super::flag_spec::qualified;
 use super::kind::{literal, one_of};
 use super::scope::FlagScope;
-use super::write::{Held, Writes, commit};
+use super::write::{SlotWrite, Writes, commit};
 use super::{Level, SourceLocation};
 use crate::base::named_enum;
 use crate::base::sync::RelaxedU64;
@@ -27,7 +27,7 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[repr(u8)]
     pub enum Precision {
-        /// Nothing is asked for.
+        /// No precision is requested.
         None = 1 => "none",
         /// IEEE 754 single precision.
         Ieee = 2 => "ieee",
@@ -39,7 +39,7 @@ named_enum! {
 }
 
 impl Precision {
-    /// What a payload stands for; `None` is unset.
+    /// Returns the precision of a payload; `None` if the node is empty.
     pub(super) fn of_payload(payload: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|precision| *precision as u64 == payload)
     }
@@ -62,7 +62,7 @@ named_enum! {
     pub enum Node {
         /// `fp32_precision`
         Generic => "fp32_precision",
-        /// `cudnn.fp32_precision`: everything on NVIDIA devices
+        /// `cudnn.fp32_precision`: all operations on NVIDIA devices
         Cuda => "cudnn.fp32_precision",
         /// `mkldnn.fp32_precision`
         Mkldnn => "mkldnn.fp32_precision",
@@ -81,11 +81,11 @@ named_enum! {
     }
 }
 
-/// A node takes four bits: three for what it holds, one that says the process assigned it.
+/// A node has four bits: three for its payload, and one that is set if the process assigned it.
 const NODE_BITS: u64 = 4;
-const HELD: u64 = 0b0111;
+const PAYLOAD_BITS: u64 = 0b0111;
 const ASSIGNED: u64 = 0b1000;
-/// Set as soon as the environment has been read into the word.
+/// Set once the environment has been read into the word.
 const RESOLVED: u64 = 1 << 63;
 
 static TREE: RelaxedU64 = RelaxedU64::new(0);
@@ -111,51 +111,51 @@ impl Node {
         self as u64 * NODE_BITS
     }
 
-    /// The bits of the word that belong to this node.
+    /// Returns the bits of the word that belong to this node.
     const fn mask(self) -> u64 {
-        (HELD | ASSIGNED) << self.shift()
+        (PAYLOAD_BITS | ASSIGNED) << self.shift()
     }
 
-    /// The slot of the thread's state in which layers store this node.
+    /// Returns the slot in which layers store this node.
     pub(super) const fn slot(self) -> Slot {
         Slot::Node(NodeMask(self.mask()))
     }
 
-    /// The node to which a slot belongs.
+    /// Returns the node of a slot.
     pub(super) fn of_slot(mask: NodeMask) -> Node {
         // Every mask comes from `Node::slot`, so the search finds it.
         Node::ALL.into_iter().find(|node| node.mask() == mask.0).unwrap_or(Node::Generic)
     }
 
-    /// The bits of the word in which this node holds a payload.
-    pub(super) const fn holding(self, payload: u64) -> u64 {
-        (payload & HELD) << self.shift()
+    /// Returns the bits of a word in which this node has this payload.
+    pub(super) const fn word_bits(self, payload: u64) -> u64 {
+        (payload & PAYLOAD_BITS) << self.shift()
     }
 
-    /// The payload that this node holds in a word.
-    const fn held_in(self, word: u64) -> u64 {
-        (word >> self.shift()) & HELD
+    /// Returns the payload of this node in a word.
+    const fn payload_in(self, word: u64) -> u64 {
+        (word >> self.shift()) & PAYLOAD_BITS
     }
 
-    /// The precision in force on this thread: what the node itself, its backend or the generic node
-    /// holds, the first of them that holds one.
+    /// Returns the active precision on this thread: that of the first non-empty node of this node, its backend and the
+    /// generic node.
     #[inline]
     pub fn get(self) -> Precision {
         self.resolved_in(word()).0
     }
 
-    /// Whether all of these nodes read `precision`, at one moment.
+    /// Returns whether all of these nodes read `precision`, at one moment.
     #[inline]
     pub(super) fn all_read(nodes: &[Node], precision: Precision) -> bool {
         let word = word();
         nodes.iter().all(|node| node.resolved_in(word).0 == precision)
     }
 
-    /// Holds `precision` on this node only.
+    /// Assigns a precision to this node only.
     #[track_caller]
     pub fn set(self, precision: Precision) -> Result<()> {
-        let held = Held::Value(self.checked(precision)? as u64);
-        commit(&[(self.name(), self.slot(), held)], Some(SourceLocation::caller()))
+        let new = SlotWrite::Set(self.checked(precision)? as u64);
+        commit(&[(self.name(), self.slot(), new)], Some(SourceLocation::caller()))
     }
 
     /// Returns a scope that decides this node for the thread that enters it. Fails for a precision that the node does
@@ -163,7 +163,7 @@ impl Node {
     #[track_caller]
     pub fn scope(self, precision: Precision) -> Result<FlagScope> {
         let mut flags = FlagSlots::default();
-        flags.add(self.name(), self.slot(), Held::Value(self.checked(precision)? as u64));
+        flags.add(self.name(), self.slot(), SlotWrite::Set(self.checked(precision)? as u64));
         Ok(FlagScope::of_slots(flags, Some(SourceLocation::caller())))
     }
 
@@ -172,25 +172,25 @@ impl Node {
             return Ok(precision);
         }
         let given = format!("'{}'", precision.name());
-        Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.allowed() })
+        Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.accepted() })
     }
 
-    /// The precision in a word, and the node at which it was found.
+    /// Returns the precision of this node in a word, and the node that decides it.
     pub(super) fn resolved_in(self, word: u64) -> (Precision, Option<Node>) {
         for node in [self, self.backend(), Node::Generic] {
-            match Precision::of_payload(node.held_in(word)) {
+            match Precision::of_payload(node.payload_in(word)) {
                 None | Some(Precision::None) => {}
                 Some(found) if self.supports(found) => return (found, Some(node)),
                 Some(_) => return (Precision::None, Some(node)),
             }
         }
-        match self.held_in(word) {
+        match self.payload_in(word) {
             0 => (self.default(), None),
             _ => (Precision::None, Some(self)),
         }
     }
 
-    /// What a node reads while neither it nor anything above it holds a precision.
+    /// Returns the precision of a node if it and the nodes above it are empty.
     pub(super) const fn default(self) -> Precision {
         match self {
             Node::CudaConv | Node::CudaRnn => Precision::Tf32,
@@ -198,84 +198,86 @@ impl Node {
         }
     }
 
-    /// The node that decides what this one reads; `None` where nothing is held and the default rules.
+    /// Returns the node that decides the precision of this one; `None` if the default applies.
     pub(super) fn decided_by(self) -> Option<Node> {
         self.resolved_in(word()).1
     }
 
-    /// The precision with this name, if this node may hold it.
+    /// Returns the precision with this name, if the node accepts it.
     pub(super) fn precision_named(self, name: &str) -> Option<Precision> {
         Precision::named(name).filter(|precision| self.supports(*precision))
     }
 
-    fn allowed_names(self) -> Vec<&'static str> {
+    fn accepted_names(self) -> Vec<&'static str> {
         Precision::ALL.iter().filter(|precision| self.supports(**precision)).map(|one| one.name()).collect()
     }
 
-    /// What a message says is allowed.
-    pub(super) fn allowed(self) -> String {
-        one_of(&self.allowed_names())
+    /// Returns the accepted values, as a message describes them.
+    pub(super) fn accepted(self) -> String {
+        one_of(&self.accepted_names())
     }
 
-    /// The type as a stub writes it.
+    /// Returns the type of the value as a Python annotation.
     pub(super) fn annotation(self) -> String {
-        literal(&self.allowed_names())
+        literal(&self.accepted_names())
     }
 
-    /// What the innermost layer of this thread that names the node holds, else what is assigned.
-    pub(super) fn held(self) -> Option<Precision> {
-        if let Some(held) = self.named_in(thread::scoped_tree()) {
-            return held;
+    /// Returns the precision of the innermost layer of this thread that names the node, else the assigned one; `None`
+    /// if the node is empty.
+    pub(super) fn set_value(self) -> Option<Precision> {
+        if let Some(stored) = self.named_in(thread::scoped_tree()) {
+            return stored;
         }
-        let (held, level) = self.in_process();
-        held.filter(|_| level == Level::Process)
+        let (stored, level) = self.in_process();
+        stored.filter(|_| level == Level::Process)
     }
 
-    /// What layers hold for the node; the outer `None` where they don't name it, the inner for unset.
+    /// Returns the precision of the node in layers: `None` if no layer names the node, `Some(None)` if a layer makes it
+    /// empty.
     pub(super) fn named_in(self, tree: Masked<u64>) -> Option<Option<Precision>> {
-        (tree.mask & self.mask() != 0).then(|| Precision::of_payload(self.held_in(tree.value)))
+        (tree.mask & self.mask() != 0).then(|| Precision::of_payload(self.payload_in(tree.value)))
     }
 
-    /// What the process holds, and whether it was assigned or comes from the environment.
+    /// Returns the precision in the process and its level.
     pub(super) fn in_process(self) -> (Option<Precision>, Level) {
         let word = process_word();
-        let held = Precision::of_payload(self.held_in(word));
+        let stored = Precision::of_payload(self.payload_in(word));
         let assigned = word & (ASSIGNED << self.shift()) != 0;
-        let level = match held {
+        let level = match stored {
             _ if assigned => Level::Process,
             Some(_) => Level::Environment,
             None => Level::Default,
         };
-        (held, level)
+        (stored, level)
     }
 
-    /// Writes for the process; only under the process's lock.
-    pub(super) fn set_in_process(self, held: Held) {
-        let bits = match held {
-            Held::Value(payload) => self.holding(payload) | ASSIGNED << self.shift(),
-            Held::Unset | Held::Nothing => environment::tree() & self.mask(),
+    /// Writes the node of the process. The caller holds the lock of [`STORE`](super::store::STORE).
+    pub(super) fn set_in_process(self, new: SlotWrite) {
+        let bits = match new {
+            SlotWrite::Set(payload) => self.word_bits(payload) | ASSIGNED << self.shift(),
+            SlotWrite::Clear | SlotWrite::Mask => environment::tree() & self.mask(),
         };
         TREE.set((process_word() & !self.mask()) | bits);
     }
 
-    /// The bits that a layer holds where nothing shall be held: the environment's.
+    /// Returns the payload that a layer stores for an unset node: that of the environment.
     pub(super) fn fallback_payload(self) -> u64 {
-        self.held_in(environment::tree())
+        self.payload_in(environment::tree())
     }
 }
 
-/// All nine nodes as they are on this thread.
+/// Returns the word of all nodes on this thread.
 #[inline]
 pub(super) fn word() -> u64 {
     let process = process_word();
     if thread::any_flag_layer() { thread::scoped_tree().applied_to(process) } else { process }
 }
 
-/// What the process holds for every node, as a layer would hold it.
+/// Returns all nodes of the process, as a layer stores them.
 pub(super) fn process_tree() -> Masked<u64> {
     let word = process_word();
     Node::ALL.into_iter().fold(Masked::default(), |tree, node| {
-        Masked::new(node.mask(), node.holding(node.held_in(word))).over(tree)
+        Masked::new(node.mask(), node.word_bits(node.payload_in(word))).over(tree)
     })
 }
 
@@ -294,12 +296,12 @@ fn resolve() -> u64 {
 mod tests {
     use super::*;
 
-    fn tree(held: &[(Node, Precision)]) -> u64 {
-        held.iter().fold(RESOLVED, |word, (node, precision)| word | node.holding(*precision as u64))
+    fn tree(stored: &[(Node, Precision)]) -> u64 {
+        stored.iter().fold(RESOLVED, |word, (node, precision)| word | node.word_bits(*precision as u64))
     }
 
     #[test]
-    fn nothing_held_reads_none_but_for_cuda_conv_and_rnn() {
+    fn resolved_in_an_empty_word_returns_the_defaults() {
         for node in Node::ALL {
             let expected = match node {
                 Node::CudaConv | Node::CudaRnn => Precision::Tf32,
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_nearer_than_its_backend_and_that_than_the_generic_one() {
+    fn resolved_in_prefers_the_node_then_its_backend_then_the_generic_node() {
         let word = tree(&[
             (Node::Generic, Precision::Tf32),
             (Node::Mkldnn, Precision::Bf16),
@@ -322,14 +324,14 @@ mod tests {
     }
 
     #[test]
-    fn a_precision_that_the_backend_lacks_stops_the_search() {
+    fn resolved_in_stops_at_a_precision_that_the_backend_lacks() {
         let word = tree(&[(Node::Generic, Precision::Bf16)]);
         assert_eq!(Node::CudaConv.resolved_in(word).0, Precision::None);
         assert_eq!(Node::Mkldnn.resolved_in(word).0, Precision::Bf16);
     }
 
     #[test]
-    fn none_held_by_conv_takes_its_default_away() {
+    fn resolved_in_with_none_assigned_disables_the_default() {
         let word = tree(&[(Node::CudaConv, Precision::None)]);
         assert_eq!(Node::CudaConv.resolved_in(word).0, Precision::None);
         assert_eq!(Node::CudaRnn.resolved_in(word).0, Precision::Tf32);

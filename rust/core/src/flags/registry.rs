@@ -1,92 +1,92 @@
-//! Flags of other libraries, declared while the program runs: on the same registry as our own, with the same
-//! levels, scopes and freeze. What is registered stays until the process ends.
+//! Flags of other libraries, registered at run time: in the same table as interlock's own flags, with the same levels,
+//! scopes and freezes. A registered flag exists until the process exits.
 
 use once_cell::race::OnceRef;
 
-use super::attribute::{Attribute, Part, Target};
 use super::effect::Effect;
-use super::flag::{FlagWord, FromEnvironment};
+use super::flag::{EnvValue, FlagWord};
+use super::flag_spec::{Backing, FlagSpec, Projection};
+use super::flag_type::FlagType;
 use super::kind::Kind;
-use super::process::PROCESS;
-use super::takes::Takes;
-use super::write::Held;
-use super::{Given, environment, table};
+use super::store::STORE;
+use super::write::SlotWrite;
+use super::{InputValue, environment, table};
 use crate::base::env;
 use crate::{Error, Result};
 
 /// The declaration of a flag of another library, for [`register`].
 ///
 /// ```
-/// use interlock_core::flags::{Declaration, Takes, Value, register};
+/// use interlock_core::flags::{FlagDecl, FlagType, Value, register};
 ///
-/// let takes = Takes::Count { default: 4, maximum: 64 };
-/// let declaration = Declaration::new("mylib.threads", takes, "How many threads mylib starts.");
-/// let (attribute, _) = register(declaration)?;
-/// assert_eq!(attribute.read(), Value::Integer(4));
-/// assert_eq!(attribute.variables(), ["MYLIB_THREADS"]);
+/// let flag_type = FlagType::Count { default: 4, maximum: 64 };
+/// let declaration = FlagDecl::new("mylib.threads", flag_type, "How many threads mylib starts.");
+/// let (spec, _) = register(declaration)?;
+/// assert_eq!(spec.read(), Value::Integer(4));
+/// assert_eq!(spec.variables(), ["MYLIB_THREADS"]);
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Declaration {
-    /// The dotted name: that of the library first.
+pub struct FlagDecl {
+    /// The dotted name, which begins with the name of the library.
     pub name: String,
-    /// What it takes.
-    pub takes: Takes,
-    /// What it does, in a sentence. Of several declarations of a flag, that of the first counts.
+    /// The type, the range and the default.
+    pub flag_type: FlagType,
+    /// The documentation, in a sentence. If a flag is declared several times, the first text is used.
     pub doc: String,
-    /// The environment variable that sets it, where that is not the name in capitals.
+    /// The environment variable that sets it, if it is not the name in capitals.
     pub variable: Option<String>,
-    /// What obeys it, for `explain`. Of several declarations of a flag, that of the first counts.
-    pub acts_on: Option<String>,
+    /// The operations that the flag affects, for `explain`. If a flag is declared several times, the first text is
+    /// used.
+    pub affects: Option<String>,
 }
 
-impl Declaration {
-    /// Declares a flag that the variable of its name sets and its library obeys.
-    pub fn new(name: impl Into<String>, takes: Takes, doc: impl Into<String>) -> Self {
-        Declaration { name: name.into(), takes, doc: doc.into(), variable: None, acts_on: None }
+impl FlagDecl {
+    /// Declares a flag with the default variable and effect.
+    pub fn new(name: impl Into<String>, flag_type: FlagType, doc: impl Into<String>) -> Self {
+        FlagDecl { name: name.into(), flag_type, doc: doc.into(), variable: None, affects: None }
     }
 }
 
-const AT_MOST: usize = 1024;
+const MAX_REGISTERED: usize = 1024;
 
-/// Filled from the front, under the process's lock; read without it.
-static REGISTERED: [OnceRef<'static, Registered>; AT_MOST] = [const { OnceRef::new() }; AT_MOST];
+/// Filled in order, under the lock of the process; read without it.
+static REGISTERED: [OnceRef<'static, Registered>; MAX_REGISTERED] =
+    [const { OnceRef::new() }; MAX_REGISTERED];
 
 #[derive(Debug)]
 struct Registered {
-    attribute: Attribute,
+    spec: FlagSpec,
     word: &'static FlagWord,
-    declaration: Declaration,
+    declaration: FlagDecl,
 }
 
-/// What is registered, in that order.
-pub(super) fn attributes() -> impl Iterator<Item = &'static Attribute> {
-    registered().map(|registered| &registered.attribute)
+/// Iterates over the registered flags in the order of registration.
+pub(super) fn flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
+    registered().map(|registered| &registered.spec)
 }
 
 fn registered() -> impl Iterator<Item = &'static Registered> {
     REGISTERED.iter().map_while(OnceRef::get)
 }
 
-/// The word of a registered flag, by how many were registered before it.
+/// Returns the word of a registered flag by its position.
 pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
     Some(REGISTERED.get(number)?.get()?.word)
 }
 
-/// The word and the declaration of a registered flag; `None` for any other attribute.
-pub(super) fn word_and_declaration(
-    attribute: &'static Attribute,
-) -> Option<(&'static FlagWord, &'static Declaration)> {
-    let found = registered().find(|registered| std::ptr::eq(&registered.attribute, attribute))?;
+/// Returns the word and the declaration of a registered flag; `None` for other flags.
+pub(super) fn word_and_decl(spec: &'static FlagSpec) -> Option<(&'static FlagWord, &'static FlagDecl)> {
+    let found = registered().find(|registered| std::ptr::eq(&registered.spec, spec))?;
     Some((found.word, &found.declaration))
 }
 
-/// Whether a flag of another library may have this name.
+/// Returns whether a flag of another library may have this name.
 pub(super) fn may_be_registered(name: &str) -> bool {
     library_of(name).is_some()
 }
 
-/// The library of a dotted name of lower-case words that is none of ours.
+/// Returns the library of a dotted name of lower-case words, unless the name is reserved for interlock.
 fn library_of(name: &str) -> Option<&str> {
     let is_identifier = |part: &str| {
         let mut letters = part.chars();
@@ -99,119 +99,121 @@ fn library_of(name: &str) -> Option<&str> {
     (!is_ours).then_some(library)
 }
 
-/// Adds a flag. To register the same again does nothing, so that a library may be loaded again; the documentation
-/// and `acts_on` may differ.
+/// Registers a flag. Registering an equal declaration again has no effect, so that a library may be loaded again; the
+/// documentation and `affects` may differ.
 ///
-/// Fails where the name is no dotted name, begins like one of ours, or belongs to another declaration, and
-/// where the default is none of the values. The second result names the environment variables that were not
-/// understood, each with the reason.
-pub fn register(declaration: Declaration) -> Result<(&'static Attribute, Vec<(String, Error)>)> {
+/// Fails if the name is not a dotted name, is reserved for interlock or belongs to another declaration, or if the
+/// default is not one of the values. The second result lists the environment variables that could not be parsed, each
+/// with the error.
+pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String, Error)>)> {
     declaration.check()?;
     if let Some(known) = declaration.known()? {
         return Ok((known, Vec::new()));
     }
-    let kind = declaration.takes.kind().map_err(|reason| declaration.refused(reason))?;
-    // Made and leaked before the lock is taken, which is for a few stores.
+    let kind = declaration.flag_type.kind().map_err(|reason| declaration.refused(reason))?;
+    // Allocated and leaked before the lock is acquired, which is held only for a few stores.
     let name: &'static str = declaration.name.clone().leak();
     let doc: &'static str = declaration.doc.clone().leak();
     let own_variable = declaration.variable.clone().map(|variable| &*variable.leak());
     let effect: &'static Effect =
-        Box::leak(Box::new(Effect::of_another_library(declaration.consumer().leak())));
-    let (said, mut problems) = from_environment(name, declaration.own_variable(), kind);
-    let mut process = PROCESS.lock();
+        Box::leak(Box::new(Effect::of_registered_flag(declaration.describe_effect().leak())));
+    let (env_value, mut problems) = env_value_of(name, declaration.own_variable(), kind);
+    let mut store = STORE.lock();
     if let Some(known) = declaration.known()? {
         return Ok((known, problems));
     }
     let number = registered().count();
-    let place = REGISTERED
+    let slot = REGISTERED
         .get(number)
-        .ok_or_else(|| declaration.refused(format!("there are {AT_MOST} registered flags already")))?;
-    let word: &'static FlagWord =
-        Box::leak(Box::new(FlagWord::registered(name, table::first_free() + number as u16, kind, said)));
-    let attribute = Attribute {
+        .ok_or_else(|| declaration.refused(format!("there are {MAX_REGISTERED} registered flags already")))?;
+    let word: &'static FlagWord = Box::leak(Box::new(FlagWord::registered(
         name,
-        target: Target::Word(word, Part::Whole),
+        table::first_registered_id() + number as u16,
+        kind,
+        env_value,
+    )));
+    let spec = FlagSpec {
+        name,
+        backing: Backing::Word(word, Projection::Whole),
         effect,
         own_variable,
         variables: &[],
         doc,
     };
-    let registered: &'static Registered = Box::leak(Box::new(Registered { attribute, word, declaration }));
-    // Nobody else fills places: the lock is held.
-    let _ = place.set(registered);
-    let held_back = process.held_back.iter().position(|(held_back, _)| held_back == name);
-    if let Some((_, given)) = held_back.map(|index| process.held_back.remove(index)) {
+    let registered: &'static Registered = Box::leak(Box::new(Registered { spec, word, declaration }));
+    // No other thread fills slots while the lock is held.
+    let _ = slot.set(registered);
+    let deferred_restores =
+        store.deferred_restores.iter().position(|(deferred_restores, _)| deferred_restores == name);
+    if let Some((_, given)) = deferred_restores.map(|index| store.deferred_restores.remove(index)) {
         match kind.encode(&given) {
-            Ok(payload) => word.set_in_process(Held::Value(payload)),
+            Ok(payload) => word.set_in_process(SlotWrite::Set(payload)),
             Err(refusal) => problems.push((
                 "the value that was restored".to_owned(),
-                refusal.error(name.to_owned(), given.to_string(), kind.allowed()),
+                refusal.error(name.to_owned(), given.to_string(), kind.accepted()),
             )),
         }
-        process.note_change();
+        store.note_change();
     }
-    Ok((&registered.attribute, problems))
+    Ok((&registered.spec, problems))
 }
 
-/// What the environment says of a flag that is being registered, and what of that is not understood.
-fn from_environment(
-    name: &str,
-    variable: String,
-    kind: Kind,
-) -> (Option<FromEnvironment>, Vec<(String, Error)>) {
+/// Returns the value that the environment sets for a flag that is being registered, or the error if it cannot be
+/// parsed.
+fn env_value_of(name: &str, variable: String, kind: Kind) -> (Option<EnvValue>, Vec<(String, Error)>) {
     let Some(value) = env::value(&variable) else { return (None, Vec::new()) };
     let text = value.to_string_lossy();
     match kind.encode(&kind.parse(&text)) {
-        Ok(payload) => (Some(FromEnvironment { payload, variable: variable.leak() }), Vec::new()),
+        Ok(payload) => (Some(EnvValue { payload, variable: variable.leak() }), Vec::new()),
         Err(refusal) => {
-            let given = Given::Text(text).to_string();
-            let error = refusal.error(name.to_owned(), given, kind.allowed_text());
+            let given = InputValue::Text(text).to_string();
+            let error = refusal.error(name.to_owned(), given, kind.accepted_text());
             (None, vec![(variable, error)])
         }
     }
 }
 
-/// The environment variables that are set, that no registered flag reads and that are nearly those of a library's flags,
-/// each with the variable that may be meant and what that takes. A flag that is registered later may read one of them,
-/// so call this after the last registration of the library.
+/// Returns the environment variables that are set, that no registered flag reads and whose names resemble those of a
+/// library's flags, each with the suggested variable and the values that it accepts. A flag that is registered later
+/// may read one of them, so call this after the last registration of the library.
 pub fn misspelt_variables(library: &str) -> Vec<(String, Error)> {
-    let prefix = format!("{}_", env::in_capitals(library));
-    let known: Vec<(String, String)> = attributes()
-        .map(|attribute| (attribute.own_variable(), attribute.allowed_text()))
+    let prefix = format!("{}_", env::to_env_name(library));
+    let known: Vec<(String, String)> = flag_specs()
+        .map(|spec| (spec.own_variable(), spec.accepted_text()))
         .filter(|(variable, _)| variable.starts_with(&prefix))
         .collect();
-    let is_known = |name: &str| attributes().any(|attribute| attribute.own_variable() == name);
+    let is_known = |name: &str| flag_specs().any(|spec| spec.own_variable() == name);
     let misspelt = |name: String| {
-        // Other variables with this prefix are the library's own business, so only a slip counts.
+        // The library may read other variables with this prefix, so only near misses are reported.
         let slips = |(variable, _): &&(String, String)| {
             let (meant, given) = (variable.strip_prefix(&prefix)?, name.strip_prefix(&prefix)?);
             let edits = strsim::damerau_levenshtein(meant, given);
             (edits <= 1 + usize::from(meant.len() > 5)).then_some(edits)
         };
         let meant = known.iter().filter(|known| slips(known).is_some()).min_by_key(slips)?.clone();
-        Some((name.clone(), Error::UnreadVariable { name, meant }))
+        Some((name.clone(), Error::UnreadVariable { name, suggestion: meant }))
     };
     let set = env::all().into_keys().filter(|name| name.starts_with(&prefix) && !is_known(name));
     set.filter_map(misspelt).collect()
 }
 
-impl Declaration {
-    /// The same flag, if it is registered already.
-    fn known(&self) -> Result<Option<&'static Attribute>> {
-        let Some(known) = registered().find(|registered| registered.attribute.name == self.name) else {
+impl FlagDecl {
+    /// Returns the flag if an equal declaration is registered.
+    fn known(&self) -> Result<Option<&'static FlagSpec>> {
+        let Some(known) = registered().find(|registered| registered.spec.name == self.name) else {
             return Ok(None);
         };
         let differences = self.differences(&known.declaration);
         if differences.is_empty() {
-            return Ok(Some(&known.attribute));
+            return Ok(Some(&known.spec));
         }
         let reason = format!("it is registered already, and differently: {}", differences.join("; "));
         Err(self.refused(reason))
     }
 
-    /// Where another declaration is not that of the same flag, in words.
-    fn differences(&self, registered: &Declaration) -> Vec<String> {
-        let parts = self.takes.parts().into_iter().zip(registered.takes.parts());
+    /// Describes the differences to a registered declaration.
+    fn differences(&self, registered: &FlagDecl) -> Vec<String> {
+        let parts = self.flag_type.parts().into_iter().zip(registered.flag_type.parts());
         let variables = (("variable", self.own_variable()), ("variable", registered.own_variable()));
         parts
             .chain([variables])
@@ -220,16 +222,16 @@ impl Declaration {
             .collect()
     }
 
-    /// The environment variable that sets the flag.
+    /// Returns the environment variable that sets the flag.
     fn own_variable(&self) -> String {
-        self.variable.clone().unwrap_or_else(|| env::in_capitals(&self.name))
+        self.variable.clone().unwrap_or_else(|| env::to_env_name(&self.name))
     }
 
-    /// What obeys the flag, in words.
-    fn consumer(&self) -> String {
+    /// Describes what the flag affects.
+    fn describe_effect(&self) -> String {
         let library = library_of(&self.name).unwrap_or(&self.name);
-        match &self.acts_on {
-            Some(acts_on) => format!("{acts_on} in {library}"),
+        match &self.affects {
+            Some(affects) => format!("{affects} in {library}"),
             None => format!("{library}, which registered it"),
         }
     }
@@ -241,7 +243,7 @@ impl Declaration {
             return Err(self.refused(wanted.to_owned()));
         }
         self.check_variable().map_err(|reason| self.refused(reason))?;
-        self.takes.check().map_err(|reason| self.refused(reason))
+        self.flag_type.check().map_err(|reason| self.refused(reason))
     }
 
     fn check_variable(&self) -> Result<(), String> {
@@ -252,13 +254,13 @@ impl Declaration {
         if variable.is_empty() || !is_name {
             return Err(format!(
                 "its variable must be a name of letters, digits and underscores, got {}",
-                Given::Text(variable.into())
+                InputValue::Text(variable.into())
             ));
         }
         if variable.starts_with(env::PREFIX) || environment::variables().contains(&variable) {
             return Err(format!("its variable {variable} is one that interlock reads itself"));
         }
-        let other = attributes().find(|other| other.name != self.name && other.own_variable() == variable);
+        let other = flag_specs().find(|other| other.name != self.name && other.own_variable() == variable);
         other.map_or(Ok(()), |other| Err(format!("its variable {variable} is that of {}", other.name)))
     }
 
@@ -269,44 +271,44 @@ impl Declaration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FlagScope, Float, Given, Level, Value, assign, find};
-    use super::super::{LARGEST_COUNT, LONGEST_TEXT};
+    use super::super::{FlagScope, Float, InputValue, Level, Value, assign, find};
+    use super::super::{MAX_INTEGER, MAX_TEXT_BYTES};
     use super::*;
 
-    fn declared(name: &str, takes: Takes) -> Declaration {
-        Declaration::new(name, takes, "A flag of a test.")
+    fn declared(name: &str, flag_type: FlagType) -> FlagDecl {
+        FlagDecl::new(name, flag_type, "A flag of a test.")
     }
 
-    fn switch(name: &str) -> Declaration {
-        declared(name, Takes::Switch { default: false })
+    fn switch(name: &str) -> FlagDecl {
+        declared(name, FlagType::Switch { default: false })
     }
 
     #[test]
-    fn a_registered_flag_has_the_levels_and_scopes_of_our_own() {
+    fn register_adds_a_flag_with_levels_and_scopes() {
         let (flag, problems) = register(switch("registry_test.verbose")).unwrap();
         assert!(problems.is_empty() && std::ptr::eq(find("registry_test.verbose").unwrap(), flag));
         assert_eq!(flag.read(), Value::Bool(false));
         {
-            let _scope = FlagScope::new([(flag, Given::Bool(true))], None).unwrap().guard();
+            let _scope = FlagScope::new([(flag, InputValue::Bool(true))], None).unwrap().guard();
             assert_eq!((flag.read(), flag.explain().level), (Value::Bool(true), Level::Scope));
         }
-        assign(&[(flag, Some(Given::Bool(true)))], None).unwrap();
+        assign(&[(flag, Some(InputValue::Bool(true)))], None).unwrap();
         assert_eq!(flag.explain().level, Level::Process);
         assign(&[(flag, None)], None).unwrap();
         assert_eq!((flag.read(), flag.explain().level), (Value::Bool(false), Level::Default));
-        assert!(assign(&[(flag, Some(Given::Integer(1)))], None).is_err());
+        assert!(assign(&[(flag, Some(InputValue::Integer(1)))], None).is_err());
     }
 
     #[test]
-    fn the_same_declaration_gives_the_same_flag_and_another_one_is_refused() {
+    fn register_again_returns_the_flag_or_refuses_a_difference() {
         let (flag, _) = register(switch("registry_test.twice")).unwrap();
         assert!(std::ptr::eq(register(switch("registry_test.twice")).unwrap().0, flag));
-        let other = declared("registry_test.twice", Takes::Switch { default: true });
+        let other = declared("registry_test.twice", FlagType::Switch { default: true });
         assert!(matches!(register(other), Err(Error::FlagRegistration { .. })));
     }
 
     #[test]
-    fn names_that_are_ours_or_no_dotted_names_are_refused() {
+    fn register_refuses_reserved_and_malformed_names() {
         for name in [
             "verbose",
             "cudnn.mine",
@@ -324,51 +326,52 @@ mod tests {
     }
 
     #[test]
-    fn two_flags_do_not_share_a_variable() {
+    fn register_refuses_a_variable_of_another_flag() {
         register(switch("registry_test.solver.mode")).unwrap();
         let error = register(switch("registry_test.solver_mode")).unwrap_err().to_string();
         assert!(error.contains("REGISTRY_TEST_SOLVER_MODE is that of registry_test.solver.mode"), "{error}");
     }
 
     #[test]
-    fn a_default_that_is_no_value_is_refused() {
+    fn register_refuses_a_default_that_is_not_a_value() {
         let names = || vec!["one".to_owned(), "two".to_owned()];
         let refused = [
-            Takes::Count { default: 3, maximum: 2 },
-            Takes::Count { default: 0, maximum: LARGEST_COUNT + 1 },
-            Takes::Choice { default: "three".to_owned(), names: names() },
+            FlagType::Count { default: 3, maximum: 2 },
+            FlagType::Count { default: 0, maximum: MAX_INTEGER + 1 },
+            FlagType::Choice { default: "three".to_owned(), names: names() },
         ];
-        for takes in refused {
-            assert!(register(declared("registry_test.refused", takes)).is_err());
+        for flag_type in refused {
+            assert!(register(declared("registry_test.refused", flag_type)).is_err());
         }
-        let takes = Takes::Choice { default: "two".to_owned(), names: names() };
-        let (flag, _) = register(declared("registry_test.choice", takes)).unwrap();
+        let flag_type = FlagType::Choice { default: "two".to_owned(), names: names() };
+        let (flag, _) = register(declared("registry_test.choice", flag_type)).unwrap();
         assert_eq!(flag.read(), Value::Name("two"));
     }
 
-    fn optional(takes: Takes) -> Takes {
-        Takes::Optional { takes: Box::new(takes), default_is_none: true }
+    fn optional(flag_type: FlagType) -> FlagType {
+        FlagType::Optional { flag_type: Box::new(flag_type), default_is_none: true }
     }
 
     #[test]
-    fn every_kind_holds_its_values_in_the_process_and_in_scopes() {
-        const LARGEST: i64 = LARGEST_COUNT as i64;
-        let integer = Takes::Integer { default: -3, minimum: -LARGEST, maximum: LARGEST };
-        let float = Takes::Float { default: 0.1, minimum: -f64::INFINITY, maximum: f64::INFINITY };
-        let text = Takes::Text { default: "é".to_owned() };
+    fn assign_and_scope_store_values_of_every_kind() {
+        const LARGEST: i64 = MAX_INTEGER as i64;
+        let integer = FlagType::Integer { default: -3, minimum: -LARGEST, maximum: LARGEST };
+        let float = FlagType::Float { default: 0.1, minimum: -f64::INFINITY, maximum: f64::INFINITY };
+        let text = FlagType::Text { default: "é".to_owned() };
         let integers =
-            [-LARGEST, -1, 0, LARGEST].map(|number| (Given::Integer(number), Value::Integer(number)));
+            [-LARGEST, -1, 0, LARGEST].map(|number| (InputValue::Integer(number), Value::Integer(number)));
         let numbers = [0.0, -0.0, 1e-300, -1e300, f64::INFINITY, f64::MIN_POSITIVE / 8.0, 1.0 / 3.0];
-        let floats = numbers.map(|number| (Given::Float(number), Value::Float(Float::new(number))));
-        let texts = ["", "none", "a\0b", "日本"].map(|text| (Given::Text(text.into()), Value::Text(text)));
-        for (name, takes, default, values) in [
+        let floats = numbers.map(|number| (InputValue::Float(number), Value::Float(Float::new(number))));
+        let texts =
+            ["", "none", "a\0b", "日本"].map(|text| (InputValue::Text(text.into()), Value::Text(text)));
+        for (name, flag_type, default, values) in [
             ("integer", integer, Value::Integer(-3), integers.to_vec()),
             ("float", float, Value::Float(Float::new(0.1)), floats.to_vec()),
             ("text", text, Value::Text("é"), texts.to_vec()),
         ] {
-            let (flag, _) = register(declared(&format!("registry_kinds.{name}"), takes.clone())).unwrap();
+            let (flag, _) = register(declared(&format!("registry_kinds.{name}"), flag_type.clone())).unwrap();
             let (maybe, _) =
-                register(declared(&format!("registry_kinds.maybe_{name}"), optional(takes))).unwrap();
+                register(declared(&format!("registry_kinds.maybe_{name}"), optional(flag_type))).unwrap();
             assert_eq!((flag.read(), flag.default(), maybe.read()), (default, default, Value::None));
             for (given, read) in &values {
                 for flag in [flag, maybe] {
@@ -380,27 +383,35 @@ mod tests {
                 }
             }
             assert_eq!(flag.read(), default);
-            assert!(assign(&[(flag, Some(Given::None))], None).is_err());
-            assign(&[(maybe, Some(Given::None))], None).unwrap();
+            assert!(assign(&[(flag, Some(InputValue::None))], None).is_err());
+            assign(&[(maybe, Some(InputValue::None))], None).unwrap();
             assert_eq!((maybe.read(), maybe.explain().level), (Value::None, Level::Process));
         }
     }
 
     #[test]
-    fn values_out_of_range_are_refused() {
-        let integer = Takes::Integer { default: 0, minimum: -2, maximum: 2 };
-        let float = Takes::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
+    fn assign_refuses_values_out_of_range() {
+        let integer = FlagType::Integer { default: 0, minimum: -2, maximum: 2 };
+        let float = FlagType::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
         let wrong = [
-            ("integer", integer, vec![Given::Integer(3), Given::Integer(-3), Given::Integer(i64::MIN)]),
-            ("float", float, vec![Given::Float(1.1), Given::Float(f64::NAN), Given::Integer(-1)]),
+            (
+                "integer",
+                integer,
+                vec![InputValue::Integer(3), InputValue::Integer(-3), InputValue::Integer(i64::MIN)],
+            ),
+            (
+                "float",
+                float,
+                vec![InputValue::Float(1.1), InputValue::Float(f64::NAN), InputValue::Integer(-1)],
+            ),
             (
                 "text",
-                Takes::Text { default: String::new() },
-                vec![Given::Text("x".repeat(LONGEST_TEXT + 1).into())],
+                FlagType::Text { default: String::new() },
+                vec![InputValue::Text("x".repeat(MAX_TEXT_BYTES + 1).into())],
             ),
         ];
-        for (name, takes, values) in wrong {
-            let (flag, _) = register(declared(&format!("registry_range.{name}"), takes)).unwrap();
+        for (name, flag_type, values) in wrong {
+            let (flag, _) = register(declared(&format!("registry_range.{name}"), flag_type)).unwrap();
             for given in values {
                 let error = assign(&[(flag, Some(given))], None).unwrap_err();
                 assert!(matches!(error, Error::FlagValue { .. }), "{error}");
@@ -410,19 +421,19 @@ mod tests {
     }
 
     #[test]
-    fn another_documentation_is_the_same_flag_and_a_difference_is_named() {
+    fn register_again_ignores_documentation_and_names_differences() {
         let mut first =
-            declared("registry_test.same", Takes::Integer { default: 1, minimum: -1, maximum: 9 });
-        first.acts_on = Some("retries".to_owned());
+            declared("registry_test.same", FlagType::Integer { default: 1, minimum: -1, maximum: 9 });
+        first.affects = Some("retries".to_owned());
         let (flag, _) = register(first.clone()).unwrap();
-        let other = Declaration { doc: "Another text.".to_owned(), acts_on: None, ..first.clone() };
+        let other = FlagDecl { doc: "Another text.".to_owned(), affects: None, ..first.clone() };
         assert!(std::ptr::eq(register(other).unwrap().0, flag));
         assert_eq!(
-            (flag.doc(), flag.explain().acts_on.as_str()),
+            (flag.doc(), flag.explain().affects.as_str()),
             ("A flag of a test.", "retries in registry_test")
         );
-        let takes = Takes::Integer { default: 2, minimum: -1, maximum: 9 };
-        let other = Declaration { takes, variable: Some("REGISTRY_OTHER".to_owned()), ..first };
+        let flag_type = FlagType::Integer { default: 2, minimum: -1, maximum: 9 };
+        let other = FlagDecl { flag_type, variable: Some("REGISTRY_OTHER".to_owned()), ..first };
         let error = register(other).unwrap_err().to_string();
         assert!(
             error.contains("the default is 1, not 2; the variable is REGISTRY_TEST_SAME, not REGISTRY_OTHER"),
@@ -431,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_of_another_name_is_checked() {
+    fn register_checks_the_declared_variable() {
         for (variable, reason) in [
             ("", "letters, digits and underscores"),
             ("1A", "letters, digits and underscores"),

@@ -1,24 +1,25 @@
-//! Scopes of flags: `with cudnn.flags(...)`, `with override(...)`, and their Rust form.
+//! Scopes of flags: `with cudnn.flags(...)` and `with override(...)` in Python.
 
 use std::sync::Arc;
 
-use super::attribute::Attribute;
 use super::flag::FlagWord;
-use super::write::{Held, Writes};
-use super::{Given, Node, SourceLocation, Value, table};
+use super::flag_spec::FlagSpec;
+use super::write::{SlotWrite, Writes};
+use super::{InputValue, Node, SourceLocation, Value, table};
 use crate::Result;
 use crate::base::env;
 use crate::thread::{FlagSlots, Scope, ScopeGuard, Slot, Slots, ThreadState};
 
-/// Why a value is written; one older flag means something else as an argument of `flags(...)`.
+/// The reason for a write. The default argument of an older flag in `flags(...)` means something else than an
+/// assignment.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The flag was named: an assignment, `set_flags`, `override`.
+    /// The caller names the flag: an assignment, `set_flags`, `override`.
     Named,
-    /// The flag is one of all that a module's `flags(...)` decides.
+    /// The flag is an argument of a module's `flags(...)`, which sets all of them.
     WholeModule,
-    /// The flag is one of what another scope [decides](FlagScope::values).
+    /// The value is copied from another scope's [values](FlagScope::values).
     Copied,
 }
 
@@ -26,9 +27,9 @@ pub enum Purpose {
 ///
 /// ```
 /// use interlock_core::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
-/// use interlock_core::flags::{FlagScope, Given, find};
+/// use interlock_core::flags::{FlagScope, InputValue, find};
 ///
-/// let values = ["cudnn.benchmark", "cudnn.enabled"].map(|name| Ok((find(name)?, Given::Bool(true))));
+/// let values = ["cudnn.benchmark", "cudnn.enabled"].map(|name| Ok((find(name)?, InputValue::Bool(true))));
 /// let values = values.into_iter().collect::<interlock_core::Result<Vec<_>>>()?;
 /// let scope = FlagScope::new(values, None)?;
 /// let guard = scope.guard();
@@ -43,7 +44,7 @@ pub struct FlagScope {
     slots: Arc<Slots>,
 }
 
-/// A [`FlagScope`] to be: takes one value after the other and checks it.
+/// Builds a [`FlagScope`] from values that are checked one by one.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct FlagScopeBuilder {
@@ -52,44 +53,44 @@ pub struct FlagScopeBuilder {
 }
 
 impl FlagScopeBuilder {
-    /// No value yet, with room for `values`.
+    /// Creates a builder with capacity for `values` values.
     #[inline]
     pub fn new(purpose: Purpose, values: usize) -> Self {
-        FlagScopeBuilder { flags: FlagSlots::with_room_for(values), purpose }
+        FlagScopeBuilder { flags: FlagSlots::with_capacity(values), purpose }
     }
 
-    /// Decides a flag; a later value for the same flag wins.
+    /// Checks and adds a value; the last value of a flag takes precedence.
     #[inline]
-    pub fn add(&mut self, attribute: &'static Attribute, given: &Given) -> Result<()> {
-        attribute.add_write(given, self.purpose, &mut self.flags)
+    pub fn add(&mut self, spec: &'static FlagSpec, given: &InputValue) -> Result<()> {
+        spec.add_write(given, self.purpose, &mut self.flags)
     }
 
-    /// Decides a flag by its word, with a payload that its kind admits.
-    pub(super) fn hold(&mut self, word: &FlagWord, payload: u64) {
-        self.flags.add(word.name, Slot::Flag(word.id), Held::Value(payload));
+    /// Adds a valid payload of a flag.
+    pub(super) fn set_word(&mut self, word: &FlagWord, payload: u64) {
+        self.flags.add(word.name, Slot::Flag(word.id), SlotWrite::Set(payload));
     }
 
-    /// The scope; nothing is in force until it is entered.
+    /// Returns the scope, which has no effect until it is entered.
     pub fn build(self, site: Option<SourceLocation>) -> FlagScope {
         FlagScope::of_slots(self.flags, site)
     }
 }
 
-/// What a layer decides: dotted names and values.
+/// Returns the flags of a layer: dotted names and values.
 fn values_of(flags: &FlagSlots) -> Vec<(&'static str, Value)> {
     let words = flags
         .words
         .iter()
         .filter_map(|(id, payload)| table::word(*id).map(|word| (word.name, word.kind.decode(*payload))));
     let nodes = Node::ALL.into_iter().filter_map(|node| {
-        let held = node.named_in(flags.tree)?;
-        Some((node.name(), held.map_or(Value::None, |precision| Value::Name(precision.name()))))
+        let stored = node.named_in(flags.tree)?;
+        Some((node.name(), stored.map_or(Value::None, |precision| Value::Name(precision.name()))))
     });
     words.chain(nodes).collect()
 }
 
 impl ThreadState {
-    /// The flags that it names: dotted names and values; [`Value::None`] for an empty node.
+    /// Returns the flags that the state names: dotted names and values; [`Value::None`] for an empty node.
     pub fn flags(&self) -> Vec<(&'static str, Value)> {
         values_of(self.flag_slots())
     }
@@ -106,45 +107,45 @@ impl FlagScope {
         FlagScope { scope: Scope::default(), slots: Slots::of_flags(flags) }
     }
 
-    /// Decides these flags and no others.
+    /// Creates a scope of these flags.
     pub fn new<'a>(
-        values: impl IntoIterator<Item = (&'static Attribute, Given<'a>)>,
+        values: impl IntoIterator<Item = (&'static FlagSpec, InputValue<'a>)>,
         site: Option<SourceLocation>,
     ) -> Result<Self> {
         let values = values.into_iter();
         let mut builder = FlagScopeBuilder::new(Purpose::Named, values.size_hint().0);
-        for (attribute, given) in values {
-            builder.add(attribute, &given)?;
+        for (spec, given) in values {
+            builder.add(spec, &given)?;
         }
         Ok(builder.build(site))
     }
 
-    /// What it decides: dotted names and values; [`Value::None`] for a node that shall hold nothing.
+    /// Returns the flags that the scope decides: dotted names and values; [`Value::None`] for an empty node.
     pub fn values(&self) -> Vec<(&'static str, Value)> {
         values_of(&self.slots.flags)
     }
 
-    /// A scope of the same values that has been entered nowhere.
-    pub fn twin(&self) -> Self {
+    /// Returns a new scope of these values that is not open.
+    pub fn clone_unentered(&self) -> Self {
         FlagScope { scope: Scope::default(), slots: self.slots.clone() }
     }
 
-    /// The values hold on this thread from now on.
+    /// Pushes a layer of these values on this thread.
     pub fn enter(&self) {
         self.scope.enter_slots(&self.slots);
     }
 
-    /// They no longer do; see [`Scope::leave`].
-    pub fn leave(&self) {
-        self.scope.leave();
+    /// Removes the layer; see [`Scope::exit`].
+    pub fn exit(&self) {
+        self.scope.exit();
     }
 
-    /// Who enters and leaves.
+    /// Returns the scope that enters and exits.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// The values hold on this thread until the guard is dropped.
+    /// Pushes a layer of these values on this thread until the guard is dropped.
     pub fn guard(&self) -> ScopeGuard {
         ScopeGuard::of_slots(&self.slots)
     }

@@ -1,10 +1,10 @@
-//! Every flag of the process as one value, and back.
+//! Snapshots of the flags of the process, and restoring them.
 
-use super::attribute::{Part, Target};
-use super::explain::held_in_process;
-use super::process::PROCESS;
-use super::write::{Batch, Held, put_in_process};
-use super::{Attribute, Given, Level, Purpose, SourceLocation, Value, precision, registry, table};
+use super::explain::process_value;
+use super::flag_spec::{Backing, Projection};
+use super::store::STORE;
+use super::write::{Batch, SlotWrite, put_in_process};
+use super::{FlagSpec, InputValue, Level, Purpose, SourceLocation, Value, precision, registry, table};
 use crate::Result;
 use crate::base::env;
 use crate::thread::{FlagSlots, ThreadState};
@@ -25,135 +25,136 @@ use crate::thread::{FlagSlots, ThreadState};
 pub struct SnapshotEntry {
     /// The dotted name.
     pub name: &'static str,
-    /// What the process holds; for a node of the precision tree that holds nothing, [`Value::None`].
+    /// The value in the process; [`Value::None`] for an empty node of the precision tree.
     pub value: Value,
-    /// Where the process has it from: never [`Level::Scope`].
+    /// The level that decides it; never [`Level::Scope`].
     pub level: Level,
 }
 
-/// What the process holds for every flag; views are left out, their nodes are there.
+/// The values of every flag in the process. Aliases are left out; their nodes are included.
 pub type Snapshot = Vec<SnapshotEntry>;
 
-/// Takes all flags of the process as they are at one moment. Scopes are not part of it.
+/// Takes a consistent snapshot of all flags of the process, without scopes.
 pub fn snapshot() -> Snapshot {
-    let _no_writes = PROCESS.lock();
-    table::attributes().filter_map(entry).collect()
+    let _no_writes = STORE.lock();
+    table::flag_specs().filter_map(entry).collect()
 }
 
-fn entry(attribute: &'static Attribute) -> Option<SnapshotEntry> {
-    let (value, level) = match &attribute.target {
-        Target::Word(word, Part::Whole | Part::First) => {
+fn entry(spec: &'static FlagSpec) -> Option<SnapshotEntry> {
+    let (value, level) = match &spec.backing {
+        Backing::Word(word, Projection::Whole | Projection::First) => {
             let (payload, level) = word.in_process();
             (word.kind.decode(payload), level)
         }
-        Target::Node(node) => {
-            let (held, level) = node.in_process();
-            (held.map_or(Value::None, |precision| Value::Name(precision.name())), level)
+        Backing::Node(node) => {
+            let (stored, level) = node.in_process();
+            (stored.map_or(Value::None, |precision| Value::Name(precision.name())), level)
         }
-        Target::Tf32(_) | Target::Constant(_) | Target::Word(_, Part::Second) => return None,
+        Backing::Tf32(_) | Backing::Constant(_) | Backing::Word(_, Projection::Second) => return None,
     };
-    Some(SnapshotEntry { name: attribute.name, value, level })
+    Some(SnapshotEntry { name: spec.name, value, level })
 }
 
-/// What the process holds for every flag at one moment, as a layer would hold it.
+/// Returns all flags of the process at one moment, as a layer stores them.
 fn process_flags() -> FlagSlots {
-    let process = PROCESS.lock();
-    let words = table::attributes().filter_map(|attribute| match &attribute.target {
-        Target::Word(word, Part::Whole | Part::First) => Some((word.id, word.in_process().0)),
+    let store = STORE.lock();
+    let words = table::flag_specs().filter_map(|spec| match &spec.backing {
+        Backing::Word(word, Projection::Whole | Projection::First) => Some((word.id, word.in_process().0)),
         _ => None,
     });
-    FlagSlots { words: words.collect(), tree: precision::process_tree(), sites: process.sites.clone() }
+    FlagSlots { words: words.collect(), tree: precision::process_tree(), sites: store.sites.clone() }
 }
 
 impl ThreadState {
-    /// This thread's state with every flag of the process as it is now: later assignments to the process have no effect
-    /// where the state is active.
+    /// Captures the state of this thread with every flag of the process: later assignments to the process have no
+    /// effect where the state is active.
     pub fn capture_pinned() -> Self {
         ThreadState::capture().with_flags_below(&process_flags())
     }
 }
 
-/// Assigns these flags for the process, past every scope, and drops what else is assigned: all, or
-/// nothing where a name or value is refused or flags are frozen.
+/// Assigns these flags for the process, not in scopes, and unsets all others. Has no effect if a name or value is
+/// refused or flags are frozen.
 ///
-/// A flag of another library that is not registered yet gets its value when it is.
-pub fn restore(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, held_back) = restoration(assigned)?;
-    commit_to_process(batch, "restore", held_back, site)
+/// A flag of another library that is not registered yet is assigned when it is registered.
+pub fn restore(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
+    let (batch, deferred_restores) = restore_batch(assigned)?;
+    commit_to_process(batch, "restore", deferred_restores, site)
 }
 
-/// Does the same, and nothing where exactly these are assigned already: then no freeze is in the way.
-pub fn install(assigned: &[(impl AsRef<str>, Given<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    let (batch, held_back) = restoration(assigned)?;
-    if held_back.is_empty() && is_done(&batch) {
+/// Like [`restore`], but succeeds without a write, even while flags are frozen, if exactly these flags are assigned
+/// already.
+pub fn install(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
+    let (batch, deferred_restores) = restore_batch(assigned)?;
+    if deferred_restores.is_empty() && is_done(&batch) {
         return Ok(());
     }
-    commit_to_process(batch, "restore", held_back, site)
+    commit_to_process(batch, "restore", deferred_restores, site)
 }
 
-type HeldBack = Vec<(String, Given<'static>)>;
+type DeferredRestores = Vec<(String, InputValue<'static>)>;
 
-fn restoration(assigned: &[(impl AsRef<str>, Given<'_>)]) -> Result<(Batch, HeldBack)> {
-    let mut batch = removal_of_all()?;
-    let mut held_back = Vec::new();
+fn restore_batch(assigned: &[(impl AsRef<str>, InputValue<'_>)]) -> Result<(Batch, DeferredRestores)> {
+    let mut batch = unset_all()?;
+    let mut deferred_restores = Vec::new();
     for (name, given) in assigned {
         let name = name.as_ref();
         match table::find(name) {
-            Ok(attribute) => attribute.add_write(given, Purpose::Named, &mut batch)?,
+            Ok(spec) => spec.add_write(given, Purpose::Named, &mut batch)?,
             Err(_) if registry::may_be_registered(name) => {
-                held_back.push((name.to_owned(), given.clone().into_owned()));
+                deferred_restores.push((name.to_owned(), given.clone().into_owned()));
             }
             Err(error) => return Err(error),
         }
     }
-    Ok((batch, held_back))
+    Ok((batch, deferred_restores))
 }
 
-/// Drops whatever is assigned for the process.
+/// Unsets every flag of the process.
 pub fn reset(site: Option<SourceLocation>) -> Result<()> {
-    commit_to_process(removal_of_all()?, "reset", Vec::new(), site)
+    commit_to_process(unset_all()?, "reset", Vec::new(), site)
 }
 
-fn removal_of_all() -> Result<Batch> {
+fn unset_all() -> Result<Batch> {
     let mut batch = Batch::default();
-    for attribute in table::attributes().filter(|attribute| !attribute.is_read_only()) {
-        attribute.add(None, Purpose::Named, &mut batch)?;
+    for spec in table::flag_specs().filter(|spec| !spec.is_read_only()) {
+        spec.add(None, Purpose::Named, &mut batch)?;
     }
     Ok(batch)
 }
 
-/// Whether the process holds all of it.
+/// Returns whether the process has these values.
 fn is_done(batch: &Batch) -> bool {
-    let _no_writes = PROCESS.lock();
-    batch.iter().all(|(_, slot, held)| match held {
-        Held::Value(payload) => held_in_process(*slot) == (*payload, Level::Process),
-        Held::Unset | Held::Nothing => held_in_process(*slot).1 != Level::Process,
+    let _no_writes = STORE.lock();
+    batch.iter().all(|(_, slot, new)| match new {
+        SlotWrite::Set(payload) => process_value(*slot) == (*payload, Level::Process),
+        SlotWrite::Clear | SlotWrite::Mask => process_value(*slot).1 != Level::Process,
     })
 }
 
-/// Writes to the process, not to scopes; replaces the values kept for flags that are not registered yet.
+/// Writes to the process, not to scopes, and replaces the restored values of flags that are not registered yet.
 fn commit_to_process(
     batch: Batch,
     operation: &'static str,
-    held_back: HeldBack,
+    deferred_restores: DeferredRestores,
     site: Option<SourceLocation>,
 ) -> Result<()> {
     let site = site.filter(|_| env::debug());
-    let mut process = PROCESS.lock();
-    process.freeze.admit(operation)?;
-    process.sites.clear();
-    process.held_back = held_back;
-    for (_, slot, held) in batch {
-        let was_assigned = held_in_process(slot).1 == Level::Process;
-        put_in_process(slot, held);
+    let mut store = STORE.lock();
+    store.freeze.check_writable(operation)?;
+    store.sites.clear();
+    store.deferred_restores = deferred_restores;
+    for (_, slot, new) in batch {
+        let was_assigned = process_value(slot).1 == Level::Process;
+        put_in_process(slot, new);
         let Some(site) = &site else { continue };
-        if held != Held::Unset {
-            process.sites.push((slot, site.clone()));
+        if new != SlotWrite::Clear {
+            store.sites.push((slot, site.clone()));
         }
-        if held != Held::Unset || was_assigned {
-            process.log.note(slot, held, site);
+        if new != SlotWrite::Clear || was_assigned {
+            store.log.note(slot, new, site);
         }
     }
-    process.note_change();
+    store.note_change();
     Ok(())
 }

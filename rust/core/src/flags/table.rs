@@ -1,31 +1,31 @@
-//! Every flag, declared once. Getters, setters, module attributes, stubs, environment variables and
-//! documentation all come from here; to add a flag, add it here and let something obey it.
+//! The table of flags. Getters, setters, module attributes, stubs, environment variables and documentation are all
+//! derived from it. To add a flag, add it here and let an operation read it.
 
-use super::attribute::{Attribute, Part, Target};
-use super::choice::{
+use super::aliases::ALIASES;
+use super::effect::effects::*;
+use super::enums::{
     BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
 };
-use super::effect::consumers::*;
+use super::env_parse::{EnvFormat, EnvVar};
 use super::flag::{Flag, FlagWord};
+use super::flag_spec::{Backing, FlagSpec, Projection};
 use super::kind::{Kind, Reduction};
-use super::ranking::Ranking;
+use super::priority_order::PriorityOrder;
 use super::registry;
 use super::value::shortened;
-use super::variable::{Reading, Variable};
-use super::views::VIEWS;
 use crate::thread::FlagId;
 
 macro_rules! flags {
     ($(
         $(#[doc = $doc:literal])+
         $word:ident: $type:ty = $kind:expr, $name:literal, $part:ident, $effect:ident
-            $(, $reading:ident $(($asked:literal))? of $variable:literal)?;
+            $(, $format:ident $(($requested:literal))? of $variable:literal)?;
     )+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the words")]
         #[repr(u16)]
-        enum Number { $($word,)+ HowMany }
+        enum Number { $($word,)+ Count }
 
-        /// The words of the flags, at addresses that never change.
+        /// The words of the flags, as statics.
         pub mod words {
             use super::*;
 
@@ -35,21 +35,21 @@ macro_rules! flags {
             )+
         }
 
-        /// In the order of their numbers.
-        static FLAGS: [Attribute; Number::HowMany as usize] = [$(
-            Attribute {
+        /// The flags in the order of their ids.
+        static FLAGS: [FlagSpec; Number::Count as usize] = [$(
+            FlagSpec {
                 name: $name,
-                target: Target::Word(&words::$word.word, Part::$part),
+                backing: Backing::Word(&words::$word.word, Projection::$part),
                 effect: &$effect,
                 own_variable: None,
                 variables: &[$(
-                    Variable { name: $variable, reading: Reading::$reading $(($asked))? }
+                    EnvVar { name: $variable, format: EnvFormat::$format $(($requested))? }
                 )?],
                 doc: concat!($($doc, "\n"),+),
             },
         )+];
 
-        static WORDS: [&FlagWord; Number::HowMany as usize] = [$(&words::$word.word,)+];
+        static WORDS: [&FlagWord; Number::Count as usize] = [$(&words::$word.word,)+];
     };
 }
 
@@ -65,40 +65,40 @@ const fn one_of(names: &'static [&'static str]) -> Kind {
     Kind::Choice { names, aliases: &[], default: 0 }
 }
 
-/// What ROCm calls the same things.
+/// The names of ROCm for the same libraries.
 const HIP_NAMES: &[(&str, &str)] = &[("hipblas", "cublas"), ("hipblaslt", "cublaslt")];
 
-/// The kernels of attention, in the order of their numbers in PyTorch.
+/// The attention kernels in the order of PyTorch's `SDPBackend`.
 const ATTENTION_KERNELS: &[&str] =
     &["math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"];
 
 flags! {
-    /// Whether operations that have a deterministic form run in that, and others are refused. It decides what
-    /// `deterministic` of each library comes to, whatever that holds itself.
+    /// Whether operations run deterministic algorithms, and operations without one are refused. It overrides
+    /// `deterministic` of each library.
     DETERMINISTIC_ALGORITHMS: bool = on_or_off(false), "deterministic_algorithms", Whole, ALL_OPERATIONS;
-    /// Whether operations without a deterministic form warn under `deterministic_algorithms`, instead of being
+    /// Whether operations without a deterministic algorithm warn under `deterministic_algorithms`, instead of being
     /// refused.
     DETERMINISTIC_ALGORITHMS_WARN_ONLY: bool = on_or_off(false),
         "deterministic_algorithms_warn_only", Whole, ALL_OPERATIONS;
     /// Whether operations may run on cuDNN.
     CUDNN_ENABLED: bool = on_or_off(true), "cudnn.enabled", Whole, CUDNN_OPERATIONS;
-    /// Whether cuDNN tries several algorithms and keeps the fastest for each shape.
+    /// Whether cuDNN benchmarks several algorithms and uses the fastest for each shape.
     CUDNN_BENCHMARK: bool = on_or_off(false), "cudnn.benchmark", Whole, CUDNN_CONVOLUTIONS;
-    /// How many algorithms `benchmark` tries at most; 0 means all.
+    /// The maximum number of algorithms that `benchmark` tries; 0 means all.
     CUDNN_BENCHMARK_LIMIT: u32 = Kind::Count { default: 10, max: i32::MAX as u64 },
         "cudnn.benchmark_limit", Whole, CUDNN_CONVOLUTIONS;
-    /// Whether cuDNN is restricted to algorithms that give the same bits every time.
+    /// Whether cuDNN is restricted to deterministic algorithms.
     CUDNN_DETERMINISTIC: bool = on_or_off(false),
         "cudnn.deterministic", Whole, CUDNN_OPERATIONS;
-    /// Which kernel serves a depthwise convolution.
+    /// The kernel of depthwise convolutions.
     CUDNN_DEPTHWISE_KERNEL: DepthwiseKernel = one_of(DepthwiseKernel::NAMES),
         "cudnn.depthwise_kernel", Whole, CUDNN_CONVOLUTIONS;
-    /// Whether float16 products may sum in float16. Written as a bool, or as a tuple whose second
-    /// item says whether the sum may be split into parts; reads as the first.
+    /// Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
+    /// may be split into parts; reads as the first item.
     CUDA_MATMUL_FP16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_fp16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
-    /// Whether bfloat16 products may sum in bfloat16. Written as a bool, or as a tuple whose second
-    /// item says whether the sum may be split into parts; reads as the first.
+    /// Whether bfloat16 products may sum in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
+    /// may be split into parts; reads as the first item.
     CUDA_MATMUL_BF16_REDUCTION: Reduction = Kind::Reduction,
         "cuda.matmul.allow_bf16_reduced_precision_reduction", First, CUBLAS_PRODUCTS;
     /// Whether float16 products may accumulate in float16 throughout.
@@ -116,52 +116,50 @@ flags! {
     /// these types.
     CUDA_FP16_BF16_REDUCTION_MATH_SDP: bool = on_or_off(false),
         "cuda.fp16_bf16_reduction_math_sdp", Whole, CUDA_ATTENTION;
-    /// In which order the kernels of scaled-dot-product attention are tried.
-    CUDA_SDP_PRIORITY: Ranking =
-        Kind::Ranking { names: ATTENTION_KERNELS, default: Ranking::new(&[1, 2, 0, 3, 4]) },
+    /// The order in which the kernels of scaled-dot-product attention are tried.
+    CUDA_SDP_PRIORITY: PriorityOrder =
+        Kind::PriorityOrder { names: ATTENTION_KERNELS, default: PriorityOrder::new(&[1, 2, 0, 3, 4]) },
         "cuda.sdp_priority", Whole, CUDA_ATTENTION;
-    /// Which library serves linear algebra on cuda.
+    /// The library of linear algebra on cuda.
     CUDA_LINALG_LIBRARY: LinalgLibrary = one_of(LinalgLibrary::NAMES),
-        "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, AsksFor("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
-    /// Which library serves matrix products on cuda. The default is cuBLAS.
+        "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, SwitchTo("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
+    /// The library of matrix products on cuda. The default is cuBLAS.
     CUDA_BLAS_LIBRARY: BlasLibrary =
         Kind::Choice { names: BlasLibrary::NAMES, aliases: HIP_NAMES, default: 0 },
-        "cuda.blas_library", Whole, CUBLAS_PRODUCTS, AsksFor("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
-    /// Which library serves flash attention on ROCm.
+        "cuda.blas_library", Whole, CUBLAS_PRODUCTS, SwitchTo("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
+    /// The library of flash attention on ROCm.
     CUDA_ROCM_FA_LIBRARY: RocmFaLibrary = one_of(RocmFaLibrary::NAMES),
-        "cuda.rocm_fa_library", Whole, ROCM_ATTENTION, AsksFor("ck") of "TORCH_ROCM_FA_PREFER_CK";
-    /// How many bytes of working memory cuBLAS gets for each stream. The default is two pieces of 4 MiB and
-    /// eight of 16 KiB.
+        "cuda.rocm_fa_library", Whole, ROCM_ATTENTION, SwitchTo("ck") of "TORCH_ROCM_FA_PREFER_CK";
+    /// The size of the cuBLAS workspace of each stream, in bytes. The default is two blocks of 4 MiB and eight of 16
+    /// KiB.
     CUDA_CUBLAS_WORKSPACE: u64 = bytes(8_519_680), "cuda.cublas_workspace", Whole, CUBLAS_PRODUCTS,
         WorkspaceConfiguration of "CUBLAS_WORKSPACE_CONFIG";
-    /// How many bytes of working memory cuBLASLt gets for each stream.
+    /// The size of the cuBLASLt workspace of each stream, in bytes.
     CUDA_CUBLASLT_WORKSPACE: u64 = bytes(1 << 20), "cuda.cublaslt_workspace", Whole, CUBLAS_PRODUCTS,
         Kibibytes of "CUBLASLT_WORKSPACE_SIZE";
     /// Whether operations may run on oneDNN.
     MKLDNN_ENABLED: bool = on_or_off(true), "mkldnn.enabled", Whole, ONEDNN_OPERATIONS;
-    /// Whether oneDNN is restricted to algorithms that give the same bits every time.
+    /// Whether oneDNN is restricted to deterministic algorithms.
     MKLDNN_DETERMINISTIC: bool = on_or_off(false),
         "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
-    /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None while nobody has said.
+    /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified.
     MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_OPERATIONS;
-    /// Whether MIOpen takes the first algorithm that works instead of looking for the fastest.
+    /// Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm.
     MIOPEN_IMMEDIATE: bool = on_or_off(false), "miopen.immediate", Whole, MIOPEN_CONVOLUTIONS;
-    /// Whether layers of multi-head attention may take their fast path while they only infer.
+    /// Whether multi-head attention may use its fast path during inference.
     MHA_FASTPATH: bool = on_or_off(true), "mha.fastpath", Whole, ATTENTION_LAYERS;
     /// Whether convolutions may run on NNPACK.
     NNPACK_ENABLED: bool = on_or_off(true), "nnpack.enabled", Whole, CPU_CONVOLUTIONS;
-    /// Whether the order of an einsum's products is looked for; without the package opt_einsum they are made
-    /// from left to right.
+    /// Whether the contraction order of an einsum is optimized. Without the package opt_einsum it is left to right.
     OPT_EINSUM_ENABLED: bool = on_or_off(true), "opt_einsum.enabled", Whole, EINSUM;
-    /// How the order of an einsum's products is looked for.
+    /// The strategy that searches the contraction order of an einsum.
     OPT_EINSUM_STRATEGY: EinsumStrategy = one_of(EinsumStrategy::NAMES), "opt_einsum.strategy", Whole, EINSUM;
-    /// Which engine runs quantized operations; of those that `supported_engines` names.
+    /// The engine of quantized operations, one of `supported_engines`.
     QUANTIZED_ENGINE: QuantizedEngine = one_of(QuantizedEngine::NAMES),
         "quantized.engine", Whole, QUANTIZED_OPERATIONS;
 }
 
-/// The modules of flags, whether they have some of their own or only objects that do, or only questions; `""` is
-/// the one that holds the others.
+/// The modules below `backends`, also those without flags of their own; `""` is `backends` itself.
 pub static MODULES: [&str; 17] = [
     "",
     "cpu",
@@ -182,43 +180,43 @@ pub static MODULES: [&str; 17] = [
     "xnnpack",
 ];
 
-/// Every name below `backends` that is a flag, a node or a view, and every registered flag.
-pub fn attributes() -> impl Iterator<Item = &'static Attribute> {
-    own_attributes().chain(registry::attributes())
+/// Iterates over every flag, node and alias below `backends`, and every registered flag.
+pub fn flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
+    own_flag_specs().chain(registry::flag_specs())
 }
 
-/// The same without what others have registered.
-pub fn own_attributes() -> impl Iterator<Item = &'static Attribute> {
-    FLAGS.iter().chain(&VIEWS)
+/// Iterates over every flag, node and alias below `backends`.
+pub fn own_flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
+    FLAGS.iter().chain(&ALIASES)
 }
 
-/// The number of the first registered flag.
-pub(super) const fn first_free() -> u16 {
-    Number::HowMany as u16
+/// Returns the id of the first registered flag.
+pub(super) const fn first_registered_id() -> u16 {
+    Number::Count as u16
 }
 
-/// The attribute with this dotted name.
-pub fn find(name: &str) -> crate::Result<&'static Attribute> {
-    let found = attributes().find(|attribute| attribute.name() == name);
+/// Returns the flag with this dotted name. Fails with [`Error::UnknownFlag`](crate::Error::UnknownFlag) otherwise.
+pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
+    let found = flag_specs().find(|spec| spec.name() == name);
     let name = &*shortened(name);
     found.ok_or_else(|| crate::Error::UnknownFlag {
         name: as_written(name),
-        near: super::suggest(name, attributes().map(Attribute::name)).map(as_written),
+        suggestion: super::suggest(name, flag_specs().map(FlagSpec::name)).map(as_written),
     })
 }
 
-/// A dotted name as a program writes it: below `backends` unless it may be that of another library.
+/// Returns a dotted name as a program writes it: below `backends`, unless it may be the name of another library's flag.
 fn as_written(name: &str) -> String {
     if registry::may_be_registered(name) { name.to_owned() } else { format!("backends.{name}") }
 }
 
-/// Views before the slots that they are views of.
-pub(super) fn views_first() -> impl Iterator<Item = &'static Attribute> {
-    let is_view = |attribute: &&Attribute| matches!(attribute.target, Target::Tf32(_));
-    own_attributes().filter(is_view).chain(own_attributes().filter(move |attribute| !is_view(attribute)))
+/// Iterates over interlock's own flags, aliases first.
+pub(super) fn aliases_first() -> impl Iterator<Item = &'static FlagSpec> {
+    let is_view = |spec: &&FlagSpec| matches!(spec.backing, Backing::Tf32(_));
+    own_flag_specs().filter(is_view).chain(own_flag_specs().filter(move |spec| !is_view(spec)))
 }
 
-/// The word of a flag.
+/// Returns the word of a flag.
 pub(super) fn word(id: FlagId) -> Option<&'static FlagWord> {
     let number = usize::from(id.0);
     WORDS.get(number).copied().or_else(|| registry::word(number.checked_sub(WORDS.len())?))
@@ -230,42 +228,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_found_by_its_number() {
+    fn word_returns_every_flag_by_its_id() {
         for (index, word) in WORDS.iter().enumerate() {
             assert_eq!(usize::from(word.id.0), index, "{}", word.name);
         }
     }
 
     #[test]
-    fn every_owner_is_a_module_or_an_object_of_one() {
-        for attribute in own_attributes() {
-            let owner = attribute.owner_and_leaf().0;
-            assert!(MODULES.contains(&owner.split('.').next().unwrap()), "{}", attribute.name());
+    fn owner_and_leaf_names_a_module_or_an_object_of_one() {
+        for spec in own_flag_specs() {
+            let owner = spec.owner_and_leaf().0;
+            assert!(MODULES.contains(&owner.split('.').next().unwrap()), "{}", spec.name());
         }
     }
 
     #[test]
-    fn names_are_unique_and_documented_in_sentences() {
-        let mut names: Vec<_> = attributes().map(Attribute::name).collect();
+    fn flag_specs_have_unique_names_and_documentation() {
+        let mut names: Vec<_> = flag_specs().map(FlagSpec::name).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count);
-        for attribute in attributes() {
-            assert!(attribute.doc().trim_end().ends_with('.'), "{}", attribute.name());
+        for spec in flag_specs() {
+            assert!(spec.doc().trim_end().ends_with('.'), "{}", spec.name());
         }
     }
 
     #[test]
-    fn every_default_is_a_value_of_its_kind() {
-        for attribute in attributes() {
-            let none_is_right = attribute.annotation().contains("None");
-            assert!(attribute.read() != Value::None || none_is_right, "{}", attribute.name());
+    fn read_of_every_flag_returns_a_value_of_its_kind() {
+        for spec in flag_specs() {
+            let none_is_right = spec.annotation().contains("None");
+            assert!(spec.read() != Value::None || none_is_right, "{}", spec.name());
         }
     }
 
     #[test]
-    fn an_unknown_name_comes_with_the_near_one() {
+    fn find_suggests_a_similar_name() {
         let error = find("cudnn.benchmrak").unwrap_err();
         assert!(error.to_string().contains("cudnn.benchmark"), "{error}");
     }

@@ -1,33 +1,33 @@
-//! Values of flags on their way in and out.
+//! Input values and values of flags.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use super::ranking::Ranking;
+use super::priority_order::PriorityOrder;
 
-/// A value to be written to a flag, before it is checked.
+/// An unchecked value to be written to a flag.
 ///
 /// ```
-/// use interlock_core::flags::{Given, assign, find};
+/// use interlock_core::flags::{InputValue, assign, find};
 ///
 /// let benchmark = find("cudnn.benchmark")?;
-/// assign(&[(benchmark, Some(Given::Bool(true)))], None)?;
-/// assert!(assign(&[(benchmark, Some(Given::Text("yes".into())))], None).is_err());
+/// assign(&[(benchmark, Some(InputValue::Bool(true)))], None)?;
+/// assert!(assign(&[(benchmark, Some(InputValue::Text("yes".into())))], None).is_err());
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub enum Given<'a> {
+pub enum InputValue<'a> {
     /// Python's None.
     None,
-    /// A truth value.
+    /// A bool.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A whole number that 64 bits can't hold.
+    /// An integer that does not fit 64 bits.
     HugeInteger {
         /// The number as a message shows it.
-        shown: String,
-        /// The float nearest to it; None where it is beyond the largest float.
+        display: String,
+        /// The nearest float; `None` if it is beyond the largest float.
         nearest: Option<f64>,
     },
     /// A float.
@@ -35,62 +35,64 @@ pub enum Given<'a> {
     /// Text.
     Text(Cow<'a, str>),
     /// A tuple or list.
-    List(Vec<Given<'a>>),
-    /// Anything else, as a message shall show it.
+    List(Vec<InputValue<'a>>),
+    /// Any other value, as a message shows it.
     Other(String),
 }
 
-impl Given<'_> {
-    /// Returns the number as the nearest float; None for what is not a number, and for a number beyond the largest float.
+impl InputValue<'_> {
+    /// Returns the number as the nearest float; `None` for other values, and for a number beyond the largest float.
     pub fn as_float(&self) -> Option<f64> {
         match self {
-            Given::Integer(number) => Some(*number as f64),
-            Given::HugeInteger { nearest, .. } => *nearest,
-            Given::Float(number) => Some(*number),
+            InputValue::Integer(number) => Some(*number as f64),
+            InputValue::HugeInteger { nearest, .. } => *nearest,
+            InputValue::Float(number) => Some(*number),
             _ => None,
         }
     }
 
-    /// The same, borrowing nothing.
-    pub fn into_owned(self) -> Given<'static> {
+    /// Returns an owned copy of the value.
+    pub fn into_owned(self) -> InputValue<'static> {
         match self {
-            Given::None => Given::None,
-            Given::Bool(value) => Given::Bool(value),
-            Given::Integer(number) => Given::Integer(number),
-            Given::HugeInteger { shown, nearest } => Given::HugeInteger { shown, nearest },
-            Given::Float(number) => Given::Float(number),
-            Given::Text(text) => Given::Text(text.into_owned().into()),
-            Given::List(items) => Given::List(items.into_iter().map(Given::into_owned).collect()),
-            Given::Other(shown) => Given::Other(shown),
+            InputValue::None => InputValue::None,
+            InputValue::Bool(value) => InputValue::Bool(value),
+            InputValue::Integer(number) => InputValue::Integer(number),
+            InputValue::HugeInteger { display, nearest } => InputValue::HugeInteger { display, nearest },
+            InputValue::Float(number) => InputValue::Float(number),
+            InputValue::Text(text) => InputValue::Text(text.into_owned().into()),
+            InputValue::List(items) => {
+                InputValue::List(items.into_iter().map(InputValue::into_owned).collect())
+            }
+            InputValue::Other(display) => InputValue::Other(display),
         }
     }
 }
 
-impl fmt::Display for Given<'_> {
+impl fmt::Display for InputValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Given::None => f.write_str("None"),
-            Given::Bool(true) => f.write_str("True"),
-            Given::Bool(false) => f.write_str("False"),
-            Given::Integer(number) => write!(f, "{number}"),
-            Given::Float(number) => write!(f, "{number:?} (float)"),
-            Given::Text(text) => write!(f, "'{}'", shortened(text).escape_debug()),
-            Given::List(items) => {
+            InputValue::None => f.write_str("None"),
+            InputValue::Bool(true) => f.write_str("True"),
+            InputValue::Bool(false) => f.write_str("False"),
+            InputValue::Integer(number) => write!(f, "{number}"),
+            InputValue::Float(number) => write!(f, "{number:?} (float)"),
+            InputValue::Text(text) => write!(f, "'{}'", shortened(text).escape_debug()),
+            InputValue::List(items) => {
                 f.write_str("[")?;
-                for (index, item) in items.iter().take(MOST_ITEMS_SHOWN).enumerate() {
+                for (index, item) in items.iter().take(MAX_ITEMS_SHOWN).enumerate() {
                     write!(f, "{}{item}", if index == 0 { "" } else { ", " })?;
                 }
-                f.write_str(if items.len() > MOST_ITEMS_SHOWN { ", ...]" } else { "]" })
+                f.write_str(if items.len() > MAX_ITEMS_SHOWN { ", ...]" } else { "]" })
             }
-            Given::HugeInteger { shown: text, .. } | Given::Other(text) => f.write_str(text),
+            InputValue::HugeInteger { display: text, .. } | InputValue::Other(text) => f.write_str(text),
         }
     }
 }
 
-/// How much of a list a message shows.
-const MOST_ITEMS_SHOWN: usize = 8;
+/// The number of list items that a message shows.
+const MAX_ITEMS_SHOWN: usize = 8;
 
-/// As much of a text as a message shows.
+/// Shortens a text for a message.
 pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 100;
     match text.char_indices().nth(LONGEST) {
@@ -99,7 +101,7 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A float as a flag stores it: two are equal where all their bits are.
+/// A float as a flag stores it: two are equal if all their bits are equal.
 ///
 /// ```
 /// use interlock_core::flags::Float;
@@ -114,7 +116,7 @@ pub struct Float {
 }
 
 impl Float {
-    /// Returns the number as a value of a flag.
+    /// Creates the value from a number.
     pub const fn new(number: f64) -> Self {
         Float { bits: number.to_bits() }
     }
@@ -138,37 +140,39 @@ impl Float {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing is held and nothing is the default.
+    /// None, or an empty node.
     None,
-    /// A truth value.
+    /// A bool.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// A float.
     Float(Float),
-    /// One of the names that the flag allows.
+    /// One of the names that the flag accepts.
     Name(&'static str),
     /// Text of any kind.
     Text(&'static str),
-    /// Two truth values.
+    /// Two bools.
     Pair(bool, bool),
-    /// Some names.
+    /// A list of names.
     Names(&'static [&'static str]),
-    /// All of these names in an order of preference.
-    Ranking(&'static [&'static str], Ranking),
+    /// A priority order of these names.
+    PriorityOrder(&'static [&'static str], PriorityOrder),
 }
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::None => f.write_str("None"),
-            Value::Bool(value) => Given::Bool(*value).fmt(f),
+            Value::Bool(value) => InputValue::Bool(*value).fmt(f),
             Value::Integer(number) => write!(f, "{number}"),
             Value::Float(number) => write!(f, "{:?}", number.get()),
             Value::Name(name) | Value::Text(name) => f.write_str(name),
             Value::Names(names) => write!(f, "{names:?}"),
-            Value::Ranking(names, ranking) => ranking.show(names, f),
-            Value::Pair(first, second) => write!(f, "({}, {})", Given::Bool(*first), Given::Bool(*second)),
+            Value::PriorityOrder(names, order) => order.show(names, f),
+            Value::Pair(first, second) => {
+                write!(f, "({}, {})", InputValue::Bool(*first), InputValue::Bool(*second))
+            }
         }
     }
 }

@@ -1,68 +1,69 @@
-//! The one way in which flags are written: what a write stands for is worked out and checked first,
-//! then everything is written under one lock, or nothing.
+//! The only path by which flags are written: a write is checked completely, then all slots are written under one lock.
 
-use super::attribute::{Attribute, qualified};
+use super::flag_spec::{FlagSpec, qualified};
 use super::kind::Kind;
-use super::process::PROCESS;
 use super::scope::Purpose;
+use super::store::STORE;
 use super::table;
-use super::{Given, Node, SourceLocation};
+use super::{InputValue, Node, SourceLocation};
 use crate::Result;
 use crate::base::env;
 use crate::thread::{self, FlagSlots, Masked, Slot};
 
-/// What a slot shall hold.
+/// The new contents of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    Value(u64),
-    /// Nothing is assigned: the environment's value counts, else the default.
-    Unset,
-    /// In a scope: a node of the precision tree holds nothing, whatever the environment says.
-    Nothing,
+pub(crate) enum SlotWrite {
+    Set(u64),
+    /// Unset: the value of the environment applies, else the default.
+    Clear,
+    /// In a scope: an empty node of the precision tree, regardless of the environment.
+    Mask,
 }
 
-impl Held {
+impl SlotWrite {
     pub(super) fn payload(self) -> Option<u64> {
         match self {
-            Held::Value(payload) => Some(payload),
-            Held::Unset | Held::Nothing => None,
+            SlotWrite::Set(payload) => Some(payload),
+            SlotWrite::Clear | SlotWrite::Mask => None,
         }
     }
 }
 
-/// A checked write: the name that the program used, for messages, and what the slot shall hold.
-pub(super) type Write = (&'static str, Slot, Held);
+/// A checked write: the name that the program used, for messages, the slot and its new contents.
+pub(super) type Write = (&'static str, Slot, SlotWrite);
 
-/// Checked writes that belong together, at most one to each slot.
+/// Checked writes that are committed together, at most one for each slot.
 pub(super) type Batch = Vec<Write>;
 
-/// Where checked writes are put.
+/// A collection of checked writes.
 pub(super) trait Writes {
-    /// Adds a write; a later one to the same slot wins. `name` is the one the program used.
-    fn add(&mut self, name: &'static str, slot: Slot, held: Held);
+    /// Adds a write, which replaces an earlier one to the same slot. `name` is the one the program used.
+    fn add(&mut self, name: &'static str, slot: Slot, new: SlotWrite);
 }
 
 impl Writes for Batch {
-    fn add(&mut self, name: &'static str, slot: Slot, held: Held) {
+    fn add(&mut self, name: &'static str, slot: Slot, new: SlotWrite) {
         self.retain(|(_, taken, _)| *taken != slot);
-        self.push((name, slot, held));
+        self.push((name, slot, new));
     }
 }
 
-/// For a layer to be.
+/// Applies the writes to the flags of a new layer.
 impl Writes for FlagSlots {
     #[inline]
-    fn add(&mut self, _name: &'static str, slot: Slot, held: Held) {
-        put_in_layer(self, slot, held);
+    fn add(&mut self, _name: &'static str, slot: Slot, new: SlotWrite) {
+        put_in_layer(self, slot, new);
     }
 }
 
-fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
+fn put_in_layer(flags: &mut FlagSlots, slot: Slot, new: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
-            let payload = match held {
-                Held::Value(payload) => payload,
-                Held::Unset | Held::Nothing => table::word(id).map_or(0, |word| word.fallback_payload()),
+            let payload = match new {
+                SlotWrite::Set(payload) => payload,
+                SlotWrite::Clear | SlotWrite::Mask => {
+                    table::word(id).map_or(0, |word| word.fallback_payload())
+                }
             };
             match flags.words.iter_mut().find(|(named, _)| *named == id) {
                 Some(word) => word.1 = payload,
@@ -71,87 +72,91 @@ fn put_in_layer(flags: &mut FlagSlots, slot: Slot, held: Held) {
         }
         Slot::Node(mask) => {
             let node = Node::of_slot(mask);
-            let payload = match held {
-                Held::Value(payload) => payload,
-                Held::Unset => node.fallback_payload(),
-                Held::Nothing => 0,
+            let payload = match new {
+                SlotWrite::Set(payload) => payload,
+                SlotWrite::Clear => node.fallback_payload(),
+                SlotWrite::Mask => 0,
             };
-            flags.tree = Masked::new(mask.0, node.holding(payload)).over(flags.tree);
+            flags.tree = Masked::new(mask.0, node.word_bits(payload)).over(flags.tree);
         }
     }
 }
 
-/// Only under the process's lock.
-pub(super) fn put_in_process(slot: Slot, held: Held) {
+/// Writes a slot of the process. The caller holds the lock of [`STORE`].
+pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
     match slot {
         Slot::Flag(id) => {
             if let Some(word) = table::word(id) {
-                word.set_in_process(held);
+                word.set_in_process(new);
             }
         }
-        Slot::Node(mask) => Node::of_slot(mask).set_in_process(held),
+        Slot::Node(mask) => Node::of_slot(mask).set_in_process(new),
     }
 }
 
-/// Writes each slot in the innermost layer of this thread that decides it, else for the process. The slots differ.
+/// Writes each slot in the innermost layer of this thread that decides it, else for the process. No two writes have the
+/// same slot.
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
-    let mut process = PROCESS.lock();
-    process.freeze.admit(name)?;
+    let mut store = STORE.lock();
+    store.freeze.check_writable(name)?;
     let mut is_changed = false;
-    let write = |&(_, slot, held): &Write, layer: Option<&mut FlagSlots>| {
+    let write = |&(_, slot, new): &Write, layer: Option<&mut FlagSlots>| {
         if let Some(site) = &site {
-            process.log.note(slot, held, site);
+            store.log.note(slot, new, site);
         }
         match layer {
             Some(flags) => {
-                put_in_layer(flags, slot, held);
+                put_in_layer(flags, slot, new);
                 site.iter().for_each(|site| flags.note_site(slot, site.clone()));
             }
             None => {
-                put_in_process(slot, held);
-                process.sites.retain(|(noted, _)| *noted != slot);
-                process.sites.extend(site.clone().map(|site| (slot, site)));
+                put_in_process(slot, new);
+                store.sites.retain(|(noted, _)| *noted != slot);
+                store.sites.extend(site.clone().map(|site| (slot, site)));
                 is_changed = true;
             }
         }
     };
     thread::write_scoped(writes, |(_, slot, _)| *slot, write);
     if is_changed {
-        process.note_change();
+        store.note_change();
     }
     Ok(())
 }
 
-/// Writes several flags without a scope, all or none. `None` drops what is assigned.
-pub fn assign(writes: &[(&'static Attribute, Option<Given>)], site: Option<SourceLocation>) -> Result<()> {
-    if let [(attribute, given)] = writes
-        && let Some(slot) = attribute.single_slot()
+/// Writes several flags without a scope, all or none. `None` unsets a flag.
+pub fn assign(
+    writes: &[(&'static FlagSpec, Option<InputValue>)],
+    site: Option<SourceLocation>,
+) -> Result<()> {
+    if let [(spec, given)] = writes
+        && let Some(slot) = spec.single_slot()
     {
-        let held = attribute.checked_write(given.as_ref(), Purpose::Named)?;
-        return commit(&[(attribute.name, slot, held)], site);
+        let new = spec.checked_write(given.as_ref(), Purpose::Named)?;
+        return commit(&[(spec.name, slot, new)], site);
     }
     let mut batch = Batch::default();
-    for (attribute, given) in writes {
-        attribute.add(given.as_ref(), Purpose::Named, &mut batch)?;
+    for (spec, given) in writes {
+        spec.add(given.as_ref(), Purpose::Named, &mut batch)?;
     }
     commit(&batch, site)
 }
 
-/// Runs `write` unless flags are frozen, and while no flag is written: for a setting that is no flag but belongs to
-/// `backends`. `name` is its name below `backends`.
+/// Runs `write` under the lock of the process, unless flags are frozen: for a setting of `backends` that is not a flag.
+/// `name` is its name below `backends`.
 #[doc(hidden)]
-pub fn check_writable(name: &str, write: impl FnOnce()) -> Result<()> {
-    let process = PROCESS.lock();
-    process.freeze.admit(name)?;
+pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
+    let store = STORE.lock();
+    store.freeze.check_writable(name)?;
     write();
     Ok(())
 }
 
-/// Reads a count as a flag would: an integer from 0 to `max`. `name` is the name of the setting below `backends`.
+/// Checks a count as a flag does: an integer from 0 to `max`. `name` is the name of the setting below `backends`.
 #[doc(hidden)]
-pub fn parse_count(name: &str, given: &Given, max: u64) -> Result<u64> {
+pub fn parse_count(name: &str, given: &InputValue, max: u64) -> Result<u64> {
     let kind = Kind::Count { default: 0, max };
-    kind.encode(given).map_err(|refusal| refusal.error(qualified(name), given.to_string(), kind.allowed()))
+    kind.encode(given).map_err(|refusal| refusal.error(qualified(name), given.to_string(), kind.accepted()))
 }

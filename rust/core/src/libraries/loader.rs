@@ -1,4 +1,4 @@
-//! Loading a library and looking functions up in it.
+//! Loading libraries and looking up their functions.
 
 use std::error::Error as _;
 use std::ffi::{CStr, OsStr, c_void};
@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use libloading::os::unix::{Library as Shared, RTLD_LAZY, RTLD_LOCAL};
 use once_cell::race::OnceBox;
 
-use super::given::Given;
+use super::user_path::UserPath;
 use super::{Found, Library, Source, search};
 use crate::{Error, Result};
 
-/// The library once it is loaded. It is never closed: a library that started threads or handed out
-/// addresses is not safe to take away.
+/// The loaded library. It is never closed: a library that started threads or returned addresses cannot be unloaded
+/// safely.
 #[derive(Debug)]
 pub(super) struct Handle(OnceBox<Loaded>);
 
 impl Handle {
     pub(super) const fn new() -> Self {
-        // Not a blocking cell: a fork while another thread fills it would leave the child waiting. Two
-        // threads may load the library at once, and both then use the one that was there first.
+        // Not a blocking cell: a fork while another thread fills it would block the child. Two threads may load the
+        // library at the same time; both then use the one that was stored first.
         Handle(OnceBox::new())
     }
 
@@ -30,21 +30,22 @@ impl Handle {
     }
 }
 
-/// A library in this process, and its file.
+/// A loaded library and its file.
 #[derive(Debug)]
 pub(super) struct Loaded {
     library: ManuallyDrop<Shared>,
     found: Found,
-    /// What gave its path, where a user did.
-    given_by: Option<Given>,
+    /// The user-supplied path from which it was loaded.
+    user_path: Option<UserPath>,
 }
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // Looking at what others have loaded only counted a reference. What was opened here has run its initialisers,
-        // and stays also where two threads opened one file each and the library is the other's.
+        // A handle of a library that other code has loaded only holds a reference, which is released. A library that
+        // this crate has opened has run its initializers, so it stays loaded, also if another thread has stored its own
+        // handle first.
         if self.found.source == Source::Loaded {
-            // SAFETY: nobody uses the field after this.
+            // SAFETY: the field is not used after this.
             unsafe { ManuallyDrop::drop(&mut self.library) }
         }
     }
@@ -52,25 +53,25 @@ impl Drop for Loaded {
 
 impl Loaded {
     fn new(shared: Shared, path: PathBuf, source: Source) -> Self {
-        Loaded { library: ManuallyDrop::new(shared), found: Found { path, source }, given_by: None }
+        Loaded { library: ManuallyDrop::new(shared), found: Found { path, source }, user_path: None }
     }
 
-    /// Opens a file, if it is that of `library`.
+    /// Opens a file and checks that it is `library`.
     fn open(library: &Library, file: &Path, source: Source) -> Result<Self, String> {
-        // SAFETY: what is opened is named as a vendor's library, or the user says that it is one; the initialisers
-        // of these are made to run in any process.
-        let opened = unsafe { Shared::open(Some(file), RTLD_LAZY | RTLD_LOCAL) };
-        let shared = opened.map_err(|error| reason_of(&error))?;
+        // SAFETY: the file has the name of a vendor's library, or the caller supplied its path as this library. The
+        // initializers of these libraries may run in any process.
+        let open_user_path = unsafe { Shared::open(Some(file), RTLD_LAZY | RTLD_LOCAL) };
+        let shared = open_user_path.map_err(|error| reason_of(&error))?;
         let name = library.function.to_string_lossy();
         let reason = match file_of_library(library, &shared) {
-            // What it needs is searched for functions as well.
+            // `dlsym` also searches the libraries that it depends on.
             Some(other) if file.is_absolute() && !is_same_file(&other, file) => {
                 format!("the function {name} is not in it but in {}", other.display())
             }
             Some(path) => return Ok(Loaded::new(shared, path, source)),
             None => format!("it lacks the function {name}"),
         };
-        // Its initialisers have run, and who knows whether it may be taken away again.
+        // Its initializers have run, so unloading it may be unsafe.
         std::mem::forget(shared);
         Err(reason)
     }
@@ -79,56 +80,57 @@ impl Loaded {
         &self.found
     }
 
-    /// A function of the library by its name in C; the error is the loader's reason.
+    /// Returns a function by its C name; the error is the message of the loader.
     ///
     /// # Safety
     /// `F` is the type of a function pointer, and the function has that signature.
     pub(super) unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
-        // SAFETY: the caller's promise. What has been handed out is never closed, so the copy stays good.
+        // SAFETY: as the caller guarantees. A library whose functions were returned is never closed, so the pointer
+        // stays valid.
         let found = unsafe { self.library.get::<F>(name.to_bytes_with_nul()) };
         found.map(|function| *function).map_err(|error| reason_of(&error))
     }
 }
 
 impl Library {
-    /// The library if somebody else has loaded it into this process; looking does not load it.
-    pub(super) fn loaded_by_others(&self) -> Option<Loaded> {
-        self.sonames.iter().find_map(|soname| loaded_already(self, soname))
+    /// Returns the library if other code has loaded it into this process; does not load it.
+    pub(super) fn loaded_elsewhere(&self) -> Option<Loaded> {
+        self.sonames.iter().find_map(|soname| open_if_loaded(self, soname))
     }
 
-    /// Loads the library if it is not loaded yet. An absence is not remembered: it may be there the
-    /// next time. The error says what `operation` needs it for.
+    /// Loads the library if it is not loaded yet. A failure is not cached, so the next call searches again. `operation`
+    /// is named in the error.
     pub(super) fn loaded(&self, operation: &str) -> Result<&Loaded> {
-        self.handle.0.get_or_try_init(|| match self.given()? {
-            Some(given) => self.opened(given),
-            None => self.first_that_loads().map(Box::new).map_err(|reason| self.not_found(operation, reason)),
+        self.handle.0.get_or_try_init(|| match self.user_path()? {
+            Some(user_path) => self.open_user_path(user_path),
+            None => self.load_first().map(Box::new).map_err(|reason| self.not_found(operation, reason)),
         })
     }
 
-    /// Loads the library from a path that an argument gave.
+    /// Loads the library from a path that an argument supplied.
     pub(super) fn loaded_from(&self, path: &Path) -> Result<&Loaded> {
-        let given = || self.at(path, format!("backends.libraries.load({:?}, path)", self.name));
-        let loaded = self.handle.0.get_or_try_init(|| self.opened(given()?))?;
-        let (given, found) = (given()?, loaded.found());
-        if is_same_file(&given.file, &found.path) {
+        let user_path = || self.resolve_path(path, format!("backends.libraries.load({:?}, path)", self.name));
+        let loaded = self.handle.0.get_or_try_init(|| self.open_user_path(user_path()?))?;
+        let (user_path, found) = (user_path()?, loaded.found());
+        if is_same_file(&user_path.file, &found.path) {
             return Ok(loaded);
         }
         let reason = format!("it is loaded from {} already", found.path.display());
-        Err(given.error(self, reason))
+        Err(user_path.error(self, reason))
     }
 
-    fn opened(&self, given: Given) -> Result<Box<Loaded>> {
-        match Loaded::open(self, &given.file, Source::Given) {
+    fn open_user_path(&self, user_path: UserPath) -> Result<Box<Loaded>> {
+        match Loaded::open(self, &user_path.file, Source::Explicit) {
             Ok(mut loaded) => {
-                loaded.given_by = Some(given);
+                loaded.user_path = Some(user_path);
                 Ok(Box::new(loaded))
             }
-            Err(reason) => Err(given.error(self, reason)),
+            Err(reason) => Err(user_path.error(self, reason)),
         }
     }
 
-    fn first_that_loads(&self) -> Result<Loaded, String> {
-        if let Some(loaded) = self.loaded_by_others() {
+    fn load_first(&self) -> Result<Loaded, String> {
+        if let Some(loaded) = self.loaded_elsewhere() {
             return Ok(loaded);
         }
         if self.sonames.is_empty() {
@@ -143,26 +145,26 @@ impl Library {
                 }
             }
         }
-        // The loader may know folders that no file tells of.
+        // The loader may know folders that no configuration file names.
         let mut by_name = self.sonames.iter().map(Path::new);
         let loaded = by_name.find_map(|soname| Loaded::open(self, soname, Source::System).ok());
         loaded.ok_or_else(|| {
-            failure.unwrap_or_else(|| format!("none was found, looked for {}", search::in_words(self)))
+            failure.unwrap_or_else(|| format!("none was found, looked for {}", search::describe_search(self)))
         })
     }
 
-    /// A function of the library by its name in C.
+    /// Returns a function of the library by its C name.
     ///
     /// # Safety
     /// `F` is the type of a function pointer, and the function has that signature.
     #[doc(hidden)]
     pub unsafe fn function<F: Copy>(&self, name: &CStr, operation: &str) -> Result<F> {
         let loaded = self.loaded(operation)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller guarantees.
         unsafe { loaded.function(name) }.map_err(|reason| {
             let lack = format!("{:?} lacks {}: {reason}", loaded.found.path, name.to_string_lossy());
-            match &loaded.given_by {
-                Some(given) => given.error(self, lack),
+            match &loaded.user_path {
+                Some(user_path) => user_path.error(self, lack),
                 None => self.not_found(operation, lack),
             }
         })
@@ -173,16 +175,16 @@ impl Library {
     }
 }
 
-/// What is in this process under a name.
-pub(super) fn loaded_already(library: &Library, soname: &str) -> Option<Loaded> {
-    // SAFETY: RTLD_NOLOAD never runs a library's initialisers; it only counts one more reference to
-    // a library that is there, and dropping the handle takes that back.
+/// Returns the library that is loaded under a name.
+pub(super) fn open_if_loaded(library: &Library, soname: &str) -> Option<Loaded> {
+    // SAFETY: RTLD_NOLOAD never runs a library's initializers; it only adds a reference to a loaded library, which
+    // dropping the handle releases.
     let shared = unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()?;
     let path = file_of_library(library, &shared)?;
     Some(Loaded::new(shared, path, Source::Loaded))
 }
 
-/// The file that was opened; `None` where it is another library.
+/// Returns the file that was opened; `None` if it is another library.
 fn file_of_library(library: &Library, shared: &Shared) -> Option<PathBuf> {
     // SAFETY: the address is not called.
     let function = unsafe { shared.get::<*const c_void>(library.function.to_bytes_with_nul()) };
@@ -193,10 +195,10 @@ pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The file from which the loader mapped an address; `None` where the address is in no loaded file.
+/// Returns the file from which the loader mapped an address; `None` if no loaded file contains it.
 pub fn file_of(address: usize) -> Option<PathBuf> {
     let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: looks an address up and writes what it belongs to; zeros are a value of that, too.
+    // SAFETY: writes the result to a local, for which zeros are a valid value.
     let found = unsafe {
         libc::dladdr(std::ptr::without_provenance(address), found.as_mut_ptr());
         found.assume_init()
@@ -204,14 +206,14 @@ pub fn file_of(address: usize) -> Option<PathBuf> {
     if found.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: the loader keeps the name, which ends with a zero, as long as the library is loaded.
+    // SAFETY: the name ends with a zero byte and is valid as long as the library is loaded.
     let name = unsafe { CStr::from_ptr(found.dli_fname) };
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
-/// The loader's own words, on one line.
+/// Returns the message of the loader, on one line.
 pub fn reason_of(error: &libloading::Error) -> String {
-    // The error itself only says which call failed.
+    // The error itself only names the call that failed.
     error.source().map_or_else(|| error.to_string(), ToString::to_string).replace('\n', " ")
 }
 
@@ -221,21 +223,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_is_the_loaders_own_and_names_the_file() {
-        let reason = Loaded::open(&CUDNN, Path::new("/nowhere/libnothing.so"), Source::Given).unwrap_err();
+    fn open_returns_the_message_of_the_loader() {
+        let reason = Loaded::open(&CUDNN, Path::new("/nowhere/libnothing.so"), Source::Explicit).unwrap_err();
         assert!(reason.contains("/nowhere/libnothing.so"), "{reason}");
     }
 
     #[test]
-    fn the_file_of_a_function_is_where_it_was_loaded_from() {
+    fn file_of_a_function_is_the_file_it_was_loaded_from() {
         let file = file_of(std::env::current_exe as *const () as usize).unwrap();
         assert!(is_same_file(&file, &std::env::current_exe().unwrap()), "{file:?}");
     }
 
     #[test]
-    fn a_library_that_lacks_the_function_is_another_library() {
+    fn open_refuses_a_library_without_the_function() {
         let name = if cfg!(target_os = "macos") { "libSystem.B.dylib" } else { "libc.so.6" };
-        let reason = Loaded::open(&CUDNN, Path::new(name), Source::Given).unwrap_err();
+        let reason = Loaded::open(&CUDNN, Path::new(name), Source::Explicit).unwrap_err();
         assert!(reason.contains("cudnnGetVersion"), "{reason}");
     }
 }

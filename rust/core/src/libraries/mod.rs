@@ -1,17 +1,16 @@
-//! Vendor libraries, found at run time: what they are called, where they are looked for, how their
-//! version is asked.
+//! Vendor libraries, found and loaded at run time: their names, the search and their versions.
 //!
-//! Nothing is linked and nothing is loaded before somebody asks for what only the library can answer.
-//! That a library is absent is a value; that a path which the user gave is of no use is an error.
+//! No library is linked, and none is loaded before a call needs it. A library that is absent is a value; a
+//! user-supplied path that cannot be used is an error.
 
-mod given;
+mod ld_paths;
 mod loader;
 mod openmp;
-mod packages;
 mod presence;
+mod python_paths;
 mod search;
-mod system;
 mod table;
+mod user_path;
 mod verbose;
 mod version;
 
@@ -19,23 +18,23 @@ use crate::base::named_enum;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
-use given::Given;
 use loader::{Handle, Loaded};
 #[doc(hidden)]
 pub use loader::{file_of, reason_of};
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
-pub use packages::{Packages, packages_are, set_packages};
-use presence::Look;
 #[doc(hidden)]
 pub use presence::Presence;
-use search::Places;
+use presence::SearchResult;
+pub use python_paths::{PythonPaths, python_paths_are, set_python_paths};
+use search::SearchPaths;
 pub use table::{
     ALL, CUBLAS, CUBLASLT, CUDNN, CUFFT, CURAND, CUSOLVER, CUSPARSE, CUSPARSELT, MKL, NCCL, NVML, NVRTC,
     ONEDNN, OPENMP, find, variables,
 };
+use user_path::UserPath;
 pub use verbose::{VerboseLibrary, VerboseScope};
-use version::Question;
 pub use version::Version;
+use version::VersionQuery;
 
 use crate::base::sync::TryLock;
 use crate::{Error, Result};
@@ -54,19 +53,19 @@ use crate::{Error, Result};
 pub struct Library {
     name: &'static str,
     title: &'static str,
-    /// The names under which the loader knows it, the preferred first.
+    /// The file names, in the order of preference.
     sonames: &'static [&'static str],
-    /// A function that every release has and no other library: what lacks it is not this library.
+    /// A function that every release of this library has, and no other library.
     function: &'static CStr,
-    places: Places,
-    version: Question,
+    search_paths: SearchPaths,
+    version: VersionQuery,
     handle: Handle,
-    /// What [`presence`](Library::presence) found last.
-    looked: TryLock<Option<Look>>,
+    /// The last result of [`presence`](Library::presence).
+    last_search: TryLock<Option<SearchResult>>,
 }
 
 named_enum! {
-    /// The reason why a file of a library was chosen, the strongest first.
+    /// The source of a library's file, in descending priority.
     ///
     /// ```
     /// use interlock_core::libraries::{CUDNN, Source};
@@ -78,20 +77,20 @@ named_enum! {
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Source {
-        /// A path that the user gave, by argument or variable.
-        Given => "given",
-        /// Another library or the program has loaded it into this process.
+        /// A user-supplied path, by argument or variable.
+        Explicit => "explicit",
+        /// Other code has loaded it into this process.
         Loaded => "loaded",
-        /// It lies among the packages of Python.
-        Packages => "packages",
+        /// In the packages of Python.
+        PythonPaths => "packages",
         /// An environment variable that names folders or an installation.
         Environment => "environment",
-        /// It is installed for the whole system.
+        /// In the folders of the system.
         System => "system",
     }
 }
 
-/// The file of a library and the reason why it was chosen.
+/// The file of a library and its source.
 ///
 /// ```
 /// use interlock_core::libraries::MKL;
@@ -106,7 +105,7 @@ named_enum! {
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// What led to it.
+    /// The source of the file.
     pub source: Source,
 }
 
@@ -125,104 +124,101 @@ pub struct Found {
 pub struct Status {
     /// The file that is loaded or would be tried first.
     pub found: Option<Found>,
-    /// Whether that is in this process, whoever loaded it.
+    /// Whether that file is loaded in this process, by this crate or by other code.
     pub is_loaded: bool,
-    /// What it answers; `None` unless it is loaded and can be asked without changing it.
+    /// The version; `None` unless the library is loaded and the query has no side effects.
     pub version: Option<Version>,
 }
 
 /// A library in this process.
 enum InProcess<'a> {
-    /// Loaded by this crate, or taken over.
-    Ours(&'a Loaded),
-    /// Loaded by somebody else, and not used yet.
-    Others(Loaded),
+    /// Loaded by this crate.
+    Owned(&'a Loaded),
+    /// Loaded by other code.
+    External(Loaded),
 }
 
 impl Library {
-    /// The word for it in programs and variables: `cudnn`.
+    /// Returns the name in programs and variables: `cudnn`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Its name as its makers write it: `cuDNN`.
+    /// Returns the name as its vendor spells it: `cuDNN`.
     pub fn title(&self) -> &'static str {
         self.title
     }
 
-    /// Whether it is in this process already, whoever loaded it; looking does not load it.
+    /// Returns whether this crate or other code has loaded the library into this process; does not load it.
     pub fn is_loaded(&self) -> bool {
-        self.handle.get().is_some() || self.loaded_by_others().is_some()
+        self.handle.get().is_some() || self.loaded_elsewhere().is_some()
     }
 
-    /// Whether it is loaded or the search finds a file of its name; looking does not load it.
-    /// `Error::LibraryPath` where the user gave a path at which there is none.
+    /// Returns whether the library is loaded or the search finds a file of its name; does not load it. Fails with
+    /// `Error::LibraryPath` if a user-supplied path does not have it.
     pub fn is_available(&self) -> Result<bool> {
         Ok(self.find()?.is_some())
     }
 
-    /// The file that is loaded or would be tried first, without loading it: a path given by the user, what
-    /// is loaded already, next to Python's packages, where the environment points to, the system.
+    /// Returns the file that is loaded or would be tried first, without loading it. The order is: a user-supplied path,
+    /// a loaded library, Python's packages, folders of environment variables, the system.
     ///
-    /// `Error::LibraryPath` where the user gave a path at which there is none.
+    /// Fails with `Error::LibraryPath` if a user-supplied path does not have it.
     pub fn find(&self) -> Result<Option<Found>> {
-        Ok(self.look()?.0)
+        Ok(self.locate()?.0)
     }
 
-    /// What is known of it without loading or changing anything; errors as those of [`find`](Library::find).
+    /// Returns the state of the library without loading or changing anything. Fails as [`find`](Library::find) does.
     pub fn status(&self) -> Result<Status> {
-        let (found, loaded) = self.look()?;
+        let (found, loaded) = self.locate()?;
         let version = match &loaded {
-            Some(InProcess::Ours(loaded)) => self.version.ask(self, loaded),
-            Some(InProcess::Others(loaded)) if self.version.changes_nothing() => {
-                self.version.ask(self, loaded)
-            }
+            Some(InProcess::Owned(loaded)) => self.version.query(self, loaded),
+            Some(InProcess::External(loaded)) if self.version.is_pure() => self.version.query(self, loaded),
             _ => None,
         };
         Ok(Status { found, is_loaded: loaded.is_some(), version })
     }
 
-    fn look(&self) -> Result<(Option<Found>, Option<InProcess<'_>>)> {
+    fn locate(&self) -> Result<(Option<Found>, Option<InProcess<'_>>)> {
         if let Some(loaded) = self.handle.get() {
-            return Ok((Some(loaded.found().clone()), Some(InProcess::Ours(loaded))));
+            return Ok((Some(loaded.found().clone()), Some(InProcess::Owned(loaded))));
         }
-        let mut others = self.loaded_by_others();
-        let found = if let Some(Given { file: path, .. }) = self.given()? {
+        let mut others = self.loaded_elsewhere();
+        let found = if let Some(UserPath { file: path, .. }) = self.user_path()? {
             others = others.filter(|loaded| loader::is_same_file(&loaded.found().path, &path));
-            Some(Found { path, source: Source::Given })
+            Some(Found { path, source: Source::Explicit })
         } else {
             let loaded = others.as_ref().map(|loaded| loaded.found().clone());
             loaded.or_else(|| search::files(self).next())
         };
-        Ok((found, others.map(InProcess::Others)))
+        Ok((found, others.map(InProcess::External)))
     }
 
-    /// Loads it unless that is done: the file that [`find`](Library::find) names.
+    /// Loads the file that [`find`](Library::find) returns, unless the library is loaded.
     ///
-    /// `Error::LibraryNotFound` where there is none that can be loaded; `Error::LibraryPath` where the one
-    /// that the environment names can't be.
+    /// Fails with `Error::LibraryNotFound` if no file can be loaded, and with `Error::LibraryPath` if the path in its
+    /// environment variable cannot be loaded.
     pub fn load(&self) -> Result<&Found> {
         let operation = format!("backends.libraries.load({:?})", self.name);
         Ok(self.loaded(&operation)?.found())
     }
 
-    /// Loads it unless that is done, from `path`: a file, or a folder with it.
+    /// Loads the library from `path`, a file or a folder with it, unless the library is loaded.
     ///
-    /// `Error::LibraryPath` where that can't be loaded, or another one is loaded already.
+    /// Fails with `Error::LibraryPath` if the file cannot be loaded, or another one is loaded already.
     ///
     /// # Safety
-    /// What is at `path` is a release of this library: loading it runs its constructors, and functions are looked up
+    /// The file at `path` is a release of this library: loading it runs its constructors, and functions are looked up
     /// and called with the signatures that the library's releases declare.
     pub unsafe fn load_from(&self, path: &Path) -> Result<&Found> {
         Ok(self.loaded_from(path)?.found())
     }
 
-    /// The version that the library itself answers. The first call loads it; `None` where it is absent,
-    /// can't be loaded or has no such question. `Error::LibraryPath` where the user gave a path that can't be
-    /// used.
+    /// Queries the version. The first call loads the library. Returns `None` if it is absent, cannot be loaded or has
+    /// no version function. Fails with `Error::LibraryPath` if a user-supplied path cannot be used.
     pub fn version(&self) -> Result<Option<Version>> {
         match self.loaded("version()") {
-            Ok(loaded) => Ok(self.version.ask(self, loaded)),
+            Ok(loaded) => Ok(self.version.query(self, loaded)),
             Err(Error::LibraryNotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }

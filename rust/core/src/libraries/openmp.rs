@@ -1,12 +1,12 @@
-//! The OpenMP runtimes of this process.
+//! The OpenMP runtimes that are loaded in this process.
 
 use std::ffi::c_int;
 use std::path::PathBuf;
 
 use super::OPENMP;
-use super::loader::loaded_already;
+use super::loader::open_if_loaded;
 
-/// An OpenMP runtime that is loaded.
+/// A loaded OpenMP runtime.
 ///
 /// ```
 /// use interlock_core::libraries::openmp_runtimes;
@@ -19,25 +19,25 @@ use super::loader::loaded_already;
 pub struct OpenMpRuntime {
     /// `libgomp` (GNU), `libiomp` (Intel) or `libomp` (LLVM).
     pub name: &'static str,
-    /// Its file.
+    /// The file.
     pub path: PathBuf,
-    /// How many threads a parallel loop of this thread may have.
+    /// The maximum number of threads of a parallel region of this thread: `omp_get_max_threads`.
     pub threads: Option<u32>,
 }
 
-/// The OpenMP runtimes that are in this process under their own names, which a package that brings one along
-/// may have changed. Asking loads none.
+/// Returns the OpenMP runtimes that are loaded under their own names. A package that bundles one may have renamed it.
+/// Loads none.
 pub fn openmp_runtimes() -> Vec<OpenMpRuntime> {
     let mut runtimes: Vec<OpenMpRuntime> = Vec::new();
     for soname in OPENMP.sonames {
-        let Some(loaded) = loaded_already(&OPENMP, soname) else { continue };
+        let Some(loaded) = open_if_loaded(&OPENMP, soname) else { continue };
         let found = &loaded.found().path;
-        // As threadpoolctl tells it: the file itself, without links.
+        // Without symbolic links, as threadpoolctl reports it.
         let path = found.canonicalize().unwrap_or_else(|_| found.clone());
         if runtimes.iter().any(|known| known.path == path) {
             continue;
         }
-        // SAFETY: every runtime declares the function so.
+        // SAFETY: every runtime declares the function with this signature.
         let function = unsafe { loaded.function::<unsafe extern "C" fn() -> c_int>(OPENMP.function) };
         // SAFETY: it may be called by any thread at any time.
         let threads = function.ok().and_then(|function| u32::try_from(unsafe { function() }).ok());

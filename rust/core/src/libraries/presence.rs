@@ -1,99 +1,101 @@
-//! Whether a library is in this process or would be found, remembered for a moment: a search opens dozens of files, and
-//! `explain` asks for several libraries.
+//! Cached lookups of whether a library is loaded or would be found: a search opens dozens of files, and `explain`
+//! queries several libraries.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::packages::{self, Packages};
+use super::python_paths::{self, PythonPaths};
 use super::{Library, search};
 use crate::base::env;
 
-/// Whether a library is there.
+/// The state of a library: loaded, found or absent.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is loaded into this process, by this crate or by other code.
+    /// Loaded in this process, by this crate or by other code.
     Loaded,
-    /// A file of its name is found, which is not loaded.
+    /// A file of its name is found and is not loaded.
     Found,
     /// No file of its name is found.
     Absent,
 }
 
-/// How long files that appear or disappear may go unnoticed.
-const MOMENT: Duration = Duration::from_secs(1);
+/// The longest time for which a cached result is used after files have appeared or disappeared.
+const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// What a look found, and what that depends on.
+/// The result of a search and its dependencies.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct SearchResult {
     presence: Presence,
     at: Instant,
     depends_on: Dependencies,
 }
 
-/// Everything but files that decides what a look finds.
+/// Everything except files that the result of a search depends on.
 #[derive(Debug, PartialEq, Eq)]
 struct Dependencies {
-    /// How many libraries the loader has added to this process and removed from it.
+    /// The number of libraries that the loader has added to this process and removed from it.
     loader: (u64, u64),
-    packages: Option<Arc<Packages>>,
+    packages: Option<Arc<PythonPaths>>,
     variables: Vec<Option<OsString>>,
     folder: Option<PathBuf>,
 }
 
 impl Dependencies {
-    /// `None` where the loader does not tell whether it has loaded something meanwhile.
+    /// Returns the current dependencies; `None` if the loader does not count what it loads.
     fn now(library: &Library) -> Option<Self> {
         let loader = loader_counts()?;
-        let own = env::variable_of_library(library.name);
+        let own = env::library_variable(library.name);
         let mut variables = vec![env::value(&own), env::value(env::LIBRARY_PATH)];
-        variables.extend(library.places.variables().map(env::value));
-        // Paths that are relative depend on the working directory.
+        variables.extend(library.search_paths.variables().map(env::value));
+        // Relative paths depend on the working directory.
         let is_set = variables.iter().flatten().any(|value| !value.is_empty());
         let folder = if is_set { std::env::current_dir().ok() } else { None };
-        Some(Dependencies { loader, packages: packages::told(), variables, folder })
+        Some(Dependencies { loader, packages: python_paths::current(), variables, folder })
     }
 }
 
 impl Library {
-    /// Returns whether the library is loaded or would be found; looking does not load it. A path that the user gave and
-    /// that can't be used finds none.
+    /// Returns whether the library is loaded or would be found; does not load it. A user-supplied path that cannot be
+    /// used counts as absent.
     ///
-    /// What was found is remembered: a change of the environment, of Python's packages or of what is loaded is noticed
+    /// The result is cached. A change of the environment, of Python's packages or of the loaded libraries takes effect
     /// at once, a file that appears or disappears after at most a second.
     pub fn presence(&self) -> Presence {
         if self.handle.get().is_some() {
             return Presence::Loaded;
         }
-        // Before the look, so that what changes meanwhile counts as changed afterwards.
+        // Read before the search, so that changes during the search invalidate its result.
         let (Some(depends_on), at) = (Dependencies::now(self), Instant::now()) else {
-            return self.look_for();
+            return self.search();
         };
-        let is_recent = |look: &&Look| look.depends_on == depends_on && at.duration_since(look.at) < MOMENT;
-        let remembered = self.looked.try_lock();
-        if let Some(look) = remembered.as_ref().and_then(|looked| looked.as_ref().filter(is_recent)) {
-            return look.presence;
+        let is_recent = |result: &&SearchResult| {
+            result.depends_on == depends_on && at.duration_since(result.at) < MAX_AGE
+        };
+        let cached = self.last_search.try_lock();
+        if let Some(result) = cached.as_ref().and_then(|last_search| last_search.as_ref().filter(is_recent)) {
+            return result.presence;
         }
-        // The look may take its time.
-        drop(remembered);
-        let presence = self.look_for();
-        let look = Some(Look { presence, at, depends_on });
-        let replaced = match self.looked.try_lock() {
-            Some(mut looked) => std::mem::replace(&mut *looked, look),
-            // Another thread remembers what it found; in a forked child, perhaps one that the child lacks.
-            None => look,
+        // Not held during the search, which may be slow.
+        drop(cached);
+        let presence = self.search();
+        let result = Some(SearchResult { presence, at, depends_on });
+        let replaced = match self.last_search.try_lock() {
+            Some(mut last_search) => std::mem::replace(&mut *last_search, result),
+            // Another thread stores its result; in a forked child, that may be a thread that the child lacks.
+            None => result,
         };
         drop(replaced);
         presence
     }
 
-    fn look_for(&self) -> Presence {
-        if self.loaded_by_others().is_some() {
+    fn search(&self) -> Presence {
+        if self.loaded_elsewhere().is_some() {
             return Presence::Loaded;
         }
-        let is_found = match self.given() {
+        let is_found = match self.user_path() {
             Ok(given) => given.is_some() || search::files(self).next().is_some(),
             Err(_) => false,
         };
@@ -101,7 +103,7 @@ impl Library {
     }
 }
 
-/// Returns how many libraries the loader has added to this process and removed from it, where it reports that.
+/// Returns the number of libraries that the loader has added to this process and removed from it, if it counts them.
 #[cfg(target_os = "linux")]
 fn loader_counts() -> Option<(u64, u64)> {
     use std::ffi::{c_int, c_void};
@@ -112,11 +114,11 @@ fn loader_counts() -> Option<(u64, u64)> {
         counts: *mut c_void,
     ) -> c_int {
         if size >= size_of::<libc::dl_phdr_info>() {
-            // SAFETY: the loader lends what it says it has, with all fields that are known here, and hands on the pointer
-            // that `dl_iterate_phdr` was given.
+            // SAFETY: the loader passes a structure of at least this size, with all fields that are read, and the
+            // pointer that `dl_iterate_phdr` received.
             unsafe { *counts.cast::<Option<(u64, u64)>>() = Some(((*info).dlpi_adds, (*info).dlpi_subs)) };
         }
-        // Every library is told the same counts.
+        // The counts are the same for every library, so the first suffices.
         1
     }
 
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loader_counts_stay_as_long_as_nothing_is_loaded() {
+    fn loader_counts_are_constant_while_nothing_is_loaded() {
         // Other tests of this process may load libraries at any time.
         let unchanged = (0..1000).any(|_| {
             let before = loader_counts();

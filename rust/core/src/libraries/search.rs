@@ -1,42 +1,42 @@
-//! Where a library is looked for.
+//! The search for the file of a library.
 
 use std::path::{Path, PathBuf};
 
-use super::{Found, Library, Source, packages, system};
+use super::{Found, Library, Source, ld_paths, python_paths};
 use crate::base::env;
 
-/// Where one library may be, besides the folders in which the system's loader looks.
+/// The search paths of one library, besides those of the system's loader.
 #[derive(Debug)]
-pub(super) struct Places {
-    /// Folders below each in which Python looks for packages.
-    pub(super) in_packages: &'static [&'static str],
-    /// Whether its package puts it beside the libraries of Python's installation.
-    pub(super) is_in_prefix: bool,
-    /// Installations that environment variables point to.
-    pub(super) homes: &'static [Home],
-    /// Where it is installed for the whole system.
+pub(super) struct SearchPaths {
+    /// Subfolders of each folder of Python's packages.
+    pub(super) package_folders: &'static [&'static str],
+    /// Whether its package installs it into the library folder of Python's prefix.
+    pub(super) in_python_prefix: bool,
+    /// Installations that environment variables name.
+    pub(super) prefixes: &'static [InstallPrefix],
+    /// Folders of a system-wide installation.
     pub(super) folders: &'static [&'static str],
 }
 
-impl Places {
-    /// The environment variables that name installations.
+impl SearchPaths {
+    /// Iterates over the environment variables that name installations.
     pub(super) fn variables(&self) -> impl Iterator<Item = &'static str> {
-        self.homes.iter().map(|home| home.variable)
+        self.prefixes.iter().map(|prefix| prefix.variable)
     }
 }
 
-/// An installation that an environment variable points to.
+/// An installation that an environment variable names.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct InstallPrefix {
     variable: &'static str,
-    /// Where libraries lie in it.
+    /// The subfolders with libraries.
     below: &'static [&'static str],
 }
 
-impl Home {
-    pub(super) const CUDA_HOME: Home = Home { variable: env::CUDA_HOME, below: TOOLKIT };
-    pub(super) const CUDA_PATH: Home = Home { variable: env::CUDA_PATH, below: TOOLKIT };
-    pub(super) const CONDA: Home = Home { variable: env::CONDA_PREFIX, below: &["lib"] };
+impl InstallPrefix {
+    pub(super) const CUDA_HOME: InstallPrefix = InstallPrefix { variable: env::CUDA_HOME, below: TOOLKIT };
+    pub(super) const CUDA_PATH: InstallPrefix = InstallPrefix { variable: env::CUDA_PATH, below: TOOLKIT };
+    pub(super) const CONDA: InstallPrefix = InstallPrefix { variable: env::CONDA_PREFIX, below: &["lib"] };
 
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let root = env::path(self.variable);
@@ -44,45 +44,46 @@ impl Home {
     }
 }
 
-/// Where the CUDA toolkit keeps libraries.
+/// The library folders of the CUDA toolkit.
 const TOOLKIT: &[&str] = &["lib64", "lib"];
 
-/// The files that may be this library, in the order of the search. What is given and what is loaded come
-/// before all of them.
+/// Iterates over the files that may be this library, in the order of the search. A user-supplied path and a loaded
+/// library take precedence over all of them.
 pub(super) fn files(library: &Library) -> impl Iterator<Item = Found> {
     folders(library).flat_map(|(folder, source)| {
         files_in(library, &folder).map(|path| Found { path, source }).collect::<Vec<_>>()
     })
 }
 
-/// The files of the library's names in a folder.
+/// Iterates over the files in a folder that have one of the library's names.
 pub(super) fn files_in(library: &Library, folder: &Path) -> impl Iterator<Item = PathBuf> {
     library.sonames.iter().map(move |soname| folder.join(soname)).filter(|file| file.is_file())
 }
 
 fn folders(library: &Library) -> impl Iterator<Item = (PathBuf, Source)> {
-    let places = &library.places;
-    let packages = packages::folders(places.in_packages, places.is_in_prefix).into_iter();
+    let search_paths = &library.search_paths;
+    let packages =
+        python_paths::folders(search_paths.package_folders, search_paths.in_python_prefix).into_iter();
     let named_by_loader = env::paths(env::LIBRARY_PATH).into_iter();
-    let homes = places.homes.iter().flat_map(Home::folders);
-    let installed = places.folders.iter().map(PathBuf::from);
-    // Reads files, so only where nothing was found before.
-    let of_system = std::iter::once_with(system::folders).flatten();
+    let prefixes = search_paths.prefixes.iter().flat_map(InstallPrefix::folders);
+    let installed = search_paths.folders.iter().map(PathBuf::from);
+    // Evaluated lazily, because it reads files.
+    let from_loader = std::iter::once_with(ld_paths::folders).flatten();
     let with = |source| move |folder| (folder, source);
     packages
-        .map(with(Source::Packages))
-        .chain(named_by_loader.chain(homes).map(with(Source::Environment)))
-        .chain(installed.chain(of_system).map(with(Source::System)))
+        .map(with(Source::PythonPaths))
+        .chain(named_by_loader.chain(prefixes).map(with(Source::Environment)))
+        .chain(installed.chain(from_loader).map(with(Source::System)))
 }
 
-/// What was looked for and where, for the message about a library that is nowhere.
-pub(super) fn in_words(library: &Library) -> String {
-    let homes = library.places.homes.iter().map(|home| home.variable);
-    let variables: Vec<_> = std::iter::once(env::LIBRARY_PATH).chain(homes).collect();
+/// Describes the search, for the error about a library that was not found.
+pub(super) fn describe_search(library: &Library) -> String {
+    let prefixes = library.search_paths.prefixes.iter().map(|prefix| prefix.variable);
+    let variables: Vec<_> = std::iter::once(env::LIBRARY_PATH).chain(prefixes).collect();
     format!(
         "{} among what is loaded, Python's packages, in the folders of {} and in the system's; {} gives its path",
         library.sonames.join(", "),
         variables.join(", "),
-        env::variable_of_library(library.name),
+        env::library_variable(library.name),
     )
 }

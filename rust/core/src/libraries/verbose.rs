@@ -1,8 +1,8 @@
-//! How much MKL and oneDNN tell of their calls: a level of the process, decided by scopes.
+//! The verbosity of MKL and oneDNN: a level of the process, decided by scopes.
 //!
-//! Neither library tells its level, and both have one for all threads. So the scopes that are open in the
-//! process are listed, of all threads, and the level is that of the innermost, or what it was before the
-//! first of them. A scope may be entered twice, shared by threads and left out of order.
+//! Neither library can report its level, and both have one level for all threads. So the open scopes of all threads are
+//! listed, and the level is that of the innermost, or the initial level if none is open. A scope may be entered twice,
+//! shared by threads and exited out of order.
 
 use std::ffi::{CStr, c_int};
 
@@ -10,7 +10,7 @@ use super::{Library, MKL, ONEDNN};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
-use crate::thread::{self, ThreadNumber};
+use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
 
 /// A library that can report its calls.
@@ -26,19 +26,19 @@ use crate::{Error, Result};
 pub enum VerboseLibrary {
     /// MKL: levels 0 and 1.
     Mkl,
-    /// oneDNN: levels 0, 1 and 2, which also reports what it prepares.
+    /// oneDNN: levels 0, 1 and 2, which also reports the creation of primitives.
     OneDnn,
 }
 
 use VerboseLibrary::{Mkl, OneDnn};
 
 impl VerboseLibrary {
-    /// The library of this name.
+    /// Returns the library with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Mkl, OneDnn].into_iter().find(|each| each.name() == name)
     }
 
-    /// Its name among all libraries.
+    /// Returns the name of the library.
     pub fn name(self) -> &'static str {
         self.library().name
     }
@@ -50,7 +50,7 @@ impl VerboseLibrary {
         }
     }
 
-    /// The levels, each by the name it has in the module.
+    /// Returns the names of the levels in the Python module.
     const fn levels(self) -> &'static [&'static str] {
         match self {
             Mkl => &["VERBOSE_OFF", "VERBOSE_ON"],
@@ -58,13 +58,13 @@ impl VerboseLibrary {
         }
     }
 
-    /// What a level may be, in words.
-    pub fn allowed(self) -> String {
+    /// Returns the accepted levels, as a message describes them.
+    pub fn accepted(self) -> String {
         let named = self.levels().iter().enumerate().map(|(level, name)| format!("{name} ({level})"));
         named.collect::<Vec<_>>().join(", ")
     }
 
-    /// What a program calls the scope.
+    /// Returns the scope as a program names it.
     pub const fn operation(self) -> &'static str {
         match self {
             Mkl => "backends.mkl.verbose(...)",
@@ -72,7 +72,8 @@ impl VerboseLibrary {
         }
     }
 
-    /// `int function(int level)`. MKL's other spelling, in lower case, is Fortran's and takes a pointer.
+    /// Returns the name of `int function(int level)`. MKL's lower-case name is that of the Fortran function, which
+    /// accepts a pointer.
     const fn function(self) -> &'static CStr {
         match self {
             Mkl => c"MKL_Verbose",
@@ -80,16 +81,16 @@ impl VerboseLibrary {
         }
     }
 
-    /// Whether the function did what it was asked: MKL returns the level or -1, oneDNN 0 or a status.
-    const fn accepted(self, status: c_int) -> bool {
+    /// Returns whether the function succeeded: MKL returns the level or -1, oneDNN 0 or a status.
+    const fn is_success(self, status: c_int) -> bool {
         match self {
             Mkl => status >= 0,
             OneDnn => status == 0,
         }
     }
 
-    /// The level that the environment gave the library when it started.
-    fn in_environment(self) -> c_int {
+    /// Returns the initial level, which the library reads from the environment.
+    fn level_from_env(self) -> c_int {
         let text = match self {
             Mkl => env::read(env::MKL_VERBOSE),
             OneDnn => env::ONEDNN_VERBOSE.iter().find_map(|variable| env::read(variable)),
@@ -97,7 +98,7 @@ impl VerboseLibrary {
         text.map_or(0, |text| level_of(&text))
     }
 
-    fn levels_of_process(self, all: &mut [Levels; 2]) -> &mut Levels {
+    fn scopes(self, all: &mut [VerboseScopes; 2]) -> &mut VerboseScopes {
         let [mkl, onednn] = all;
         match self {
             Mkl => mkl,
@@ -106,7 +107,7 @@ impl VerboseLibrary {
     }
 }
 
-/// The level of a variable's text: a number, or oneDNN's words for what its levels report.
+/// Parses the level of a variable: a number, or oneDNN's names of its levels.
 fn level_of(text: &str) -> c_int {
     let levels = text.split(',').map(|word| match word.trim() {
         "2" | "all" | "profile" | "profile_create" => 2,
@@ -116,44 +117,47 @@ fn level_of(text: &str) -> c_int {
     levels.max().unwrap_or(0)
 }
 
-/// What the process knows of both libraries, MKL first.
-static LEVELS: ForkLock<[Levels; 2]> =
-    ForkLock::with_child_hook(rank::VERBOSITY, [Levels::new(), Levels::new()], forget_other_threads);
+/// The scopes of both libraries, MKL first.
+static LEVELS: ForkLock<[VerboseScopes; 2]> = ForkLock::with_child_hook(
+    rank::VERBOSITY,
+    [VerboseScopes::new(), VerboseScopes::new()],
+    after_fork_in_child,
+);
 
 static SERIALS: RelaxedU64 = RelaxedU64::new(0);
 
 /// The scopes that decide the level of one library.
-pub(crate) struct Levels {
-    /// Before the first scope; read when that is entered.
-    before: Option<c_int>,
-    /// In the order in which they were entered.
+pub(crate) struct VerboseScopes {
+    /// The level without scopes; read when the first scope is entered.
+    initial: Option<c_int>,
+    /// The open scopes in the order in which they were entered.
     open: Vec<OpenScope>,
-    /// Counts the changes of all this.
+    /// Incremented by every change.
     changes: u64,
 }
 
 struct OpenScope {
     serial: u64,
-    entered_on: ThreadNumber,
+    entered_on: ThreadId,
     level: c_int,
 }
 
-impl Levels {
+impl VerboseScopes {
     const fn new() -> Self {
-        Levels { before: None, open: Vec::new(), changes: 0 }
+        VerboseScopes { initial: None, open: Vec::new(), changes: 0 }
     }
 
     fn current(&self) -> c_int {
-        self.open.last().map_or(self.before.unwrap_or(0), |scope| scope.level)
+        self.open.last().map_or(self.initial.unwrap_or(0), |scope| scope.level)
     }
 
     fn push(&mut self, scope: OpenScope, environment: c_int) {
-        self.before.get_or_insert(environment);
+        self.initial.get_or_insert(environment);
         self.open.push(scope);
         self.changes += 1;
     }
 
-    /// Removes the innermost entry of a scope; whether there was one.
+    /// Removes the innermost entry of a scope; returns whether there was one.
     fn remove(&mut self, serial: u64) -> bool {
         let index = self.open.iter().rposition(|scope| scope.serial == serial);
         let removed = index.map(|index| self.open.remove(index));
@@ -162,9 +166,9 @@ impl Levels {
     }
 }
 
-/// In a forked child: scopes of other threads will not be left any more. The library hears of it with the
-/// next scope that is entered or left, as it may not be called while a process forks.
-pub(crate) fn forget_other_threads() {
+/// Removes the scopes of other threads, which a forked child lacks. The library is called with the next scope that is
+/// entered or exited, because it may not be called while a process forks.
+pub(crate) fn after_fork_in_child() {
     let thread = thread::this_thread();
     for levels in LEVELS.lock().iter_mut() {
         levels.open.retain(|scope| scope.entered_on == thread);
@@ -177,10 +181,7 @@ pub(crate) fn forget_other_threads() {
 /// ```
 /// use interlock_core::libraries::{VerboseLibrary, VerboseScope};
 ///
-/// // Level 0 changes nothing and loads nothing; level 1 needs oneDNN.
-/// let scope = VerboseScope::new(VerboseLibrary::OneDnn, 0)?;
-/// scope.enter()?;
-/// scope.leave();
+/// Level 0 has no effect and loads nothing; level 1 needs oneDNN.
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Debug)]
@@ -191,7 +192,7 @@ pub struct VerboseScope {
 }
 
 impl VerboseScope {
-    /// A scope that is not open yet. `Error::FlagValue` for a level that the library does not have.
+    /// Creates a scope that is not open. Fails with `Error::FlagValue` for a level that the library does not have.
     pub fn new(library: VerboseLibrary, level: i64) -> Result<Self> {
         match c_int::try_from(level) {
             Ok(small) if (0..).zip(library.levels()).any(|(known, _)| known == small) => {
@@ -200,62 +201,62 @@ impl VerboseScope {
             _ => Err(Error::FlagValue {
                 name: library.operation().to_owned(),
                 given: level.to_string(),
-                allowed: library.allowed(),
+                allowed: library.accepted(),
             }),
         }
     }
 
-    /// The library.
+    /// Returns the library.
     pub fn library(&self) -> VerboseLibrary {
         self.library
     }
 
-    /// The level that it asks for.
+    /// Returns the level.
     pub fn level(&self) -> i32 {
         self.level
     }
 
-    /// Sets the level, which loads the library. Level 0 does nothing, so that it needs no library. Where
-    /// this fails the scope is not open.
+    /// Sets the level, which loads the library. Level 0 has no effect and needs no library. If this fails, the scope is
+    /// not open.
     pub fn enter(&self) -> Result<()> {
         if self.level == 0 {
             return Ok(());
         }
         let set_level = self.library.set_level()?;
         let scope = OpenScope { serial: self.serial, entered_on: thread::this_thread(), level: self.level };
-        let environment = self.library.in_environment();
-        self.library.levels_of_process(&mut LEVELS.lock()).push(scope, environment);
-        self.library.settle(set_level).inspect_err(|_| self.leave())
+        let environment = self.library.level_from_env();
+        self.library.scopes(&mut LEVELS.lock()).push(scope, environment);
+        self.library.apply_level(set_level).inspect_err(|_| self.exit())
     }
 
-    /// Ends what this scope began last: the level is that of the innermost scope left, or what it was
-    /// before all of them. Nothing happens if it began nothing.
-    pub fn leave(&self) {
-        let removed = self.library.levels_of_process(&mut LEVELS.lock()).remove(self.serial);
+    /// Ends the innermost enter of this scope: the level becomes that of the innermost open scope, or the initial
+    /// level. Does nothing if the scope is not open.
+    pub fn exit(&self) {
+        let removed = self.library.scopes(&mut LEVELS.lock()).remove(self.serial);
         if removed && let Ok(set_level) = self.library.set_level() {
-            // What it refuses here it has accepted before, or its own variable has asked for.
-            let _ = self.library.settle(set_level);
+            // The library has accepted this level before, or read it from its own variable.
+            let _ = self.library.apply_level(set_level);
         }
     }
 }
 
-/// `int function(int level)`, which sets the level.
+/// `int function(int level)`, which sets the level of the process.
 type SetLevel = unsafe extern "C" fn(c_int) -> c_int;
 
 impl VerboseLibrary {
     fn set_level(self) -> Result<SetLevel> {
-        // SAFETY: every release of the two libraries that has the function declares it so.
+        // SAFETY: every release of the two libraries that has the function declares it with this signature.
         unsafe { self.library().function(self.function(), self.operation()) }
     }
 
-    /// Calls the library until what it was told is what the scopes say.
+    /// Calls the library until its level is the one that the scopes decide.
     ///
-    /// The lock is not held over the call, which may take long. Who finds the list changed after the call
-    /// calls again, so the last call that anybody makes has the level of the last change.
-    fn settle(self, set_level: SetLevel) -> Result<()> {
+    /// The lock is not held during the call, which may be slow. A thread that finds the list changed after its call
+    /// repeats it, so the last call of all threads sets the level of the last change.
+    fn apply_level(self, set_level: SetLevel) -> Result<()> {
         let wanted = || {
             let mut all = LEVELS.lock();
-            let levels = self.levels_of_process(&mut all);
+            let levels = self.scopes(&mut all);
             (levels.changes, levels.current())
         };
         let (mut changes, mut level) = wanted();
@@ -264,7 +265,7 @@ impl VerboseLibrary {
             let status = unsafe { set_level(level) };
             let (changes_now, level_now) = wanted();
             if changes_now == changes {
-                return if self.accepted(status) {
+                return if self.is_success(status) {
                     Ok(())
                 } else {
                     let operation = self.operation().to_owned();
@@ -286,8 +287,8 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_scope_that_is_left_decides() {
-        let mut levels = Levels::new();
+    fn verbose_scopes_use_the_level_of_the_innermost_open_scope() {
+        let mut levels = VerboseScopes::new();
         levels.push(scope(1, 1), 0);
         levels.push(scope(2, 2), 0);
         assert_eq!(levels.current(), 2);
@@ -299,18 +300,18 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_entered_twice_is_left_twice() {
-        let mut levels = Levels::new();
+    fn verbose_scopes_remove_one_entry_for_each_exit() {
+        let mut levels = VerboseScopes::new();
         levels.push(scope(1, 1), 2);
         levels.push(scope(1, 1), 2);
         assert!(levels.remove(1));
         assert_eq!(levels.current(), 1);
         assert!(levels.remove(1));
-        assert_eq!(levels.current(), 2, "what the environment asked for");
+        assert_eq!(levels.current(), 2, "the level of the environment");
     }
 
     #[test]
-    fn levels_of_the_environment_are_numbers_or_words() {
+    fn level_of_parses_numbers_and_names() {
         for (text, level) in
             [("0", 0), ("1", 1), ("2", 2), ("profile_exec", 1), ("1,all", 2), ("", 0), ("x", 0)]
         {
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_a_library_lacks_is_refused() {
+    fn verbose_scope_refuses_a_level_that_the_library_lacks() {
         for (library, most) in [(Mkl, 1), (OneDnn, 2)] {
             assert!(VerboseScope::new(library, most).is_ok());
             for wrong in [-1, most + 1, 1 << 32] {

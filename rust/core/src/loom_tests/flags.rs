@@ -1,13 +1,13 @@
-//! Words of flags: read without a lock, filled by the first read, written under the process's lock.
+//! Words of flags: read without a lock, filled by the first read, written under the lock of the process.
 
 use super::{explore, explore_up_to, spawn};
 use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::flags::{
-    FreezeScope, Given, Level, Node, Precision, SourceLocation, assign, epoch, find, snapshot,
+    FreezeScope, InputValue, Level, Node, Precision, SourceLocation, assign, epoch, find, snapshot,
 };
 
 #[test]
-fn a_first_read_never_undoes_an_assignment() {
+fn first_read_never_undoes_an_assignment() {
     let read = explore(|| {
         let reader = spawn(|| CUDNN_ENABLED.get());
         CUDNN_ENABLED.set(false).unwrap();
@@ -20,7 +20,7 @@ fn a_first_read_never_undoes_an_assignment() {
 }
 
 #[test]
-fn who_has_read_an_assignment_reads_nothing_older() {
+fn read_after_a_seen_assignment_returns_nothing_older() {
     let read = explore(|| {
         let writer = spawn(|| CUDNN_ENABLED.set(false).unwrap());
         let read = (CUDNN_ENABLED.get(), CUDNN_ENABLED.get());
@@ -32,7 +32,7 @@ fn who_has_read_an_assignment_reads_nothing_older() {
 }
 
 #[test]
-fn nodes_of_one_word_that_two_threads_assign_are_both_held() {
+fn assignments_of_two_nodes_by_two_threads_are_both_stored() {
     let read = explore_up_to(4, || {
         let writer = spawn(|| Node::CudaConv.set(Precision::Ieee).unwrap());
         let reader = spawn(|| (Node::CudaConv.get().name(), Node::MkldnnConv.get().name()));
@@ -45,9 +45,9 @@ fn nodes_of_one_word_that_two_threads_assign_are_both_held() {
 }
 
 #[test]
-fn who_reads_the_epoch_first_reads_no_flag_older_than_it() {
+fn epoch_read_before_a_flag_is_not_newer_than_the_flag() {
     let read = explore_up_to(4, || {
-        // A first read would see the newest value in any case.
+        // Fills the words: a first read would always see the newest value.
         assert!(CUDNN_ENABLED.get() && !CUDNN_BENCHMARK.get());
         let writers = [(&CUDNN_ENABLED, false), (&CUDNN_BENCHMARK, true)]
             .map(|(flag, value)| spawn(move || flag.set(value).unwrap()));
@@ -63,11 +63,11 @@ fn who_reads_the_epoch_first_reads_no_flag_older_than_it() {
 }
 
 #[test]
-fn a_snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
+fn snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
     let seen = explore(|| {
         let writer = spawn(|| {
             let both = ["cudnn.benchmark", "cudnn.deterministic"];
-            assign(&both.map(|name| (find(name).unwrap(), Some(Given::Bool(true)))), None).unwrap();
+            assign(&both.map(|name| (find(name).unwrap(), Some(InputValue::Bool(true)))), None).unwrap();
         });
         let seen = snapshot().iter().filter(|entry| entry.level == Level::Process).count();
         writer.join().unwrap();
@@ -77,13 +77,13 @@ fn a_snapshot_sees_flags_that_were_assigned_together_both_or_neither() {
 }
 
 #[test]
-fn no_write_is_made_in_a_freeze_that_it_began_before() {
+fn set_that_began_before_a_freeze_is_not_made_in_it() {
     let written = explore(|| {
         let writer = spawn(|| CUDNN_ENABLED.set(false).is_ok());
         let freeze = FreezeScope::default();
         freeze.enter(SourceLocation::caller());
         let (first, second) = (CUDNN_ENABLED.get(), CUDNN_ENABLED.get());
-        freeze.leave();
+        freeze.exit();
         assert_eq!(first, second);
         let written = writer.join().unwrap();
         assert_eq!(CUDNN_ENABLED.get(), !written);

@@ -1,4 +1,4 @@
-//! The lock by itself.
+//! `ForkLock`.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{explore, spawn};
 use crate::base::sync::ForkLock;
 
 #[test]
-fn what_is_done_under_the_lock_is_seen_by_who_takes_it_next() {
+fn fork_lock_orders_writes_before_the_next_holder() {
     let seen = explore(|| {
         let lock = Arc::new(ForkLock::new(1, (0, 0)));
         let other = {

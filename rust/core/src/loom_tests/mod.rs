@@ -1,9 +1,9 @@
-//! Models of what threads do to one another. Loom runs each of them once for every order of the steps of its
-//! threads that can make a difference, and for every value that a load may see.
+//! Loom models of the interaction of threads. Loom runs each model once for every order of the steps of its threads
+//! that can make a difference, and for every value that a load may see.
 //!
-//! It finds those orders by the last access to each word only, so it passes over some, and over more where
-//! interruptions are bounded. That is why a model says what it came to: one that never comes to a result that
-//! it is about has been changed into one that shows nothing.
+//! Loom finds those orders by the last access to each word only, so it misses some, and more if preemptions are
+//! bounded. That is why each model returns a result and its test compares the set of results: a model that never
+//! reaches a result that it is about shows nothing.
 
 mod flags;
 mod locks;
@@ -18,21 +18,20 @@ use loom::model::Builder;
 use loom::thread::JoinHandle;
 
 use crate::base::sync::platform::{begin_execution, end_thread};
-use crate::flags::{FlagScope, Given, find};
+use crate::flags::{FlagScope, InputValue, find};
 use crate::thread::{MAILBOXES, any_flag_layer};
 
-/// Runs a model in every way and returns what it came to. Nothing may be left of its threads when it ends.
+/// Runs a model in every order and returns its results. Nothing of its threads may remain when it ends.
 fn explore<R: Ord + Send + 'static>(model: impl Fn() -> R + Send + Sync + 'static) -> BTreeSet<R> {
     explore_up_to(None, model)
 }
 
-/// The same, but only the ways in which threads are interrupted at most so often. Three threads have too
-/// many others.
+/// Like `explore`, with at most this many preemptions. Models of three threads have too many orders otherwise.
 fn explore_up_to<R: Ord + Send + 'static>(
     interruptions: impl Into<Option<usize>>,
     model: impl Fn() -> R + Send + Sync + 'static,
 ) -> BTreeSet<R> {
-    // The value under a lock that is a static is shared by all models of a process.
+    // All models of a process share the values of static locks.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
 
@@ -46,7 +45,7 @@ fn explore_up_to<R: Ord + Send + 'static>(
         let result = model();
         end_thread();
         assert!(!any_flag_layer(), "a layer that ended is still counted");
-        assert!(MAILBOXES.lock().is_empty(), "an inbox without an owner");
+        assert!(MAILBOXES.lock().is_empty(), "a mailbox without an owner");
         let mut collected = collected.lock().unwrap();
         collected.0 += 1;
         collected.1.insert(result);
@@ -56,7 +55,7 @@ fn explore_up_to<R: Ord + Send + 'static>(
     results
 }
 
-/// A thread whose thread-locals are dropped before it is joined, as they are outside of a model.
+/// Spawns a thread whose thread-locals are dropped before it is joined, as outside of a model.
 fn spawn<R: 'static>(action: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
     loom::thread::spawn(|| {
         let result = action();
@@ -65,7 +64,7 @@ fn spawn<R: 'static>(action: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
     })
 }
 
-/// A scope that decides `cudnn.enabled`.
+/// Returns a scope that decides `cudnn.enabled`.
 fn flag_scope(value: bool) -> FlagScope {
-    FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(value))], None).unwrap()
+    FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(value))], None).unwrap()
 }

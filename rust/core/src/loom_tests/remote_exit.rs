@@ -11,18 +11,18 @@ fn no_grad_object() -> Arc<ModeContext> {
     Arc::new(ModeContext::new(ModeKind::NoGrad))
 }
 
-/// Exits on a thread of its own.
+/// Exits the context on another thread.
 fn exit_elsewhere(object: &Arc<ModeContext>) -> loom::thread::JoinHandle<()> {
     let object = object.clone();
-    spawn(move || object.leave())
+    spawn(move || object.exit())
 }
 
 #[test]
-fn a_layer_left_elsewhere_is_dropped_whatever_its_thread_does_meanwhile() {
+fn exit_elsewhere_removes_the_layer_during_other_enters_and_writes() {
     let seen = explore(|| {
         let object = no_grad_object();
         object.enter();
-        let leaver = exit_elsewhere(&object);
+        let exiting = exit_elsewhere(&object);
         {
             let _guard = enable_grad();
             assert!(is_grad_enabled());
@@ -30,7 +30,7 @@ fn a_layer_left_elsewhere_is_dropped_whatever_its_thread_does_meanwhile() {
         let after_guard = is_grad_enabled();
         thread::write_mode(Masked::new(mode_bits::MULTITHREADING, 0));
         let after_write = is_grad_enabled();
-        leaver.join().unwrap();
+        exiting.join().unwrap();
         thread::apply_remote_exits();
         assert!(is_grad_enabled() && !Mode::Multithreading.is_on());
         (after_guard, after_write)
@@ -39,27 +39,27 @@ fn a_layer_left_elsewhere_is_dropped_whatever_its_thread_does_meanwhile() {
 }
 
 #[test]
-fn two_threads_that_leave_at_once_have_two_layers_dropped_and_no_more() {
+fn exit_by_two_threads_at_once_removes_two_layers() {
     explore_up_to(2, || {
         let object = no_grad_object();
         (0..3).for_each(|_| object.enter());
-        let leavers = [exit_elsewhere(&object), exit_elsewhere(&object)];
+        let exiting = [exit_elsewhere(&object), exit_elsewhere(&object)];
         thread::apply_remote_exits();
-        for leaver in leavers {
-            leaver.join().unwrap();
+        for exiting in exiting {
+            exiting.join().unwrap();
         }
         thread::apply_remote_exits();
         assert!(!is_grad_enabled());
-        object.leave();
+        object.exit();
         assert!(is_grad_enabled());
     });
 }
 
 #[test]
-fn the_end_of_a_thread_races_with_a_leave_of_what_it_had_open() {
+fn exit_races_with_the_end_of_the_thread_that_entered() {
     let dropped = explore(|| {
         let scope = Arc::new(flag_scope(false));
-        let asked = {
+        let other = {
             let scope = scope.clone();
             spawn(move || {
                 scope.enter();
@@ -68,9 +68,9 @@ fn the_end_of_a_thread_races_with_a_leave_of_what_it_had_open() {
                 CUDNN_ENABLED.get()
             })
         };
-        scope.leave();
-        let dropped = asked.join().unwrap();
-        scope.leave();
+        scope.exit();
+        let dropped = other.join().unwrap();
+        scope.exit();
         assert!(CUDNN_ENABLED.get());
         dropped
     });
@@ -78,7 +78,7 @@ fn the_end_of_a_thread_races_with_a_leave_of_what_it_had_open() {
 }
 
 #[test]
-fn one_leave_too_many_drops_one_layer_of_another_thread_at_most() {
+fn exit_in_excess_removes_at_most_one_layer_of_another_thread() {
     let dropped = explore(|| {
         let object = no_grad_object();
         object.enter();
@@ -87,41 +87,41 @@ fn one_leave_too_many_drops_one_layer_of_another_thread_at_most() {
             spawn(move || {
                 object.enter();
                 assert!(!is_grad_enabled());
-                object.leave();
+                object.exit();
                 assert!(is_grad_enabled());
-                object.leave();
+                object.exit();
             })
         };
         object.enter();
         other.join().unwrap();
-        object.leave();
+        object.exit();
         let dropped = is_grad_enabled();
-        object.leave();
+        object.exit();
         assert!(is_grad_enabled());
         object.enter();
         assert!(!is_grad_enabled());
-        object.leave();
+        object.exit();
         dropped
     });
     assert_eq!(dropped, [false, true].into());
 }
 
 #[test]
-fn flags_left_elsewhere_hold_until_their_thread_looks_into_its_inbox() {
+fn exit_elsewhere_of_a_flag_scope_takes_effect_at_the_next_check() {
     let held = explore(|| {
         let scope = Arc::new(flag_scope(false));
         scope.enter();
-        let leaver = {
+        let exiting = {
             let scope = scope.clone();
             spawn(move || {
-                scope.leave();
+                scope.exit();
                 assert!(CUDNN_ENABLED.get());
             })
         };
         assert!(!CUDNN_ENABLED.get());
         thread::apply_remote_exits();
         let held = !CUDNN_ENABLED.get();
-        leaver.join().unwrap();
+        exiting.join().unwrap();
         assert_eq!(!CUDNN_ENABLED.get(), held);
         thread::apply_remote_exits();
         assert!(CUDNN_ENABLED.get());
@@ -131,16 +131,16 @@ fn flags_left_elsewhere_hold_until_their_thread_looks_into_its_inbox() {
 }
 
 #[test]
-fn a_layer_of_a_task_is_dropped_from_the_task_wherever_it_was_left() {
+fn exit_elsewhere_removes_the_layer_of_a_task() {
     let dropped = explore(|| {
         let (task, object) = (TaskState::new(&ThreadState::capture()), no_grad_object());
         // The thread has a mailbox as well.
         drop(enable_grad());
         task.step(|| object.enter()).unwrap();
-        let leaver = exit_elsewhere(&object);
+        let exiting = exit_elsewhere(&object);
         let dropped = task.step(is_grad_enabled).unwrap();
         assert!(is_grad_enabled());
-        leaver.join().unwrap();
+        exiting.join().unwrap();
         task.step(|| assert!(is_grad_enabled())).unwrap();
         dropped
     });

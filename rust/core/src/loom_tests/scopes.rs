@@ -1,4 +1,4 @@
-//! How many layers name flags: never too few, or a thread would miss its own.
+//! The count of layers that name flags is never too low, or a thread would miss its own layer.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::flags::flags::CUDNN_ENABLED;
 use crate::thread::{TaskState, ThreadState, any_flag_layer};
 
 #[test]
-fn a_thread_reads_its_own_scope_while_another_opens_and_closes_one() {
+fn flag_read_sees_its_own_scope_while_another_thread_enters_one() {
     let other_open = explore(|| {
         let other = spawn(|| {
             let _guard = flag_scope(false).guard();
@@ -27,7 +27,7 @@ fn a_thread_reads_its_own_scope_while_another_opens_and_closes_one() {
 }
 
 #[test]
-fn a_thread_that_ends_with_an_open_scope_takes_only_its_own_count_with_it() {
+fn end_of_a_thread_with_an_open_scope_releases_only_its_own_count() {
     let other_open = explore(|| {
         let other = spawn(|| flag_scope(false).enter());
         let other_open = any_flag_layer();
@@ -41,7 +41,7 @@ fn a_thread_that_ends_with_an_open_scope_takes_only_its_own_count_with_it() {
 }
 
 #[test]
-fn a_captured_state_holds_its_flags_on_the_thread_that_it_is_sent_to() {
+fn captured_state_applies_its_flags_on_another_thread() {
     let other_open = explore(|| {
         let guard = flag_scope(false).guard();
         let state = ThreadState::capture();
@@ -61,7 +61,7 @@ fn a_captured_state_holds_its_flags_on_the_thread_that_it_is_sent_to() {
 }
 
 #[test]
-fn a_task_that_moves_to_another_thread_keeps_its_scope_while_others_close() {
+fn task_keeps_its_scope_on_another_thread_while_others_close() {
     explore(|| {
         let task = Arc::new(TaskState::new(&ThreadState::capture()));
         let guard = flag_scope(false).guard();

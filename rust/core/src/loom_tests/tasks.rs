@@ -1,4 +1,4 @@
-//! What objects that several threads use at once do with what each of them did.
+//! Objects that several threads use concurrently.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::modes::{ModeContext, ModeKind, is_grad_enabled};
 use crate::thread::{self, Masked, TaskState, ThreadState, mode_bits};
 
 #[test]
-fn of_two_steps_at_once_each_is_made_whole_or_refused() {
+fn step_by_two_threads_at_once_runs_or_fails() {
     let done = explore(|| {
         let task = Arc::new(TaskState::new(&ThreadState::capture()));
         let other = {
@@ -35,21 +35,21 @@ fn of_two_steps_at_once_each_is_made_whole_or_refused() {
 }
 
 #[test]
-fn a_write_is_never_taken_back_on_another_thread() {
+fn revoke_write_never_changes_another_thread() {
     let taken_back = explore(|| {
         let object = Arc::new(ModeContext::new(ModeKind::SetGradEnabled));
         let writer = {
             let object = object.clone();
             spawn(move || {
-                object.tell(false);
+                object.set(false);
                 assert!(!is_grad_enabled());
-                object.decorate();
+                object.revoke_write();
                 is_grad_enabled()
             })
         };
-        // To the base, as the other's.
+        // To the base, as the other thread.
         thread::write_mode(Masked::new(mode_bits::GRAD, 0));
-        object.decorate();
+        object.revoke_write();
         assert!(!is_grad_enabled());
         writer.join().unwrap()
     });
@@ -57,20 +57,20 @@ fn a_write_is_never_taken_back_on_another_thread() {
 }
 
 #[test]
-fn of_two_writes_with_one_object_none_takes_back_the_other() {
+fn revoke_write_does_not_revoke_a_write_of_another_thread() {
     explore(|| {
         let object = Arc::new(ModeContext::new(ModeKind::SetGradEnabled));
         let other = {
             let object = object.clone();
             spawn(move || {
                 thread::write_mode(Masked::new(mode_bits::GRAD, 0));
-                object.tell(false);
-                object.decorate();
+                object.set(false);
+                object.revoke_write();
                 assert!(!is_grad_enabled());
             })
         };
-        object.tell(true);
-        object.decorate();
+        object.set(true);
+        object.revoke_write();
         assert!(is_grad_enabled());
         other.join().unwrap();
     });

@@ -1,4 +1,4 @@
-//! Modes that are entered and left by calls: what a context manager of another language needs.
+//! Modes that are entered and exited by calls, as a context manager of another language does.
 
 use super::eager_write::EagerWrite;
 use super::mode::{self, Mode};
@@ -13,29 +13,29 @@ use crate::thread::{self, Masked, Scope};
 /// let context = ModeContext::new(ModeKind::InferenceMode);
 /// context.enter();
 /// assert!(is_inference_mode_enabled());
-/// context.leave();
+/// context.exit();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeKind {
-    /// Gradients off; takes no argument.
+    /// `no_grad`: gradients are not recorded. Accepts no argument.
     NoGrad,
-    /// Gradients on; takes no argument.
+    /// `enable_grad`: gradients are recorded. Accepts no argument.
     EnableGrad,
-    /// Gradients as told; writes when it is made.
+    /// `set_grad_enabled(mode)`, which writes eagerly.
     SetGradEnabled,
-    /// Every mode, as inference mode or its opposite decides them.
+    /// `inference_mode(mode)`, which decides every mode.
     InferenceMode,
-    /// Threads of a backward pass as told; writes when it is made.
+    /// `set_multithreading_enabled(mode)`, which writes eagerly.
     SetMultithreadingEnabled,
-    /// Tracking of views as told; writes when it is made.
+    /// `_force_original_view_tracking(mode)`, which writes eagerly.
     ForceOriginalViewTracking,
-    /// The layout of gradients as told; writes when it is made.
+    /// `enforce_grad_layout_policy(enable)`, which writes eagerly.
     EnforceGradLayoutPolicy,
 }
 
 impl ModeKind {
-    /// The mode whose old value such an object remembers.
-    fn remembered(self) -> Mode {
+    /// Returns the mode whose previous value an object of this kind saves.
+    fn mode(self) -> Mode {
         match self {
             ModeKind::NoGrad | ModeKind::EnableGrad | ModeKind::SetGradEnabled => Mode::Grad,
             ModeKind::InferenceMode => Mode::Inference,
@@ -45,13 +45,13 @@ impl ModeKind {
         }
     }
 
-    /// Whether making the object is a write without a scope.
-    pub const fn writes_when_made(self) -> bool {
+    /// Returns whether [`ModeContext::set`] writes the mode without a scope.
+    pub const fn writes_eagerly(self) -> bool {
         !matches!(self, ModeKind::NoGrad | ModeKind::EnableGrad | ModeKind::InferenceMode)
     }
 
-    /// Whether the object is told what to do.
-    pub const fn takes_mode(self) -> bool {
+    /// Returns whether the constructor accepts a value for the mode.
+    pub const fn accepts_mode(self) -> bool {
         !matches!(self, ModeKind::NoGrad | ModeKind::EnableGrad)
     }
 
@@ -61,7 +61,7 @@ impl ModeKind {
             ModeKind::NoGrad => mode::single(Mode::Grad, false),
             ModeKind::EnableGrad => mode::single(Mode::Grad, true),
             ModeKind::InferenceMode => mode::inference(on),
-            _ => mode::single(self.remembered(), on),
+            _ => mode::single(self.mode(), on),
         }
     }
 }
@@ -75,25 +75,25 @@ impl ModeKind {
 /// let context = ModeContext::new(ModeKind::NoGrad);
 /// context.enter();
 /// assert!(!is_grad_enabled());
-/// context.leave();
+/// context.exit();
 /// assert!(is_grad_enabled());
 /// ```
 #[derive(Debug)]
 pub struct ModeContext {
-    manager: ModeKind,
-    /// What it was told.
+    kind: ModeKind,
+    /// The value to set.
     mode: RelaxedBool,
-    /// What the mode was when the object was last told or entered.
+    /// The value of the mode before the last `set` or `enter`.
     previous: RelaxedBool,
     write: EagerWrite,
     scope: Scope,
 }
 
 impl ModeContext {
-    /// An object that has not been told anything; its mode is on.
-    pub fn new(manager: ModeKind) -> Self {
+    /// Creates an object whose value is `true`. Writes nothing.
+    pub fn new(kind: ModeKind) -> Self {
         ModeContext {
-            manager,
+            kind,
             mode: RelaxedBool::new(true),
             previous: RelaxedBool::new(false),
             write: EagerWrite::default(),
@@ -101,78 +101,78 @@ impl ModeContext {
         }
     }
 
-    /// An object that was told the same and has been entered nowhere. Nothing is written.
-    pub fn twin(&self) -> Self {
-        let twin = ModeContext::new(self.manager);
-        twin.recall(self.mode());
-        twin
+    /// Returns a new object of the same kind and value that is not open. Writes nothing.
+    pub fn clone_unentered(&self) -> Self {
+        let clone = ModeContext::new(self.kind);
+        clone.restore(self.mode());
+        clone
     }
 
-    /// Gives a copy the mode that its original was told. Nothing is written.
+    /// Sets the value of an unpickled or copied object. Writes nothing.
     #[inline]
-    pub fn recall(&self, mode: bool) {
+    pub fn restore(&self, mode: bool) {
         self.mode.set(mode);
     }
 
-    /// Tells it its mode. Where making the object is a write, the mode is written without a scope,
-    /// until the object is entered, left or used as a decorator.
-    pub fn tell(&self, mode: bool) {
+    /// Sets the value. For a kind that [writes eagerly](ModeKind::writes_eagerly), also writes the mode without a
+    /// scope, until the object is entered, exited or used as a decorator.
+    pub fn set(&self, mode: bool) {
         self.mode.set(mode);
-        if self.manager.writes_when_made() {
-            self.remember();
-            self.write.write(self.manager.remembered(), mode);
+        if self.kind.writes_eagerly() {
+            self.save_previous();
+            self.write.write(self.kind.mode(), mode);
         }
     }
 
-    fn remember(&self) {
-        // What counts is the mode without the scopes that were left elsewhere.
+    fn save_previous(&self) {
+        // The previous value must not include scopes that another thread has exited.
         thread::apply_remote_exits();
-        self.previous.set(self.manager.remembered().is_on());
+        self.previous.set(self.kind.mode().is_on());
     }
 
-    /// The mode holds on this thread from now on.
+    /// Pushes a layer that decides the mode on this thread.
     #[inline]
     pub fn enter(&self) {
         self.write.revoke();
-        self.remember();
-        self.scope.enter_modes(self.manager.decision(self.mode()));
+        self.save_previous();
+        self.scope.enter_modes(self.kind.decision(self.mode()));
     }
 
-    /// It no longer does; see [`Scope::leave`].
+    /// Removes the layer; see [`Scope::exit`].
     #[inline]
-    pub fn leave(&self) {
-        self.leave_with(Scope::leave);
+    pub fn exit(&self) {
+        self.exit_with(Scope::exit);
     }
 
-    /// The same for who has more to do when a scope is left: `leave` leaves it.
+    /// Like `exit`, but calls `exit` to exit the scope, for a caller that has more to do.
     #[inline]
-    pub fn leave_with<R>(&self, leave: impl FnOnce(&Scope) -> R) -> R {
+    pub fn exit_with<R>(&self, exit: impl FnOnce(&Scope) -> R) -> R {
         self.write.revoke();
-        leave(&self.scope)
+        exit(&self.scope)
     }
 
-    /// The object turns out to be a decorator: a write made with it was not meant.
-    pub fn decorate(&self) {
+    /// Revokes the eager write, because the object is used as a decorator.
+    pub fn revoke_write(&self) {
         self.write.revoke();
     }
 
-    /// Who enters and leaves.
+    /// Returns the scope that enters and exits.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Which mode it is for.
-    pub fn manager(&self) -> ModeKind {
-        self.manager
+    /// Returns the kind.
+    pub fn kind(&self) -> ModeKind {
+        self.kind
     }
 
-    /// What it was told.
+    /// Returns the value to set.
     #[inline]
     pub fn mode(&self) -> bool {
         self.mode.get()
     }
 
-    /// What the mode was when the object was last told or entered; false before.
+    /// Returns the value of the mode before the last `set` or `enter`; false before the first.
     pub fn previous(&self) -> bool {
         self.previous.get()
     }
@@ -184,54 +184,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_object_may_be_entered_twice() {
-        let manager = ModeContext::new(ModeKind::NoGrad);
-        manager.enter();
-        manager.enter();
-        manager.leave();
+    fn mode_context_may_be_entered_twice() {
+        let context = ModeContext::new(ModeKind::NoGrad);
+        context.enter();
+        context.enter();
+        context.exit();
         assert!(!is_grad_enabled());
-        manager.leave();
-        manager.leave();
+        context.exit();
+        context.exit();
         assert!(is_grad_enabled());
     }
 
     #[test]
-    fn telling_writes_until_the_object_is_used_as_a_scope() {
-        let manager = ModeContext::new(ModeKind::SetGradEnabled);
-        manager.tell(false);
-        assert!(!is_grad_enabled() && manager.previous());
-        manager.enter();
-        manager.leave();
+    fn set_writes_until_the_context_is_entered() {
+        let context = ModeContext::new(ModeKind::SetGradEnabled);
+        context.set(false);
+        assert!(!is_grad_enabled() && context.previous());
+        context.enter();
+        context.exit();
         assert!(is_grad_enabled());
     }
 
     #[test]
-    fn inference_mode_off_inside_inference_mode_is_ordinary() {
+    fn inference_mode_off_inside_inference_mode_restores_grad_mode() {
         let (on, off) =
             (ModeContext::new(ModeKind::InferenceMode), ModeContext::new(ModeKind::InferenceMode));
-        off.tell(false);
+        off.set(false);
         on.enter();
         off.enter();
         assert_eq!((is_grad_enabled(), is_inference_mode_enabled()), (true, false));
-        off.leave();
-        on.leave();
+        off.exit();
+        on.exit();
         assert_eq!((is_grad_enabled(), is_inference_mode_enabled()), (true, false));
     }
 
     #[test]
-    fn an_object_shared_by_threads_is_left_by_each_for_itself() {
-        let manager = ModeContext::new(ModeKind::NoGrad);
-        manager.enter();
+    fn mode_context_shared_by_threads_is_exited_by_each() {
+        let context = ModeContext::new(ModeKind::NoGrad);
+        context.enter();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                manager.enter();
+                context.enter();
                 assert!(!is_grad_enabled());
-                manager.leave();
+                context.exit();
                 assert!(is_grad_enabled());
             });
         });
         assert!(!is_grad_enabled());
-        manager.leave();
+        context.exit();
         assert!(is_grad_enabled());
     }
 }

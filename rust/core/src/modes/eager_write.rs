@@ -1,28 +1,28 @@
-//! Writing a mode without a scope, and taking that write back.
+//! Writes of a mode without a scope that can be revoked.
 
 use super::mode::{self, Mode};
 use crate::base::sync::RelaxedU64;
 use crate::thread::{self, LayerId, Masked};
 
-/// The last write of one object, until it is taken back.
+/// The last write of one object, until it is revoked.
 ///
-/// `set_grad_enabled(False)` writes when it is made; where the object then turns out to be a context
-/// manager or a decorator, that write was not meant. The write is remembered with the place it went
-/// to, so that a place which has ended since, or is another thread's, is left alone.
+/// `set_grad_enabled(False)` writes in its constructor. If the object is then used as a context manager or a decorator,
+/// that write was not intended. The id of the layer or base that was written is stored with the old value, so that one
+/// that no longer exists, or belongs to another thread, is not changed.
 #[derive(Debug, Default)]
 pub(super) struct EagerWrite {
-    /// [`packed`], or 0 where there is nothing to take back.
+    /// [`packed`], or 0 if there is nothing to revoke.
     written: RelaxedU64,
 }
 
 impl EagerWrite {
-    /// Writes where the innermost layer in force decides the mode, else to the base.
+    /// Writes to the innermost active layer that decides the mode, else to the base.
     pub(super) fn write(&self, mode: Mode, on: bool) {
-        let Some((place, old)) = thread::write_mode(mode::single(mode, on)) else { return };
-        self.written.set(packed(place, old));
+        let Some((layer, old)) = thread::write_mode(mode::single(mode, on)) else { return };
+        self.written.set(packed(layer, old));
     }
 
-    /// Gives the place its old value again, once, if it is among those in force on this thread.
+    /// Restores the old value, once, if the layer or base is active on this thread.
     #[inline]
     pub(super) fn revoke(&self) {
         if self.written.get() != 0 {
@@ -34,15 +34,15 @@ impl EagerWrite {
     fn restore(&self) {
         let written = self.written.take();
         if written != 0 {
-            let (place, old) = unpacked(written);
-            thread::restore_mode(place, old);
+            let (layer, old) = unpacked(written);
+            thread::restore_mode(layer, old);
         }
     }
 }
 
-/// Place, mask and old value in one word, never 0 because a mask never is.
-fn packed(place: LayerId, old: Masked<u8>) -> u64 {
-    place.number() << 16 | u64::from(old.mask) << 8 | u64::from(old.value)
+/// Layer, mask and old value in one word, never 0 because the mask is not.
+fn packed(layer: LayerId, old: Masked<u8>) -> u64 {
+    layer.number() << 16 | u64::from(old.mask) << 8 | u64::from(old.value)
 }
 
 fn unpacked(word: u64) -> (LayerId, Masked<u8>) {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_is_taken_back_once() {
+    fn revoke_restores_the_old_value_once() {
         let write = EagerWrite::default();
         write.write(Mode::Grad, false);
         assert!(!is_grad_enabled());
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_into_a_layer_that_ended_is_not_taken_back_elsewhere() {
+    fn revoke_of_a_write_to_a_removed_layer_changes_nothing() {
         let write = EagerWrite::default();
         {
             let _guard = no_grad();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_cannot_take_it_back() {
+    fn revoke_on_another_thread_changes_nothing() {
         let write = EagerWrite::default();
         write.write(Mode::Grad, false);
         std::thread::scope(|scope| scope.spawn(|| write.revoke()).join().unwrap());
@@ -91,10 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn packing_keeps_everything() {
-        for place in [LayerId::of_number(1), LayerId::of_number(1 << 40)] {
+    fn unpacked_returns_what_packed_stored() {
+        for layer in [LayerId::of_number(1), LayerId::of_number(1 << 40)] {
             let old = Masked::new(0b10, 0b10);
-            assert_eq!(unpacked(packed(place, old)), (place, old));
+            assert_eq!(unpacked(packed(layer, old)), (layer, old));
         }
     }
 }

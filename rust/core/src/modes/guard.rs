@@ -1,27 +1,27 @@
-//! Modes for a block of Rust: each function returns a guard, and the mode lasts until it is dropped.
+//! Guards of modes: the mode lasts until the guard is dropped.
 
 use super::mode::{self, Mode};
 use crate::thread::ScopeGuard;
 
-/// Gradients are not recorded.
+/// Disables the recording of gradients until the guard is dropped.
 #[inline]
 pub fn no_grad() -> ScopeGuard {
     set_grad_enabled(false)
 }
 
-/// Gradients are recorded.
+/// Enables the recording of gradients until the guard is dropped.
 #[inline]
 pub fn enable_grad() -> ScopeGuard {
     set_grad_enabled(true)
 }
 
-/// Gradients are recorded or not.
+/// Enables or disables the recording of gradients until the guard is dropped.
 #[inline]
 pub fn set_grad_enabled(enabled: bool) -> ScopeGuard {
     ScopeGuard::of_modes(mode::single(Mode::Grad, enabled))
 }
 
-/// Tensors made here are inference tensors (`true`), or ordinary again inside such a block (`false`).
+/// Enables inference mode until the guard is dropped, or with `false` disables it inside such a block.
 #[inline]
 pub fn inference_mode(enabled: bool) -> ScopeGuard {
     ScopeGuard::of_modes(mode::inference(enabled))
@@ -33,12 +33,12 @@ mod tests {
 
     use super::super::{ModeContext, ModeKind, is_grad_enabled, is_inference_mode_enabled};
     use super::*;
-    use crate::flags::{FlagScope, Given, Node, find, flags};
+    use crate::flags::{FlagScope, InputValue, Node, find, flags};
     use crate::thread::ThreadState;
-    use crate::thread::testing::as_a_thread_ends;
+    use crate::thread::testing::run_at_thread_end;
 
     #[test]
-    fn guards_nest_and_bring_the_base_back() {
+    fn guards_nest_and_restore_the_base() {
         assert!(is_grad_enabled() && !is_inference_mode_enabled());
         {
             let _inference = inference_mode(true);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn guards_dropped_out_of_order_bring_the_base_back() {
+    fn guards_dropped_out_of_order_restore_the_base() {
         let outer = no_grad();
         let inner = enable_grad();
         drop(outer);
@@ -66,25 +66,25 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_starts_from_the_defaults() {
+    fn inference_mode_does_not_affect_another_thread() {
         let _guard = inference_mode(true);
         let seen = std::thread::spawn(|| (is_grad_enabled(), is_inference_mode_enabled())).join().unwrap();
         assert_eq!(seen, (true, false));
     }
 
-    /// Grad, a flag with a word of its own and a node of the precision tree.
+    /// Returns the grad mode, a flag with its own word and a node of the precision tree.
     fn seen() -> (bool, bool, &'static str) {
         (is_grad_enabled(), flags::CUDNN_ENABLED.get(), Node::CudaConv.get().name())
     }
 
     fn two_flags() -> FlagScope {
         let (enabled, precision) = ("cudnn.enabled", "cudnn.conv.fp32_precision");
-        let given = [(enabled, Given::Bool(false)), (precision, Given::Text("ieee".into()))];
+        let given = [(enabled, InputValue::Bool(false)), (precision, InputValue::Text("ieee".into()))];
         FlagScope::new(given.map(|(name, value)| (find(name).unwrap(), value)), None).unwrap()
     }
 
     #[test]
-    fn a_guard_in_a_thread_local_may_outlive_the_layers() {
+    fn guard_in_a_thread_local_may_outlive_the_layers() {
         let without_grad = {
             let _guard = no_grad();
             ThreadState::capture()
@@ -103,22 +103,22 @@ mod tests {
                 let at_first = seen();
                 drop(guard);
                 let after_a_leave = seen();
-                ModeContext::new(ModeKind::SetGradEnabled).tell(true);
+                ModeContext::new(ModeKind::SetGradEnabled).set(true);
                 let after_a_write = seen();
                 let _entered = (enable_grad(), two_flags().guard());
                 [at_first, after_a_leave, after_a_write, seen()]
             };
-            assert_eq!(as_a_thread_ends(live, end), [(false, true, "tf32"); 4]);
+            assert_eq!(run_at_thread_end(live, end), [(false, true, "tf32"); 4]);
         }
     }
 
     #[test]
-    fn an_object_that_a_thread_enters_as_it_ends_is_still_left_by_who_has_it_open() {
+    fn mode_context_entered_by_an_ending_thread_can_still_be_exited() {
         let object = Arc::new(ModeContext::new(ModeKind::NoGrad));
         object.enter();
         let entered_again = object.clone();
-        as_a_thread_ends(|| drop(no_grad()), move |()| entered_again.enter());
-        std::thread::scope(|threads| threads.spawn(|| object.leave()).join().unwrap());
+        run_at_thread_end(|| drop(no_grad()), move |()| entered_again.enter());
+        std::thread::scope(|threads| threads.spawn(|| object.exit()).join().unwrap());
         drop(no_grad());
         assert!(is_grad_enabled());
     }

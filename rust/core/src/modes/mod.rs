@@ -1,4 +1,4 @@
-//! Gradient modes of a thread: read with one load, changed by guards and scopes.
+//! Gradient modes of a thread (`torch.autograd.grad_mode`): read with one load, changed by guards and scopes.
 
 mod context;
 mod eager_write;
@@ -9,13 +9,13 @@ pub use context::{ModeContext, ModeKind};
 pub use guard::{enable_grad, inference_mode, no_grad, set_grad_enabled};
 pub use mode::Mode;
 
-/// Whether operations of this thread record what a backward pass needs.
+/// Returns whether operations of this thread record the autograd graph.
 #[inline]
 pub fn is_grad_enabled() -> bool {
     Mode::Grad.is_on()
 }
 
-/// Whether tensors made by this thread are inference tensors.
+/// Returns whether tensors that this thread creates are inference tensors.
 #[inline]
 pub fn is_inference_mode_enabled() -> bool {
     Mode::Inference.is_on()

@@ -1,4 +1,4 @@
-//! The mode word: its bits, and which of them a mode decides.
+//! The modes, as bits of the mode word.
 
 use crate::base::named_enum;
 use crate::thread::{Masked, ThreadState, mode_bits, mode_word};
@@ -16,15 +16,15 @@ named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u8)]
     pub enum Mode {
-        /// Operations record what a backward pass needs.
+        /// Operations record the autograd graph.
         Grad = mode_bits::GRAD => "grad",
         /// New tensors are inference tensors.
         Inference = mode_bits::INFERENCE => "inference",
         /// A backward pass may use other threads than the one that started it.
         Multithreading = mode_bits::MULTITHREADING => "multithreading",
-        /// Views are tracked by replaying the operation that made them.
+        /// Views are tracked by replaying the operation that created them.
         ViewReplay = mode_bits::VIEW_REPLAY => "view_replay",
-        /// A gradient is brought into the layout of its tensor when it is accumulated.
+        /// An accumulated gradient is converted to the layout of its tensor.
         LayoutPolicy = mode_bits::LAYOUT_POLICY => "layout_policy",
     }
 }
@@ -34,20 +34,20 @@ impl Mode {
         self as u8
     }
 
-    /// Whether this mode is on for this thread.
+    /// Returns whether this mode is on for this thread.
     #[inline]
     pub fn is_on(self) -> bool {
         mode_word() & self.bit() != 0
     }
 }
 
-/// One mode, on or off.
+/// Returns the bit of one mode, on or off.
 #[inline]
 pub(crate) fn single(mode: Mode, on: bool) -> Masked<u8> {
     Masked::new(mode.bit(), if on { mode.bit() } else { 0 })
 }
 
-/// Every mode, as inference mode or its opposite decides them.
+/// Returns the bits of all modes as `inference_mode(on)` decides them.
 #[inline]
 pub(crate) fn inference(on: bool) -> Masked<u8> {
     let value = if on { mode_bits::INFERENCE } else { mode_bits::GRAD | mode_bits::MULTITHREADING };
@@ -55,7 +55,7 @@ pub(crate) fn inference(on: bool) -> Masked<u8> {
 }
 
 impl ThreadState {
-    /// Whether a mode is on in this state.
+    /// Returns whether a mode is on in this state.
     pub fn is_on(&self, mode: Mode) -> bool {
         self.mode_word() & mode.bit() != 0
     }

@@ -1,6 +1,6 @@
-//! The active layers of this thread: its own, or during a step of a task the task's.
+//! The active layers of this thread: its own, or those of a task during a step of the task.
 //!
-//! Everything here is defined while the thread ends, too. Once its layers are dropped, the modes keep their last values,
+//! All functions may be called while the thread ends. Once its layers are dropped, the modes keep their last values,
 //! flags have the values of the process, and no device slot is decided: enters, exits and writes of modes and devices
 //! do nothing, and a write of a flag changes the process.
 
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::layer_stack::{ExitTarget, LayerId, RemovedLayer};
 use super::remote_exit::{self, Exits, Mailbox, MailboxId, Request};
-use super::scope::ScopeNumber;
+use super::scope::ScopeId;
 use super::thread_state::ThreadState;
-use super::tls::{Step, TaskNumber, ThreadScopes, Tls, TlsOwned, with_tls};
+use super::tls::{Step, TaskId, ThreadScopes, Tls, TlsOwned, with_tls};
 use super::{FlagId, FlagSlots, Masked, Slot, Slots, scope_trace};
 use crate::base::env;
 use crate::base::location::SourceLocation;
@@ -27,8 +27,8 @@ type Borrowed<'a> = RefMut<'a, ManuallyDrop<TlsOwned>>;
 /// last clone of a stream calls a driver, which may access the state of the thread.
 pub(super) fn with_layers<R>(action: impl FnOnce(&Tls, &mut TlsOwned) -> R) -> Option<R> {
     with_tls(|current| {
-        // Borrowed twice only if an action, or the closure that `write_scoped` is given, came back here for
-        // thread state. None does, nor do the locks of the inboxes and of the traces.
+        // The borrow fails only if an action, or the closure passed to `write_scoped`, accesses thread state again.
+        // None does, nor do the locks of the mailboxes and of the traces.
         with_borrowed(current, current.owned.try_borrow_mut().ok()?, action)
     })
 }
@@ -39,14 +39,14 @@ fn with_borrowed<R>(
     borrowed: Borrowed,
     action: impl FnOnce(&Tls, &mut TlsOwned) -> R,
 ) -> Option<R> {
-    let mut gone = DeferredDrops::default();
-    // Made after `gone`, and so dropped before it.
+    let mut deferred = DeferredDrops::default();
+    // Declared after `deferred`, and so dropped before it.
     let mut owned = borrowed;
     if owned.ended {
         return None;
     }
     if owned.state.has_remote_exits() {
-        drain_remote_exits(current, &mut owned, &mut gone);
+        drain_remote_exits(current, &mut owned, &mut deferred);
     }
     Some(action(current, &mut owned))
 }
@@ -61,34 +61,34 @@ struct DeferredDrops {
 impl Drop for DeferredDrops {
     fn drop(&mut self) {
         if !self.states.is_empty() && env::debug() {
-            self.states.iter().for_each(|state| scope_trace::forget(state.mailbox_id()));
+            self.states.iter().for_each(|state| scope_trace::on_owner_ended(state.mailbox_id()));
         }
     }
 }
 
 #[cold]
-fn drain_remote_exits(current: &Tls, owned: &mut TlsOwned, gone: &mut DeferredDrops) {
-    // The state that an ended step had displaced has an inbox of its own.
+fn drain_remote_exits(current: &Tls, owned: &mut TlsOwned, deferred: &mut DeferredDrops) {
+    // The state that an ended step had displaced has a mailbox of its own.
     while owned.state.has_remote_exits() {
-        match owned.state.inbox.as_ref().map(Mailbox::take) {
-            Some(Request::DropLayers(leaves)) => drop_layers(current, owned, leaves, gone),
+        match owned.state.mailbox.as_ref().map(Mailbox::take) {
+            Some(Request::DropLayers(exits)) => drop_layers(current, owned, exits, deferred),
             Some(Request::EndStep) => {
                 // The active state belongs to the last step.
                 let Some(step) = owned.steps.pop() else { return };
-                gone.states.push(replace_active(current, owned, step.displaced));
+                deferred.states.push(replace_active(current, owned, step.displaced));
             }
             None => return,
         }
     }
 }
 
-fn drop_layers(current: &Tls, owned: &mut TlsOwned, leaves: Exits, gone: &mut DeferredDrops) {
-    for (left, times) in leaves {
+fn drop_layers(current: &Tls, owned: &mut TlsOwned, exits: Exits, deferred: &mut DeferredDrops) {
+    for (target, times) in exits {
         for _ in 0..times {
-            // There may have been more leaves than enters.
-            let Some(removed) = owned.state.layers.remove(left) else { break };
+            // Other threads may have requested more exits than there were enters.
+            let Some(removed) = owned.state.layers.remove(target) else { break };
             publish_removal(current, owned, &removed);
-            gone.layers.push(removed);
+            deferred.layers.push(removed);
         }
     }
 }
@@ -100,7 +100,7 @@ fn publish_removal(current: &Tls, owned: &TlsOwned, removed: &RemovedLayer) {
     }
 }
 
-/// Publishes what is active after a layer with these slots was pushed or removed.
+/// Updates the cells of [`Tls`] after a layer with these slots was pushed or removed.
 fn publish(current: &Tls, owned: &TlsOwned, slots: &Slots) {
     current.modes.set(owned.state.layers.modes());
     if owned.state.layers.flags_depend_on(slots) {
@@ -122,23 +122,23 @@ pub(super) fn publish_devices(current: &Tls, owned: &TlsOwned) {
     current.devices.set(owned.state.layers.device_summary());
 }
 
-/// Pushes a layer that decides mode bits; none where the thread has begun to end.
+/// Pushes a layer that decides mode bits. Returns `None` if the thread is ending.
 #[inline]
-pub(super) fn push_modes(scope: ScopeNumber, decided: Masked<u8>) -> Option<LayerId> {
+pub(super) fn push_modes(scope: ScopeId, decided: Masked<u8>) -> Option<LayerId> {
     with_tls(move |current| {
         let mut owned = current.owned.try_borrow_mut().ok()?;
         if owned.state.layers.is_full() || owned.state.has_remote_exits() {
-            return push_modes_after_care(current, owned, scope, decided);
+            return push_modes_slow(current, owned, scope, decided);
         }
-        push_modes_at_once(current, &mut owned, scope, decided)
+        push_modes_now(current, &mut owned, scope, decided)
     })
 }
 
 #[inline]
-fn push_modes_at_once(
+fn push_modes_now(
     current: &Tls,
     owned: &mut TlsOwned,
-    scope: ScopeNumber,
+    scope: ScopeId,
     decided: Masked<u8>,
 ) -> Option<LayerId> {
     let below = current.modes.get();
@@ -149,23 +149,18 @@ fn push_modes_at_once(
 
 #[cold]
 #[inline(never)]
-fn push_modes_after_care(
-    current: &Tls,
-    owned: Borrowed,
-    scope: ScopeNumber,
-    decided: Masked<u8>,
-) -> Option<LayerId> {
+fn push_modes_slow(current: &Tls, owned: Borrowed, scope: ScopeId, decided: Masked<u8>) -> Option<LayerId> {
     with_borrowed(current, owned, |current, owned| {
-        owned.make_room();
-        push_modes_at_once(current, owned, scope, decided)
+        owned.reserve_layer();
+        push_modes_now(current, owned, scope, decided)
     })
     .flatten()
 }
 
-/// Pushes a layer that decides mode bits and other slots; none where the thread has begun to end.
-pub(super) fn push_slots(scope: ScopeNumber, decided: Masked<u8>, slots: &Arc<Slots>) -> Option<LayerId> {
+/// Pushes a layer that decides mode bits and other slots. Returns `None` if the thread is ending.
+pub(super) fn push_slots(scope: ScopeId, decided: Masked<u8>, slots: &Arc<Slots>) -> Option<LayerId> {
     with_layers(|current, owned| {
-        owned.make_room();
+        owned.reserve_layer();
         let (below, shared) = (current.modes.get(), Some(slots.clone()));
         let id = owned.state.layers.push(&mut owned.ids, scope, decided, below, shared)?;
         publish(current, owned, slots);
@@ -174,41 +169,41 @@ pub(super) fn push_slots(scope: ScopeNumber, decided: Masked<u8>, slots: &Arc<Sl
     .flatten()
 }
 
-/// Removes a layer; false where this thread has none such.
+/// Removes a layer. Returns false if this thread has no such layer.
 #[inline]
-pub(super) fn remove(left: ExitTarget) -> bool {
+pub(super) fn remove(target: ExitTarget) -> bool {
     with_tls(|current| {
         let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
         if !owned.state.has_remote_exits()
-            && let Some(below) = owned.state.layers.pop_plain(left)
+            && let Some(below) = owned.state.layers.pop_plain(target)
         {
             current.modes.set(below);
             return true;
         }
-        remove_wherever(current, owned, left)
+        remove_slow(current, owned, target)
     })
 }
 
-/// Asks who entered to drop a layer that this thread did not find among its own.
+/// Requests the thread or task that entered to remove a layer that this thread does not have.
 #[cold]
-pub(super) fn exit_elsewhere(entered_on: MailboxId, left: ExitTarget) {
+pub(super) fn exit_elsewhere(entered_on: MailboxId, target: ExitTarget) {
     if entered_on != MailboxId::NONE && entered_on != this_mailbox() {
-        remote_exit::post(entered_on, left);
+        remote_exit::post(entered_on, target);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn remove_wherever(current: &Tls, owned: Borrowed, left: ExitTarget) -> bool {
+fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> bool {
     let removed = with_borrowed(current, owned, |current, owned| {
-        let removed = owned.state.layers.remove(left)?;
+        let removed = owned.state.layers.remove(target)?;
         publish_removal(current, owned, &removed);
         Some(removed)
     });
     removed.flatten().is_some()
 }
 
-/// Drops the layers that other threads have asked this one to drop.
+/// Removes the layers whose exit other threads or tasks have requested.
 #[inline]
 pub(crate) fn apply_remote_exits() {
     let has_remote_exits =
@@ -218,41 +213,41 @@ pub(crate) fn apply_remote_exits() {
     }
 }
 
-/// The number of the inbox of the state in force; none where the thread has begun to end.
+/// Returns the id of the mailbox of the active state; none if the thread is ending.
 #[inline]
 pub(super) fn this_mailbox() -> MailboxId {
-    match with_tls(|current| current.inbox.get()) {
+    match with_tls(|current| current.mailbox.get()) {
         MailboxId::NONE => open_mailbox(),
-        number => number,
+        id => id,
     }
 }
 
 #[cold]
 fn open_mailbox() -> MailboxId {
     with_layers(|current, owned| {
-        current.inbox.set(owned.open_mailbox());
-        current.inbox.get()
+        current.mailbox.set(owned.open_mailbox());
+        current.mailbox.get()
     })
     .unwrap_or(MailboxId::NONE)
 }
 
-/// All that is in force on this thread.
+/// Captures the active state of this thread.
 pub(super) fn capture() -> ThreadState {
     let captured = with_layers(|current, owned| {
         owned
             .ensure_cleanup_registered()
             .then(|| ThreadState { modes: current.modes.get(), slots: owned.state.layers.flatten() })
     });
-    captured.flatten().unwrap_or_else(|| ThreadState { modes: super::mode_word(), slots: Slots::hiding() })
+    captured.flatten().unwrap_or_else(|| ThreadState { modes: super::mode_word(), slots: Slots::opaque() })
 }
 
-/// Puts what was captured below all layers of this thread.
-pub(super) fn start_from(captured: &ThreadState) {
+/// Sets a captured state as the base of this thread, below all layers.
+pub(super) fn set_base(captured: &ThreadState) {
     with_layers(|current, owned| {
         if !owned.ensure_cleanup_registered() {
             return None;
         }
-        let replaced = owned.state.layers.start_from(captured.modes, captured.slots.clone());
+        let replaced = owned.state.layers.set_base(captured.modes, captured.slots.clone());
         current.modes.set(owned.state.layers.modes());
         publish_flags(current, owned);
         publish_devices(current, owned);
@@ -260,57 +255,57 @@ pub(super) fn start_from(captured: &ThreadState) {
     });
 }
 
-/// Puts a task's state in force, which is moved out of `own`. Returns false where the thread has begun to end,
-/// and then does nothing.
-pub(super) fn enter_step(task: TaskNumber, own: &mut ThreadScopes) -> bool {
-    let mut gone = DeferredDrops::default();
+/// Activates the state of a task, which is moved out of `own`. Returns false, without effect, if the thread is ending.
+pub(super) fn enter_step(task: TaskId, own: &mut ThreadScopes) -> bool {
+    let mut deferred = DeferredDrops::default();
     let begun = with_layers(|current, owned| {
         if !owned.ensure_cleanup_registered() {
             return false;
         }
-        let displaced = activate(current, owned, std::mem::replace(own, ThreadScopes::new()), &mut gone);
+        let displaced = activate(current, owned, std::mem::replace(own, ThreadScopes::new()), &mut deferred);
         owned.steps.push(Step { task, displaced });
         true
     });
     begun.unwrap_or(false)
 }
 
-/// Ends the innermost step of a task on this thread, wherever it is among the steps, and returns the task's state.
-/// Returns None where this thread runs no step of the task.
-pub(super) fn exit_step(task: TaskNumber) -> Option<ThreadScopes> {
-    let mut gone = DeferredDrops::default();
+/// Ends the innermost step of a task on this thread, at any position among the steps. Returns the state of the task, or
+/// `None` if this thread runs no step of it.
+pub(super) fn exit_step(task: TaskId) -> Option<ThreadScopes> {
+    let mut deferred = DeferredDrops::default();
     with_layers(|current, owned| {
         let index = owned.steps.iter().rposition(|step| step.task == task)?;
         let ended = owned.steps.remove(index);
         match owned.steps.get_mut(index) {
-            // The step that began next has displaced the state of this one, and now displaces what this one did.
+            // The next step has displaced the state of this one. Now it displaces the state that this step had
+            // displaced.
             Some(next) => Some(std::mem::replace(&mut next.displaced, ended.displaced)),
-            None => Some(activate(current, owned, ended.displaced, &mut gone)),
+            None => Some(activate(current, owned, ended.displaced, &mut deferred)),
         }
     })
     .flatten()
 }
 
-/// Puts a state in force and returns the one that was.
+/// Activates a state, applies its pending exits, and returns the state that was active.
 fn activate(
     current: &Tls,
     owned: &mut TlsOwned,
     state: ThreadScopes,
-    gone: &mut DeferredDrops,
+    deferred: &mut DeferredDrops,
 ) -> ThreadScopes {
     let displaced = replace_active(current, owned, state);
     if owned.state.has_remote_exits() {
-        drain_remote_exits(current, owned, gone);
+        drain_remote_exits(current, owned, deferred);
     }
     displaced
 }
 
-/// Puts a state in force without a look into its inbox, and returns the one that was.
+/// Activates a state without checking its mailbox, and returns the state that was active.
 fn replace_active(current: &Tls, owned: &mut TlsOwned, state: ThreadScopes) -> ThreadScopes {
     let name_flags = owned.state.layers.name_flags() || state.layers.name_flags();
     let name_devices = owned.state.layers.name_devices() || state.layers.name_devices();
     let displaced = std::mem::replace(&mut owned.state, state);
-    current.inbox.set(owned.state.mailbox_id());
+    current.mailbox.set(owned.state.mailbox_id());
     current.modes.set(owned.state.layers.modes());
     if name_flags {
         publish_flags(current, owned);
@@ -321,7 +316,7 @@ fn replace_active(current: &Tls, owned: &mut TlsOwned, state: ThreadScopes) -> T
     displaced
 }
 
-/// Writes a mode without a scope; returns where it went and what was there.
+/// Writes a mode without a scope. Returns the id of the layer or base that was written, and the previous bit.
 pub(crate) fn write_mode(bit: Masked<u8>) -> Option<(LayerId, Masked<u8>)> {
     with_layers(|current, owned| {
         let written = owned.state.layers.write_mode(&mut owned.ids, bit);
@@ -330,20 +325,20 @@ pub(crate) fn write_mode(bit: Masked<u8>) -> Option<(LayerId, Masked<u8>)> {
     })
 }
 
-/// Takes such a write back.
-pub(crate) fn restore_mode(place: LayerId, old: Masked<u8>) {
+/// Restores the bit that [`write_mode`] has replaced.
+pub(crate) fn restore_mode(target: LayerId, old: Masked<u8>) {
     with_layers(|current, owned| {
-        owned.state.layers.restore_mode(place, old);
+        owned.state.layers.restore_mode(target, old);
         current.modes.set(owned.state.layers.modes());
     });
 }
 
-/// What the innermost layer in force that names the flag holds. A read does not look into the inbox.
+/// Returns the payload of the innermost active layer that names the flag. Does not check the mailbox.
 pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
     with_tls(|current| current.owned.try_borrow().ok()?.state.layers.flag(id))
 }
 
-/// Whether a layer of this thread decides the slot, and who set it there if that was traced.
+/// Returns `Some` if a layer of this thread decides the slot, with the location that set it if writes are traced.
 pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
     with_layers(|_, owned| {
         let owning_layer = owned.state.layers.owning_layer(slot)?;
@@ -352,8 +347,8 @@ pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
     .flatten()
 }
 
-/// Offers each write to the innermost layer that names its slot: calls `write` with that layer's flags, or with `None`
-/// where no layer of this thread names the slot.
+/// Applies each write to the innermost layer that names its slot: calls `write` with the flags of that layer, or with
+/// `None` if no layer of this thread names the slot.
 pub(crate) fn write_scoped<T>(
     writes: &[T],
     slot: impl Fn(&T) -> Slot,

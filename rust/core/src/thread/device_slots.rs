@@ -1,4 +1,4 @@
-//! The current device, the current streams and the default device: what a layer decides of them, and what is active.
+//! The current device, the current streams and the default device.
 
 #[cfg(test)]
 mod tests;
@@ -13,14 +13,14 @@ use crate::device::{Device, DeviceIndex};
 
 /// A stream that is stored in the state of a thread. The crate that owns the type casts it back through [`Any`].
 ///
-/// Its destructor may call a driver, and so runs without the thread's state borrowed.
+/// The destructor may call a driver, so it runs while the thread's state is not borrowed.
 #[doc(hidden)]
 pub trait StreamSlot: Any + Debug + Send + Sync {
     /// The device of the stream.
     fn device_index(&self) -> DeviceIndex;
 }
 
-/// The device and the streams that a layer decides.
+/// The device slots that a layer decides.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct DeviceSlots {
@@ -57,7 +57,7 @@ impl DeviceSlots {
     }
 
     /// Stores the stream for its device and returns the one that it replaces.
-    pub(super) fn put_stream(&mut self, stream: Arc<dyn StreamSlot>) -> Option<Arc<dyn StreamSlot>> {
+    pub(super) fn replace_stream(&mut self, stream: Arc<dyn StreamSlot>) -> Option<Arc<dyn StreamSlot>> {
         match self.streams.iter_mut().find(|old| old.device_index() == stream.device_index()) {
             Some(old) => Some(std::mem::replace(old, stream)),
             None => {
@@ -67,7 +67,7 @@ impl DeviceSlots {
         }
     }
 
-    /// Takes from `below` what is not decided here.
+    /// Adds the slots that `below` decides and `self` does not.
     pub(super) fn fill_from(&mut self, below: &DeviceSlots) {
         let is_new = |stream: &&Arc<dyn StreamSlot>| self.stream(stream.device_index()).is_none();
         let streams: Vec<_> = below.streams.iter().filter(is_new).cloned().collect();
@@ -77,8 +77,8 @@ impl DeviceSlots {
     }
 }
 
-/// What is active of the device slots, as far as it can be read without the layers. Small, because it is stored beside
-/// what every guard reads.
+/// The active device slots, as far as they can be read without the layers. Small, because it is stored next to the
+/// cells that every guard reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeviceSummary {
     pub(super) device: Option<DeviceIndex>,
@@ -94,14 +94,14 @@ impl DeviceSummary {
         DeviceSummary { device: None, any_stream: false, any_default_device: false };
 }
 
-/// The device that a layer or a write made current on this thread.
+/// Returns the current device of this thread, or `None` if no layer or write has set it.
 #[doc(hidden)]
 #[inline]
 pub fn current_device() -> Option<DeviceIndex> {
     with_tls(|current| current.devices.get().device)
 }
 
-/// The stream that a layer or a write made current on this thread for a device.
+/// Returns the current stream of a device on this thread, or `None` if no layer or write has set it.
 #[doc(hidden)]
 #[inline]
 pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
@@ -113,7 +113,7 @@ pub fn current_stream(index: DeviceIndex) -> Option<Arc<dyn StreamSlot>> {
     })
 }
 
-/// The default device for new tensors that a layer or a write chose on this thread.
+/// Returns the default device for new tensors on this thread, or `None` if it is the CPU.
 #[doc(hidden)]
 #[inline]
 pub fn default_device() -> Option<Device> {

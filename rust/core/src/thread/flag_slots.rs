@@ -1,15 +1,16 @@
-//! What a layer decides about flags.
+//! The flags that a layer decides.
 
 use super::Masked;
 use crate::base::location::SourceLocation;
 
-/// The number of a flag, fixed when the program is built.
+/// Identifies a flag. Ids of interlock's own flags are constants; [`register`](crate::flags::register) assigns the
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FlagId(pub(crate) u16);
 
 impl FlagId {
-    /// The bit that stands for this flag, and for every other with the same number modulo 64, in the
-    /// word that says which flags a thread's layers name.
+    /// Returns the bit of this flag in the word that summarizes which flags a thread's layers name. Flags whose ids are
+    /// equal modulo 64 share a bit.
     #[inline]
     pub(super) fn bit(self) -> u64 {
         1 << (self.0 % 64)
@@ -27,20 +28,20 @@ pub(crate) enum Slot {
     Node(NodeMask),
 }
 
-/// The flags that a layer decides, and what it holds for each.
+/// The flags that a layer decides, with their payloads.
 ///
-/// A layer never holds "unset" for a flag: who builds the slots puts in the environment's value or
-/// the default, so that a read needs no second look-up. A node of the tree may hold unset.
+/// A word of a layer is never unset: it is built with the value of the environment or the default, so that a read needs
+/// no second lookup. A node of the precision tree may be empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlagSlots {
     pub(crate) words: Vec<(FlagId, u64)>,
     pub(crate) tree: Masked<u64>,
-    /// Who set what; filled only where writes are traced.
+    /// The location that set each slot; empty unless writes are traced.
     pub(crate) sites: Vec<(Slot, SourceLocation)>,
 }
 
 impl FlagSlots {
-    pub(crate) fn with_room_for(words: usize) -> Self {
+    pub(crate) fn with_capacity(words: usize) -> Self {
         FlagSlots { words: Vec::with_capacity(words), ..FlagSlots::default() }
     }
 
@@ -59,12 +60,12 @@ impl FlagSlots {
         }
     }
 
-    /// Which of the bits of [`FlagId::bit`] these flags need.
+    /// Returns the union of [`FlagId::bit`] of the flags.
     pub(super) fn named_bits(&self) -> u64 {
         self.words.iter().fold(0, |bits, (id, _)| bits | id.bit())
     }
 
-    /// Takes in what `below` names and this does not.
+    /// Adds the flags that `below` names and `self` does not.
     pub(crate) fn fill_from(&mut self, below: &FlagSlots) {
         let new = |slot: Slot| below.names(slot) && !self.names(slot);
         let sites: Vec<_> = below.sites.iter().filter(|(slot, _)| new(*slot)).cloned().collect();

@@ -1,8 +1,8 @@
-//! Some bits of a word.
+//! Selected bits of a word.
 
 use std::ops::{BitAnd, BitOr, Not};
 
-/// The bits of `mask` hold `value`; about the others nothing is said.
+/// The bits of `mask` have the values in `value`; other bits are undecided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masked<W> {
     pub(crate) mask: W,
@@ -18,18 +18,18 @@ where
         Masked { mask, value: value & mask }
     }
 
-    /// The word with these bits put in.
+    /// Returns the word with these bits replaced.
     #[inline]
     pub(crate) fn applied_to(self, word: W) -> W {
         (word & !self.mask) | self.value
     }
 
-    /// Both together; where both speak, `self` does.
+    /// Returns the bits of both; where both decide a bit, `self` takes precedence.
     pub(crate) fn over(self, below: Self) -> Self {
         Masked { mask: self.mask | below.mask, value: self.applied_to(below.value) }
     }
 
-    /// Only what is said about `mask`.
+    /// Returns the bits that are in `mask`.
     pub(crate) fn within(self, mask: W) -> Self {
         Masked { mask: self.mask & mask, value: self.value & mask }
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_upper_one_decides_its_own_bits_only() {
+    fn over_and_within_select_bits_by_mask() {
         let below = Masked::<u8>::new(0b0111, 0b0101);
         let above = Masked::new(0b0110, 0b0010);
         assert_eq!(above.over(below), Masked::new(0b0111, 0b0011));

@@ -1,17 +1,16 @@
-//! The state of a thread: what it decides for itself, as layers over typed slots.
+//! The thread-local state: modes, flags, devices and streams, as a stack of layers over typed slots.
 //!
-//! A thread has a stack of live layers. A layer decides only the slots that it names: mode bits, flags, the current
-//! device, the current stream of a device, the default device. Entering a [`Scope`] pushes a layer; exiting removes the
-//! innermost live layer that this scope pushed on this thread, wherever it is in the stack. No saved value is ever
-//! written back, so a scope may be entered twice, shared by threads and exited out of order, and the state is restored.
-//! A write without a scope changes the innermost layer that names the slot, else the base: the process's values for
-//! flags, the thread's own for everything else.
+//! A layer decides only the slots that it names: mode bits, flags, the current device, the current stream of a device,
+//! the default device. Entering a [`Scope`] pushes a layer on the stack of the thread. Exiting removes the innermost
+//! layer that this scope pushed on the thread, at any depth of the stack. No saved value is written back, so a scope
+//! may be entered twice, shared by threads and exited out of order. A write without a scope changes the innermost layer
+//! that names the slot, else the base: the process's values for flags, the thread's own values for all other slots.
 //!
-//! A task with a state of its own ([`TaskState`]) has such a stack and base, too. They replace the thread's during each
-//! of its steps, so "this thread" means the task there.
+//! A task with a state of its own ([`TaskState`]) has a stack and a base, too. They replace those of the thread during
+//! each step of the task, so "this thread" means the task there.
 //!
 //! The state is stored in one thread-local without a destructor (`tls`), so a read is one load. Memory that it owns is
-//! released when the thread ends, and it stores no Python object.
+//! released when the thread ends. It stores no Python object.
 
 mod active;
 mod device_slots;
@@ -46,6 +45,6 @@ pub(crate) use remote_exit::MAILBOXES;
 pub use scope::{Scope, ScopeGuard};
 #[doc(hidden)]
 pub use slots::Slots;
-pub use task::{InState, TaskState};
+pub use task::{TaskState, WithState};
 pub use thread_state::{StateScope, ThreadState};
-pub(crate) use tls::{ThreadNumber, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};
+pub(crate) use tls::{ThreadId, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};

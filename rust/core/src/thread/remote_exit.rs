@@ -2,9 +2,9 @@
 //!
 //! A task that is dropped on another thread during its step has the step ended in the same way.
 //!
-//! It checks its mailbox before it next enters, exits, writes a mode or flag, revokes such a write, explains a flag,
-//! captures or installs; and at both ends of a step of a task, where the mailboxes of both states are checked. A read
-//! does not check, because it is one load: until then it sees the layer.
+//! The thread or task checks its mailbox before it next enters or exits a scope, writes a mode or flag, revokes such a
+//! write, explains a flag, captures or installs a state. At both ends of a task's step, the mailboxes of both states
+//! are checked. A read does not check, because it is one load: until the next check it sees the layer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::layer_stack::ExitTarget;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
 
-/// Identifies a thread, or a task with a state of its own; 0 is none. Never used twice in a process.
+/// Identifies the mailbox of a thread or task; 0 is none. Unique in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MailboxId(pub(super) u64);
 
@@ -21,7 +21,7 @@ impl MailboxId {
     pub(super) const NONE: MailboxId = MailboxId(0);
 }
 
-static OPENED: RelaxedU64 = RelaxedU64::new(0);
+static LAST_ID: RelaxedU64 = RelaxedU64::new(0);
 
 /// The mailboxes of threads and tasks, each from its first enter to its end. A forked child keeps those of the threads
 /// that it lacks, which are never checked.
@@ -39,45 +39,49 @@ pub(super) enum Request {
     EndStep,
 }
 
-/// What waits for one thread or task.
+/// The pending exits of one thread or task.
 pub(crate) struct PendingExits {
-    left: Exits,
+    exits: Exits,
     /// Set once the task has been dropped on another thread during its step.
     abandoned: bool,
-    /// Written under the lock; who finds it set takes the lock before looking into the letters.
-    waiting: Arc<RelaxedBool>,
+    /// Written under the lock. The owner acquires the lock only if it is set.
+    has_requests: Arc<RelaxedBool>,
 }
 
-/// The end of who is asked: looking whether anything waits is one load.
+/// The receiving end of the thread or task. Checking whether exits are pending is one load.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    number: MailboxId,
-    waiting: Arc<RelaxedBool>,
+    id: MailboxId,
+    has_requests: Arc<RelaxedBool>,
 }
 
 impl Mailbox {
     pub(super) fn open() -> Self {
-        let inbox = Mailbox { number: MailboxId(OPENED.add(1)), waiting: Arc::default() };
-        let letters = PendingExits { left: Exits::new(), abandoned: false, waiting: inbox.waiting.clone() };
-        MAILBOXES.lock().insert(inbox.number.0, letters);
-        inbox
+        let mailbox = Mailbox { id: MailboxId(LAST_ID.add(1)), has_requests: Arc::default() };
+        let pending = PendingExits {
+            exits: Exits::new(),
+            abandoned: false,
+            has_requests: mailbox.has_requests.clone(),
+        };
+        MAILBOXES.lock().insert(mailbox.id.0, pending);
+        mailbox
     }
 
-    pub(super) fn number(&self) -> MailboxId {
-        self.number
+    pub(super) fn id(&self) -> MailboxId {
+        self.id
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        !self.waiting.get()
+        !self.has_requests.get()
     }
 
     pub(super) fn take(&self) -> Request {
-        let mut inboxes = MAILBOXES.lock();
-        self.waiting.set(false);
-        match inboxes.get_mut(&self.number.0) {
-            Some(letters) if letters.abandoned => Request::EndStep,
-            Some(letters) => Request::DropLayers(std::mem::take(&mut letters.left)),
+        let mut mailboxes = MAILBOXES.lock();
+        self.has_requests.set(false);
+        match mailboxes.get_mut(&self.id.0) {
+            Some(pending) if pending.abandoned => Request::EndStep,
+            Some(pending) => Request::DropLayers(std::mem::take(&mut pending.exits)),
             None => Request::DropLayers(Exits::new()),
         }
     }
@@ -85,26 +89,26 @@ impl Mailbox {
 
 impl Drop for Mailbox {
     fn drop(&mut self) {
-        // Taken out under the lock, freed after it.
-        let _letters = MAILBOXES.lock().remove(&self.number.0);
+        // Removed under the lock, freed after it is released.
+        let _exits = MAILBOXES.lock().remove(&self.id.0);
     }
 }
 
-/// Asks for a layer to be dropped; nothing happens if who is asked has ended.
-pub(super) fn post(asked: MailboxId, left: ExitTarget) {
-    if let Some(letters) = MAILBOXES.lock().get_mut(&asked.0) {
-        let times = letters.left.entry(left).or_default();
+/// Requests the removal of a layer. Does nothing if the thread or task has ended.
+pub(super) fn post(id: MailboxId, target: ExitTarget) {
+    if let Some(pending) = MAILBOXES.lock().get_mut(&id.0) {
+        let times = pending.exits.entry(target).or_default();
         *times = times.saturating_add(1);
-        letters.waiting.set(true);
+        pending.has_requests.set(true);
     }
 }
 
-/// Asks the thread that runs a step of a task to end the step, because the task was dropped on another thread. Nothing
-/// happens if the thread has ended.
+/// Requests the thread that runs a step of a task to end the step, because the task was dropped on another thread. Does
+/// nothing if the thread has ended.
 pub(super) fn abandon(task: MailboxId) {
-    if let Some(letters) = MAILBOXES.lock().get_mut(&task.0) {
-        letters.abandoned = true;
-        letters.waiting.set(true);
+    if let Some(pending) = MAILBOXES.lock().get_mut(&task.0) {
+        pending.abandoned = true;
+        pending.has_requests.set(true);
     }
 }
 
@@ -115,32 +119,32 @@ mod tests {
     use crate::thread::apply_remote_exits;
 
     #[test]
-    fn a_scope_that_is_left_often_elsewhere_waits_once_and_loses_only_what_it_has_open() {
+    fn post_counts_exits_of_a_scope_and_removes_only_open_layers() {
         let object = ModeContext::new(ModeKind::NoGrad);
         (0..3).for_each(|_| object.enter());
         std::thread::scope(|threads| {
-            threads.spawn(|| (0..1000).for_each(|_| object.leave()));
+            threads.spawn(|| (0..1000).for_each(|_| object.exit()));
         });
-        let distinct = |letters: &PendingExits| letters.left.len();
+        let distinct = |pending: &PendingExits| pending.exits.len();
         assert_eq!(MAILBOXES.lock().values().map(distinct).max(), Some(1));
         apply_remote_exits();
         assert!(is_grad_enabled());
         object.enter();
         drop(no_grad());
         assert!(!is_grad_enabled());
-        object.leave();
+        object.exit();
     }
 
     #[test]
-    fn each_leave_elsewhere_drops_one_layer() {
+    fn post_of_each_exit_removes_one_layer() {
         let (twice, once) = (ModeContext::new(ModeKind::NoGrad), ModeContext::new(ModeKind::NoGrad));
         [&twice, &once, &twice, &twice].into_iter().for_each(ModeContext::enter);
         std::thread::scope(|threads| {
-            threads.spawn(|| [&twice, &once, &twice].map(ModeContext::leave));
+            threads.spawn(|| [&twice, &once, &twice].map(ModeContext::exit));
         });
         apply_remote_exits();
         assert!(!is_grad_enabled());
-        twice.leave();
+        twice.exit();
         assert!(is_grad_enabled());
     }
 }

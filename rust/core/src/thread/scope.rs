@@ -1,4 +1,4 @@
-//! What can be entered and left: shared by threads, or a guard of one block of Rust.
+//! Scopes: an object that threads enter and exit, and a RAII guard.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use super::remote_exit::MailboxId;
 use super::{DeviceSlots, LayerId, Masked, Slots, ThreadState};
 use crate::base::sync::RelaxedU64;
 
-/// Tells scopes apart; 0 is none. Never used twice in a process: an address can be, while a layer of the old
-/// scope is still open.
+/// Identifies a scope; 0 is none. Unique in a process: the address of a dropped scope may be reused while one of its
+/// layers is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ScopeNumber(pub(super) u64);
+pub(super) struct ScopeId(pub(super) u64);
 
-impl ScopeNumber {
-    /// Of a guard, which removes its layer by the layer's own id.
-    pub(super) const NONE: ScopeNumber = ScopeNumber(0);
+impl ScopeId {
+    /// The id of a guard, which removes its layer by the id of the layer.
+    pub(super) const NONE: ScopeId = ScopeId(0);
 }
 
-static MADE: RelaxedU64 = RelaxedU64::new(0);
+static LAST_ID: RelaxedU64 = RelaxedU64::new(0);
 
 /// The identity of an object that is entered and exited. It may be entered again while it is open, by several threads,
 /// and exited in any order.
@@ -31,19 +31,19 @@ static MADE: RelaxedU64 = RelaxedU64::new(0);
 /// let context = ModeContext::new(ModeKind::NoGrad);
 /// context.enter();
 /// let scope: &Scope = context.scope();
-/// scope.leave();
+/// scope.exit();
 /// assert!(is_grad_enabled());
 /// ```
 #[derive(Debug)]
 pub struct Scope {
-    number: ScopeNumber,
-    /// The inbox of the thread or task that entered last.
+    id: ScopeId,
+    /// The mailbox of the thread or task that entered last.
     entered_on: RelaxedU64,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { number: ScopeNumber(MADE.add(1)), entered_on: RelaxedU64::new(0) }
+        Scope { id: ScopeId(LAST_ID.add(1)), entered_on: RelaxedU64::new(0) }
     }
 }
 
@@ -51,21 +51,22 @@ impl Scope {
     /// Pushes a layer of this scope on this thread that decides mode bits.
     #[inline]
     pub(crate) fn enter_modes(&self, decided: Masked<u8>) {
-        self.note_enter(active::push_modes(self.number, decided));
+        self.note_enter(active::push_modes(self.id, decided));
     }
 
     /// Pushes a layer of this scope on this thread that decides no mode bits.
     #[doc(hidden)]
     pub fn enter_slots(&self, slots: &Arc<Slots>) {
-        self.note_enter(active::push_slots(self.number, Masked::default(), slots));
+        self.note_enter(active::push_slots(self.id, Masked::default(), slots));
     }
 
-    /// Pushes a layer of this scope on this thread that decides everything as it was captured.
+    /// Pushes a layer of this scope on this thread that decides all slots of a captured state.
     pub(super) fn enter_state(&self, captured: &ThreadState) {
-        self.note_enter(active::push_slots(self.number, captured.decided_modes(), &captured.slots));
+        self.note_enter(active::push_slots(self.id, captured.decided_modes(), &captured.slots));
     }
 
-    /// Not where nothing was pushed, on a thread that ends: others may still have it open.
+    /// Records the mailbox unless nothing was pushed because the thread is ending: other threads may have the scope
+    /// open.
     #[inline]
     fn note_enter(&self, pushed: Option<LayerId>) {
         if pushed.is_some() {
@@ -73,27 +74,27 @@ impl Scope {
         }
     }
 
-    pub(super) fn number(&self) -> ScopeNumber {
-        self.number
+    pub(super) fn id(&self) -> ScopeId {
+        self.id
     }
 
     pub(super) fn entered_on(&self) -> MailboxId {
         MailboxId(self.entered_on.get())
     }
 
-    /// Removes the innermost layer that this scope pushed on this thread. Where there is none, the
-    /// thread or task that entered last is asked to drop one; if it has none either, nothing happens.
+    /// Removes the innermost layer that this scope pushed on this thread. If there is none, the thread or task that
+    /// entered last is requested to remove one; if that has none either, nothing happens.
     #[inline]
-    pub fn leave(&self) {
-        let left = ExitTarget::Scope(self.number);
-        if !active::remove(left) {
-            active::exit_elsewhere(self.entered_on(), left);
+    pub fn exit(&self) {
+        let target = ExitTarget::Scope(self.id);
+        if !active::remove(target) {
+            active::exit_elsewhere(self.entered_on(), target);
         }
     }
 }
 
-/// Guards a layer of this thread's state, which ends when the guard is dropped. It stays on its thread; dropped by
-/// another task of the thread, it ends where it was entered.
+/// Removes a layer of this thread's state when it is dropped. It is not `Send`; if another task of the thread drops it,
+/// the layer is removed from the task or thread that created the guard.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -104,7 +105,7 @@ impl Scope {
 /// drop(guard);
 /// assert!(is_grad_enabled());
 /// ```
-#[must_use = "the layer ends when the guard is dropped"]
+#[must_use = "the layer is removed when the guard is dropped"]
 #[derive(Debug)]
 pub struct ScopeGuard {
     layer: Option<LayerId>,
@@ -116,24 +117,24 @@ impl ScopeGuard {
     /// Pushes a layer on this thread that decides mode bits.
     #[inline]
     pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
-        ScopeGuard::of_layer(active::push_modes(ScopeNumber::NONE, decided))
+        ScopeGuard::of_layer(active::push_modes(ScopeId::NONE, decided))
     }
 
     /// Pushes a layer on this thread that decides no mode bits.
     pub(crate) fn of_slots(slots: &Arc<Slots>) -> Self {
-        ScopeGuard::of_layer(active::push_slots(ScopeNumber::NONE, Masked::default(), slots))
+        ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, Masked::default(), slots))
     }
 
-    /// Pushes a layer on this thread that decides what is current.
+    /// Pushes a layer on this thread that decides device slots.
     #[doc(hidden)]
     pub fn of_devices(devices: DeviceSlots) -> Self {
         ScopeGuard::of_slots(&Slots::of_devices(devices))
     }
 
-    /// Pushes a layer on this thread that decides everything as it was captured.
+    /// Pushes a layer on this thread that decides all slots of a captured state.
     pub(super) fn of_state(captured: &ThreadState) -> Self {
         let (modes, slots) = (captured.decided_modes(), &captured.slots);
-        ScopeGuard::of_layer(active::push_slots(ScopeNumber::NONE, modes, slots))
+        ScopeGuard::of_layer(active::push_slots(ScopeId::NONE, modes, slots))
     }
 
     #[inline]

@@ -1,9 +1,9 @@
-//! Where scopes were entered that are still open. Kept for scopes of another language only while writes
-//! are traced (`INTERLOCK_DEBUG=1`): that language knows which frame entered, and says what is odd.
+//! The locations at which open scopes were entered. Bindings record them only while writes are traced
+//! (`INTERLOCK_DEBUG=1`): the binding knows which frame entered, and warns about unexpected exits.
 
 use super::active;
 use super::remote_exit::MailboxId;
-use super::scope::{Scope, ScopeNumber};
+use super::scope::{Scope, ScopeId};
 use crate::base::fork::rank;
 use crate::base::location::SourceLocation;
 use crate::base::sync::ForkLock;
@@ -14,109 +14,109 @@ static TRACED: ForkLock<Traced> =
 pub(crate) struct Traced {
     /// Every traced layer of all threads and tasks that is open, in order of entry.
     open: Vec<OpenLayer>,
-    /// See [`NeverLeft::ended`].
+    /// The locations of [`UnclosedScopes::ended`].
     ended: Vec<SourceLocation>,
 }
 
 struct OpenLayer {
     entered_on: MailboxId,
-    scope: ScopeNumber,
+    scope: ScopeId,
     site: SourceLocation,
-    /// The address of the generator's or coroutine's frame that entered; none for a plain function's.
+    /// The address of the generator or coroutine frame that entered; `None` for the frame of a function.
     frame: Option<usize>,
-    /// Whether it was said that the frame is suspended.
-    told: bool,
+    /// Whether [`newly_suspended`] has returned this layer.
+    reported: bool,
 }
 
-/// How a scope was left.
+/// How a scope was exited.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leave {
-    /// The innermost traced layer ended; or the scope is not traced, or was not open.
+pub enum ExitOrder {
+    /// The innermost traced layer was removed, or the scope is not traced, or it was not open.
     InOrder,
-    /// A layer that was entered later stays open.
+    /// A layer that was entered later is still open.
     OutOfOrder {
-        /// Where the layer that ended was entered.
+        /// Where the removed layer was entered.
         entered: SourceLocation,
-        /// Where the innermost of those that stay was.
+        /// Where the innermost layer that is still open was entered.
         later: SourceLocation,
     },
-    /// Another thread or task entered it, and will drop the layer.
+    /// Another thread or task entered it and will remove the layer.
     Elsewhere {
-        /// Where.
+        /// Where it was entered.
         entered: SourceLocation,
     },
 }
 
-/// Notes that this thread has entered a scope.
+/// Records that this thread has entered a scope.
 pub fn note_enter(scope: &Scope, site: SourceLocation, frame: Option<usize>) {
     let entered_on = active::this_mailbox();
-    // Nothing was entered on a thread that ends.
+    // A thread that is ending enters nothing.
     if entered_on != MailboxId::NONE {
-        let layer = OpenLayer { entered_on, scope: scope.number(), site, frame, told: false };
+        let layer = OpenLayer { entered_on, scope: scope.id(), site, frame, reported: false };
         TRACED.lock().open.push(layer);
     }
 }
 
-/// Notes that this thread has left a scope.
-pub fn note_leave(scope: &Scope) -> Leave {
+/// Records that this thread has exited a scope.
+pub fn note_exit(scope: &Scope) -> ExitOrder {
     let here = active::this_mailbox();
     let open = &mut TRACED.lock().open;
-    let innermost = |on: MailboxId| {
-        open.iter().rposition(|layer| layer.scope == scope.number() && layer.entered_on == on)
-    };
+    let innermost =
+        |on: MailboxId| open.iter().rposition(|layer| layer.scope == scope.id() && layer.entered_on == on);
     if let Some(index) = innermost(here) {
         let later = open.iter().skip(index + 1).rfind(|layer| layer.entered_on == here);
         let later = later.map(|layer| layer.site.clone());
         let entered = open.remove(index).site;
-        return later.map_or(Leave::InOrder, |later| Leave::OutOfOrder { entered, later });
+        return later.map_or(ExitOrder::InOrder, |later| ExitOrder::OutOfOrder { entered, later });
     }
     match innermost(scope.entered_on()) {
-        Some(index) => Leave::Elsewhere { entered: open.remove(index).site },
-        None => Leave::InOrder,
+        Some(index) => ExitOrder::Elsewhere { entered: open.remove(index).site },
+        None => ExitOrder::InOrder,
     }
 }
 
-/// Where this thread's open layers were entered whose frame is not among `running`, those of generators and
-/// coroutines that are suspended or have ended. Each is told once.
+/// Returns where open layers of this thread were entered whose frame is not in `running`: frames of generators and
+/// coroutines that are suspended or have finished. Returns each layer once.
 pub fn newly_suspended(running: &[usize]) -> Vec<SourceLocation> {
     let here = active::this_mailbox();
     let open = &mut TRACED.lock().open;
     let suspended = open.iter_mut().filter(|layer| {
         let waits = layer.frame.is_some_and(|frame| !running.contains(&frame));
-        layer.entered_on == here && !layer.told && waits
+        layer.entered_on == here && !layer.reported && waits
     });
     suspended
         .map(|layer| {
-            layer.told = true;
+            layer.reported = true;
             layer.site.clone()
         })
         .collect()
 }
 
-/// Where each scope was entered that is open on any thread, the first first.
+/// Returns where the scopes that are open on any thread were entered, oldest first.
 pub fn open_scopes() -> Vec<SourceLocation> {
     TRACED.lock().sites()
 }
 
-/// Where scopes were entered that nobody has left.
+/// The locations at which scopes were entered that have not been exited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NeverLeft {
-    /// Those of threads and tasks that have ended: each place once, the first hundred.
+pub struct UnclosedScopes {
+    /// Scopes of threads and tasks that have ended: the first 100 distinct locations.
     pub ended: Vec<SourceLocation>,
-    /// Those that are open: what [`open_scopes`] returns.
+    /// Scopes that are open, as [`open_scopes`] returns them.
     pub still_open: Vec<SourceLocation>,
 }
 
-/// What a process has to tell when it ends. Each scope is in one of the lists: a thread may end meanwhile.
-pub fn never_left() -> NeverLeft {
+/// Returns the scopes that have not been exited, to be reported when the process exits. Each scope is in exactly one of
+/// the lists, also if a thread ends meanwhile.
+pub fn unclosed_scopes() -> UnclosedScopes {
     let traced = TRACED.lock();
-    NeverLeft { ended: traced.ended.clone(), still_open: traced.sites() }
+    UnclosedScopes { ended: traced.ended.clone(), still_open: traced.sites() }
 }
 
-/// Who had this inbox has ended, and what it has open with it.
-pub(super) fn forget(inbox: MailboxId) {
-    if inbox != MailboxId::NONE {
-        TRACED.lock().end_layers_of(inbox);
+/// Moves the open layers of a thread or task that has ended to [`UnclosedScopes::ended`].
+pub(super) fn on_owner_ended(mailbox: MailboxId) {
+    if mailbox != MailboxId::NONE {
+        TRACED.lock().end_layers_of(mailbox);
     }
 }
 
@@ -126,10 +126,10 @@ impl Traced {
     }
 
     fn end_layers_of(&mut self, ended: MailboxId) {
-        // A program that makes thread after thread would fill the memory.
-        const PLACES: usize = 100;
+        // Bounds the memory of a program that creates many threads.
+        const MAX_LOCATIONS: usize = 100;
         for layer in self.open.extract_if(.., |layer| layer.entered_on == ended) {
-            if self.ended.len() < PLACES && !self.ended.contains(&layer.site) {
+            if self.ended.len() < MAX_LOCATIONS && !self.ended.contains(&layer.site) {
                 self.ended.push(layer.site);
             }
         }
@@ -142,46 +142,46 @@ mod tests {
     use crate::modes::{ModeContext, ModeKind};
 
     fn entered(line: u32, frame: Option<usize>) -> ModeContext {
-        let manager = ModeContext::new(ModeKind::NoGrad);
-        manager.enter();
-        note_enter(manager.scope(), site(line), frame);
-        manager
+        let context = ModeContext::new(ModeKind::NoGrad);
+        context.enter();
+        note_enter(context.scope(), site(line), frame);
+        context
     }
 
     fn site(line: u32) -> SourceLocation {
         SourceLocation::Foreign { file: "program".into(), line }
     }
 
-    fn left(manager: &ModeContext) -> Leave {
-        manager.leave();
-        note_leave(manager.scope())
+    fn exited(context: &ModeContext) -> ExitOrder {
+        context.exit();
+        note_exit(context.scope())
     }
 
     #[test]
-    fn leaves_in_order_are_nothing_to_tell_and_others_are() {
+    fn note_exit_reports_exits_out_of_order() {
         let (first, second) = (entered(1, None), entered(2, None));
-        assert_eq!(left(&first), Leave::OutOfOrder { entered: site(1), later: site(2) });
+        assert_eq!(exited(&first), ExitOrder::OutOfOrder { entered: site(1), later: site(2) });
         assert_eq!(open_scopes(), [site(2)]);
-        assert_eq!(left(&second), Leave::InOrder);
-        assert_eq!(left(&second), Leave::InOrder);
+        assert_eq!(exited(&second), ExitOrder::InOrder);
+        assert_eq!(exited(&second), ExitOrder::InOrder);
         assert_eq!(open_scopes(), []);
     }
 
     #[test]
-    fn a_leave_on_another_thread_tells_where_the_scope_was_entered() {
-        let manager = entered(1, None);
-        let told = std::thread::scope(|threads| threads.spawn(|| left(&manager)).join().unwrap());
-        assert_eq!(told, Leave::Elsewhere { entered: site(1) });
-        assert_eq!(left(&manager), Leave::InOrder);
+    fn note_exit_on_another_thread_returns_where_the_scope_was_entered() {
+        let context = entered(1, None);
+        let reported = std::thread::scope(|threads| threads.spawn(|| exited(&context)).join().unwrap());
+        assert_eq!(reported, ExitOrder::Elsewhere { entered: site(1) });
+        assert_eq!(exited(&context), ExitOrder::InOrder);
     }
 
     #[test]
-    fn a_suspended_frame_is_told_once_and_only_on_its_thread() {
+    fn newly_suspended_returns_a_frame_once_and_only_on_its_thread() {
         let (_function, generator) = (entered(1, None), entered(2, Some(7)));
         assert_eq!(newly_suspended(&[7]), []);
         std::thread::scope(|threads| threads.spawn(|| assert_eq!(newly_suspended(&[]), [])).join().unwrap());
         assert_eq!(newly_suspended(&[8]), [site(2)]);
         assert_eq!(newly_suspended(&[8]), []);
-        left(&generator);
+        exited(&generator);
     }
 }

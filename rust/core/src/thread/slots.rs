@@ -1,17 +1,18 @@
-//! What a layer decides besides mode bits.
+//! The slots of a layer besides its mode bits.
 
 use std::sync::Arc;
 
 use super::{DeviceSlots, FlagSlots};
 
-/// Shared by all layers that a scope pushes, until a write lands in one of them.
+/// Flags and device slots of a layer. Shared by all layers that a scope pushes; a write to one of them copies it first.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
     pub(crate) flags: FlagSlots,
     pub(super) devices: DeviceSlots,
-    /// Whether what is not named here is as it is without any scope, whatever lies below this layer. A write
-    /// to a place that is not named lands here, too; one to a flag goes to the process.
+    /// Whether the layers below have no effect. Slots that an opaque layer does not name have their values without
+    /// scopes. A write to a device slot that it does not name goes to this layer; a write to a flag goes to the
+    /// process.
     pub(super) is_opaque: bool,
 }
 
@@ -21,17 +22,17 @@ impl Slots {
         Arc::new(Slots { flags, ..Slots::default() })
     }
 
-    /// Slots that decide the device slots alone.
+    /// Returns slots that decide only device slots.
     pub fn of_devices(devices: DeviceSlots) -> Arc<Self> {
         Arc::new(Slots { devices, ..Slots::default() })
     }
 
-    /// Nothing is named, and nothing below is looked at.
-    pub(super) fn hiding() -> Arc<Self> {
+    /// Returns opaque slots that name nothing.
+    pub(super) fn opaque() -> Arc<Self> {
         Arc::new(Slots { is_opaque: true, ..Slots::default() })
     }
 
-    /// Takes in what `below` names and this does not.
+    /// Adds the slots that `below` names and `self` does not.
     pub(super) fn fill_from(&mut self, below: &Slots) {
         self.flags.fill_from(&below.flags);
         self.devices.fill_from(&below.devices);

@@ -1,4 +1,4 @@
-//! States of their own for tasks that take turns on a thread.
+//! Separate states for tasks that run interleaved on a thread.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,14 +7,14 @@ use pin_project_lite::pin_project;
 
 use super::remote_exit::{self, MailboxId};
 use super::thread_state::ThreadState;
-use super::tls::{TaskNumber, ThreadScopes};
+use super::tls::{TaskId, ThreadScopes};
 use super::{active, scope_trace};
 use crate::base::env;
 use crate::base::sync::{RelaxedU64, TryLock};
 use crate::{Error, Result};
 
-/// The state of a task, which is active during each of its steps. Scopes and writes of the task stay with it: they
-/// change neither the thread nor the task that created it.
+/// The state of a task, which is active during each step of the task. Scopes that the task enters and values that it
+/// writes stay with it: they change neither the thread nor the task that created it.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -28,98 +28,98 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct TaskState {
-    number: TaskNumber,
-    /// The number of the thread on which a step runs, else 0. Only that thread takes the lock.
+    id: TaskId,
+    /// The id of the thread on which a step runs, or 0. Only that thread acquires the lock.
     runs_on: RelaxedU64,
-    /// The number of the state's inbox, which the first `enter_step` opens; 0 before.
-    inbox: RelaxedU64,
-    /// The task's state between steps. During a step the thread has it, and this one is empty.
-    parked: TryLock<ThreadScopes>,
+    /// The id of the state's mailbox, which the first `enter_step` opens; 0 before.
+    mailbox: RelaxedU64,
+    /// The task's state between steps. During a step the thread has it, and this field is empty.
+    swapped_out: TryLock<ThreadScopes>,
 }
 
 impl TaskState {
-    /// Begins as what was captured.
+    /// Creates a task whose state begins as a copy of a captured state.
     pub fn new(start: &ThreadState) -> Self {
         let mut state = ThreadScopes::new();
-        state.layers.start_from(start.modes, start.slots.clone());
+        state.layers.set_base(start.modes, start.slots.clone());
         TaskState {
-            number: TaskNumber::next(),
+            id: TaskId::next(),
             runs_on: RelaxedU64::new(0),
-            inbox: RelaxedU64::new(0),
-            parked: TryLock::new(state),
+            mailbox: RelaxedU64::new(0),
+            swapped_out: TryLock::new(state),
         }
     }
 
-    /// Calls `action` with this state in force. Fails while another step of the task runs.
+    /// Calls `action` while this state is active. Fails while another step of the task runs.
     pub fn step<R>(&self, action: impl FnOnce() -> R) -> Result<R> {
         // The task is borrowed until the step ends, so it cannot be dropped during it.
-        self.begin_step_with(|_| ())?;
-        let _end = Finally(|| self.exit_step());
+        self.enter_step_with(|_| ())?;
+        let _end = Defer(|| self.exit_step());
         Ok(action())
     }
 
-    /// Puts this state in force until [`exit_step`](TaskState::exit_step). Fails while a step of the task runs.
+    /// Activates this state until [`exit_step`](TaskState::exit_step). Fails while a step of the task runs.
     ///
-    /// For callers that can't keep a guard, because what runs in the step may be ended without a return to here.
-    /// Steps of several tasks on one thread may end in any order. If the task is dropped on another thread, the step ends
-    /// when this thread next enters or leaves a scope, or writes a mode or flag.
+    /// For callers that cannot use a guard, because the code of the step may be terminated without returning here.
+    /// Steps of several tasks on one thread may end in any order. If the task is dropped on another thread, the step
+    /// ends when this thread next enters or exits a scope, or writes a mode or flag.
     pub fn enter_step(&self) -> Result<()> {
-        self.begin_step_with(|state| self.inbox.set(state.open_mailbox().0))
+        self.enter_step_with(|state| self.mailbox.set(state.open_mailbox().0))
     }
 
-    /// Begins a step with the state that `prepare` has been called with.
-    fn begin_step_with(&self, prepare: impl FnOnce(&mut ThreadScopes)) -> Result<()> {
+    /// Begins a step after calling `prepare` with the state.
+    fn enter_step_with(&self, prepare: impl FnOnce(&mut ThreadScopes)) -> Result<()> {
         let here = super::this_thread().as_word();
-        // A step inside of a step finds its own number.
+        // A nested step finds the id of its own thread.
         if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
             return Err(Error::TaskIsRunning);
         }
-        let number = self.number;
-        // Where the thread has begun to end, the step runs without the task's state.
-        let begin = |parked: &mut ThreadScopes| {
-            prepare(parked);
-            _ = active::enter_step(number, parked);
+        let id = self.id;
+        // If the thread is ending, the step runs without the state of the task.
+        let begin = |swapped_out: &mut ThreadScopes| {
+            prepare(swapped_out);
+            _ = active::enter_step(id, swapped_out);
         };
-        if !self.do_parked(begin) {
+        if !self.with_swapped_out(begin) {
             self.runs_on.set(0);
             return Err(Error::TaskIsRunning);
         }
         Ok(())
     }
 
-    /// Takes this state out of force; the one that it displaced is in force again, or is displaced by the step that
-    /// began next. Nothing happens where this thread runs no step of the task.
+    /// Deactivates this state. The state that it had displaced becomes active again, or becomes the one that the next
+    /// step has displaced. Does nothing if this thread runs no step of the task.
     pub fn exit_step(&self) {
         if self.runs_on.get() == super::this_thread().as_word() {
-            self.do_parked(|parked| park(self.number, parked));
+            self.with_swapped_out(|swapped_out| swap_out(self.id, swapped_out));
             self.runs_on.set(0);
         }
     }
 
-    fn do_parked(&self, action: impl FnOnce(&mut ThreadScopes)) -> bool {
-        self.parked.try_lock().map(|mut parked| action(&mut parked)).is_some()
+    fn with_swapped_out(&self, action: impl FnOnce(&mut ThreadScopes)) -> bool {
+        self.swapped_out.try_lock().map(|mut swapped_out| action(&mut swapped_out)).is_some()
     }
 
-    /// A step for who alone has the task.
-    fn only_step<R>(&mut self, action: impl FnOnce() -> R) -> R {
-        let (number, parked) = (self.number, self.parked.get_mut());
-        active::enter_step(number, parked);
-        let _end = Finally(|| park(number, parked));
+    /// Runs a step without synchronization, for a caller with exclusive access.
+    fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
+        let (id, swapped_out) = (self.id, self.swapped_out.get_mut());
+        active::enter_step(id, swapped_out);
+        let _end = Defer(|| swap_out(id, swapped_out));
         action()
     }
 }
 
-/// Ends a task's step on this thread, and puts the task's state where it is kept between steps.
-fn park(number: TaskNumber, parked: &mut ThreadScopes) {
-    if let Some(state) = active::exit_step(number) {
-        *parked = state;
+/// Ends a task's step on this thread and moves the task's state back to `swapped_out`.
+fn swap_out(id: TaskId, swapped_out: &mut ThreadScopes) {
+    if let Some(state) = active::exit_step(id) {
+        *swapped_out = state;
     }
 }
 
-/// Calls the function when it is dropped.
-struct Finally<F: FnMut()>(F);
+/// Calls a function when it is dropped.
+struct Defer<F: FnMut()>(F);
 
-impl<F: FnMut()> Drop for Finally<F> {
+impl<F: FnMut()> Drop for Defer<F> {
     fn drop(&mut self) {
         (self.0)();
     }
@@ -127,13 +127,14 @@ impl<F: FnMut()> Drop for Finally<F> {
 
 impl Drop for TaskState {
     fn drop(&mut self) {
-        // During a step: the thread gets its state back, at once if it is this one.
+        // A step may be running. On this thread it ends now; on another thread, with that thread's next enter, exit or
+        // write.
         self.exit_step();
         if self.runs_on.get() != 0 {
-            remote_exit::abandon(MailboxId(self.inbox.get()));
+            remote_exit::abandon(MailboxId(self.mailbox.get()));
         }
         if env::debug() {
-            scope_trace::forget(self.parked.get_mut().mailbox_id());
+            scope_trace::on_owner_ended(self.swapped_out.get_mut().mailbox_id());
         }
     }
 }
@@ -159,36 +160,36 @@ pin_project! {
     /// ```
     #[derive(Debug)]
     #[must_use = "a future does nothing unless it is polled"]
-    pub struct InState<F> {
+    pub struct WithState<F> {
         state: TaskState,
-        // None once it is being dropped.
+        // `None` while it is being dropped.
         #[pin]
         future: Option<F>,
     }
 
-    impl<F> PinnedDrop for InState<F> {
+    impl<F> PinnedDrop for WithState<F> {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
-            // What the future holds is left where it was entered.
-            this.state.only_step(|| this.future.set(None));
+            // The scopes that the future has open are exited in the state in which they were entered.
+            this.state.step_mut(|| this.future.set(None));
         }
     }
 }
 
-impl<F> InState<F> {
+impl<F> WithState<F> {
     pub(super) fn new(state: TaskState, future: F) -> Self {
-        InState { state, future: Some(future) }
+        WithState { state, future: Some(future) }
     }
 }
 
-impl<F: Future> Future for InState<F> {
+impl<F: Future> Future for WithState<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        // There always is one: what is being dropped is not polled.
+        // Always `Some`: a future that is being dropped is not polled.
         let Some(future) = this.future.as_pin_mut() else { return Poll::Pending };
-        this.state.only_step(|| future.poll(context))
+        this.state.step_mut(|| future.poll(context))
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
     use std::task::Waker;
 
     use super::*;
-    use crate::flags::{FlagScope, Given, find, flags};
+    use crate::flags::{FlagScope, InputValue, find, flags};
     use crate::modes::{
         ModeContext, ModeKind, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
     };
@@ -211,12 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_enters_and_writes_stays_with_it() {
+    fn step_confines_enters_and_writes_to_the_task() {
         let task = {
             let _guard = no_grad();
             task()
         };
-        let scope = FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(false))], None).unwrap();
+        let scope =
+            FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(false))], None).unwrap();
         let mode = ModeContext::new(ModeKind::EnableGrad);
         task.step(|| {
             assert!(!is_grad_enabled());
@@ -227,37 +229,37 @@ mod tests {
         assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
         let _here = no_grad();
         task.step(|| assert!(is_grad_enabled() && !flags::CUDNN_ENABLED.get())).unwrap();
-        task.step(|| mode.leave()).unwrap();
+        task.step(|| mode.exit()).unwrap();
         task.step(|| assert!(!is_grad_enabled())).unwrap();
         drop(task);
         assert!(!any_flag_layer());
     }
 
     #[test]
-    fn a_layer_left_in_another_task_goes_from_the_one_that_entered_it() {
+    fn exit_in_another_task_removes_the_layer_of_the_task_that_entered() {
         let (first, second) = (task(), task());
         let mode = ModeContext::new(ModeKind::NoGrad);
         first.step(|| mode.enter()).unwrap();
-        second.step(|| mode.leave()).unwrap();
+        second.step(|| mode.exit()).unwrap();
         first.step(|| assert!(is_grad_enabled())).unwrap();
         first.step(|| mode.enter()).unwrap();
-        mode.leave();
+        mode.exit();
         first.step(|| assert!(is_grad_enabled())).unwrap();
     }
 
     #[test]
-    fn a_write_to_the_base_of_a_task_is_not_taken_back_from_another() {
+    fn revoke_write_in_another_task_changes_nothing() {
         let (first, second) = (task(), task());
         let mode = ModeContext::new(ModeKind::SetGradEnabled);
-        second.step(|| ModeContext::new(ModeKind::SetGradEnabled).tell(false)).unwrap();
-        first.step(|| mode.tell(false)).unwrap();
-        second.step(|| mode.decorate()).unwrap();
+        second.step(|| ModeContext::new(ModeKind::SetGradEnabled).set(false)).unwrap();
+        first.step(|| mode.set(false)).unwrap();
+        second.step(|| mode.revoke_write()).unwrap();
         second.step(|| assert!(!is_grad_enabled())).unwrap();
         assert!(is_grad_enabled());
     }
 
     #[test]
-    fn a_step_inside_a_step_is_refused_and_a_step_that_panicked_is_put_back() {
+    fn step_fails_inside_itself_and_swaps_out_after_a_panic() {
         let task = task();
         task.step(|| assert_eq!(task.step(|| ()), Err(Error::TaskIsRunning))).unwrap();
         let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -271,11 +273,11 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_end_in_any_order_give_each_task_and_the_thread_their_states_back() {
+    fn exit_step_in_any_order_restores_tasks_and_thread() {
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         for order in orders {
             let tasks = [task(), task(), task()];
-            // Each task has one mode of its own, which shows whose state is in force.
+            // Each task sets a different mode, which identifies the active state.
             tasks[0].step(|| ModeContext::new(ModeKind::NoGrad).enter()).unwrap();
             tasks[1].step(|| ModeContext::new(ModeKind::InferenceMode).enter()).unwrap();
             let seen = || (is_grad_enabled(), is_inference_mode_enabled());
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_dropped_in_its_step_gives_the_thread_its_state_back() {
+    fn drop_in_a_step_restores_the_state_of_the_thread() {
         let _here = no_grad();
         let task = task();
         task.enter_step().unwrap();
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_dropped_on_another_thread_in_its_step_gives_the_thread_its_state_back() {
+    fn drop_on_another_thread_restores_the_state_at_the_next_check() {
         let _here = no_grad();
         let tasks = [task(), task()];
         tasks.iter().for_each(|task| task.enter_step().unwrap());
@@ -315,17 +317,17 @@ mod tests {
             threads.spawn(|| drop(outer));
         });
         // The active state belongs to the other task.
-        assert!(settled(is_grad_enabled));
+        assert!(after_remote_exits(is_grad_enabled));
         std::thread::scope(|threads| {
             threads.spawn(|| drop(inner));
         });
-        assert!(!settled(is_grad_enabled));
+        assert!(!after_remote_exits(is_grad_enabled));
         let task = task();
         task.step(|| assert!(!is_grad_enabled())).unwrap();
     }
 
     #[test]
-    fn a_task_goes_on_on_another_thread() {
+    fn step_runs_on_any_thread() {
         let task = task();
         let mode = ModeContext::new(ModeKind::NoGrad);
         task.step(|| mode.enter()).unwrap();
@@ -334,8 +336,8 @@ mod tests {
                 let guard = inference_mode(true);
                 task.step(|| drop(guard)).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                assert!(!settled(is_inference_mode_enabled));
-                task.step(|| mode.leave()).unwrap();
+                assert!(!after_remote_exits(is_inference_mode_enabled));
+                task.step(|| mode.exit()).unwrap();
                 task.step(|| assert!(is_grad_enabled())).unwrap();
             });
         });
@@ -343,31 +345,31 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_goes_on_on_another_thread_takes_its_writes_back_there() {
+    fn revoke_write_works_after_the_task_moved_to_another_thread() {
         let task = task();
         let (to_the_base, to_a_layer) =
             (ModeContext::new(ModeKind::SetGradEnabled), ModeContext::new(ModeKind::SetGradEnabled));
         let mode = ModeContext::new(ModeKind::NoGrad);
         task.step(|| {
-            to_the_base.tell(false);
+            to_the_base.set(false);
             mode.enter();
-            to_a_layer.tell(true);
+            to_a_layer.set(true);
         })
         .unwrap();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                task.step(|| to_a_layer.decorate()).unwrap();
+                task.step(|| to_a_layer.revoke_write()).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                task.step(|| mode.leave()).unwrap();
+                task.step(|| mode.exit()).unwrap();
                 task.step(|| assert!(!is_grad_enabled())).unwrap();
-                task.step(|| to_the_base.decorate()).unwrap();
+                task.step(|| to_the_base.revoke_write()).unwrap();
                 task.step(|| assert!(is_grad_enabled())).unwrap();
             });
         });
     }
 
     #[test]
-    fn a_future_keeps_its_guards_between_polls_and_drops_them_where_they_are() {
+    fn with_state_keeps_guards_between_polls_and_drops_them_in_its_state() {
         let seen = RefCell::new(Vec::new());
         let mut future = Box::pin(ThreadState::capture().in_future(async {
             let _guard = no_grad();
@@ -388,25 +390,25 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_dropped_by_another_task_ends_where_it_was_made() {
+    fn guard_dropped_by_another_task_removes_the_layer_it_created() {
         let task = task();
-        let mut kept = None;
-        task.step(|| kept = Some(no_grad())).unwrap();
-        drop(kept.take());
+        let mut guard = None;
+        task.step(|| guard = Some(no_grad())).unwrap();
+        drop(guard.take());
         task.step(|| assert!(is_grad_enabled())).unwrap();
         let here = no_grad();
         task.step(|| drop(here)).unwrap();
-        assert!(settled(is_grad_enabled));
+        assert!(after_remote_exits(is_grad_enabled));
     }
 
-    /// What others have left is dropped by the next enter.
-    fn settled(seen: impl Fn() -> bool) -> bool {
+    /// Applies the exits that other threads or tasks have requested, as the next enter does.
+    fn after_remote_exits(seen: impl Fn() -> bool) -> bool {
         crate::thread::apply_remote_exits();
         seen()
     }
 
     #[test]
-    fn a_future_returns_what_it_came_to() {
+    fn with_state_returns_the_output_of_the_future() {
         let future = pin!(ThreadState::capture().in_future(async { 7 }));
         assert_eq!(future.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(7));
     }

@@ -1,10 +1,10 @@
-//! What tests of thread state share.
+//! Helpers for tests of thread state.
 
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
 
-/// Runs `live` on a thread, and gives what it returned to `end` when the layers of the thread have gone.
-pub(crate) fn as_a_thread_ends<T: 'static, R: Send + 'static>(
+/// Runs `live` on a thread and passes its result to `end`, which runs after the layers of the thread are dropped.
+pub(crate) fn run_at_thread_end<T: 'static, R: Send + 'static>(
     live: impl FnOnce() -> T + Send + 'static,
     end: impl FnOnce(T) -> R + Send + 'static,
 ) -> R {
@@ -21,13 +21,13 @@ pub(crate) fn as_a_thread_ends<T: 'static, R: Send + 'static>(
         static LAST: RefCell<Last> = RefCell::default();
     }
 
-    let (told, was_told) = channel();
+    let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || {
-        // Older than the layers, so its destructor runs after theirs.
+        // Initialized before the layers, so its destructor runs after theirs.
         LAST.with(|_| ());
-        let lived = live();
-        LAST.with_borrow_mut(|last| last.0 = Some(Box::new(move || told.send(end(lived)).unwrap())));
+        let result = live();
+        LAST.with_borrow_mut(|last| last.0 = Some(Box::new(move || sender.send(end(result)).unwrap())));
     });
     thread.join().unwrap();
-    was_told.recv().unwrap()
+    receiver.recv().unwrap()
 }

@@ -1,16 +1,16 @@
-//! A thread's whole state as a value, to be put in force elsewhere.
+//! A captured state of a thread, which other threads and tasks can apply.
 
 use std::sync::Arc;
 
 use super::StreamSlot;
 use super::scope::{Scope, ScopeGuard};
-use super::task::{InState, TaskState};
+use super::task::{TaskState, WithState};
 use super::{FlagSlots, Masked, Slots, active};
 use crate::device::{Device, DeviceIndex};
 
-/// A copy of everything that a thread decides for itself: the mode bits, the flags that its scopes name, the current
-/// device and streams and the default device. Where it is active, other flags have the values of the process, and a
-/// device or stream that was not chosen has its default.
+/// A copy of the state of a thread: the mode bits, the flags that its scopes name, the current device and streams and
+/// the default device. Where it is active, other flags have the values of the process, and a device or stream that was
+/// not set has its default.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -26,17 +26,17 @@ use crate::device::{Device, DeviceIndex};
 #[derive(Clone, Debug)]
 pub struct ThreadState {
     pub(super) modes: u8,
-    /// They hide what lies below them.
+    /// Opaque: the layers below have no effect.
     pub(super) slots: Arc<Slots>,
 }
 
 impl ThreadState {
-    /// This thread's state.
+    /// Captures the state of this thread.
     pub fn capture() -> Self {
         active::capture()
     }
 
-    /// The mode bits of a layer that puts it in force: all.
+    /// Returns the mode bits of a layer that applies this state: all of them.
     pub(super) fn decided_modes(&self) -> Masked<u8> {
         Masked::new(u8::MAX, self.modes)
     }
@@ -49,54 +49,55 @@ impl ThreadState {
         &self.slots.flags
     }
 
-    /// This state with flags below those that it names.
+    /// Returns this state with the flags of `below` for those that it does not name.
     pub(crate) fn with_flags_below(self, below: &FlagSlots) -> Self {
         let mut slots = Arc::unwrap_or_clone(self.slots);
         slots.flags.fill_from(below);
         ThreadState { modes: self.modes, slots: Arc::new(slots) }
     }
 
-    /// The current device, if one was made current.
+    /// Returns the current device, or `None` if none was set.
     pub fn device(&self) -> Option<DeviceIndex> {
         self.slots.devices.device
     }
 
-    /// The current streams of the devices for which one was made current.
+    /// Returns the current streams of the devices for which one was set.
     #[doc(hidden)]
     pub fn streams(&self) -> &[Arc<dyn StreamSlot>] {
         &self.slots.devices.streams
     }
 
-    /// The device on which tensors are made that are given none, if one other than the processor was chosen.
+    /// Returns the default device for new tensors, or `None` if it is the CPU.
     pub fn default_device(&self) -> Option<Device> {
         self.slots.devices.default_device.flatten()
     }
 
-    /// Puts it in force on this thread, over whatever is open, until the guard is dropped.
+    /// Applies this state on this thread, above all open scopes, until the guard is dropped.
     pub fn enter(&self) -> ScopeGuard {
         ScopeGuard::of_state(self)
     }
 
-    /// Calls `action` with it in force.
+    /// Calls `action` while this state is active.
     pub fn run<R>(&self, action: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
         action()
     }
 
-    /// Makes it what this thread starts from, below whatever is open, until the thread ends.
+    /// Sets this state as the base of this thread, below all open scopes, until the thread ends.
     pub fn install(&self) {
-        active::start_from(self);
+        active::set_base(self);
     }
 
-    /// A future with a state of its own that begins as this one: it is put in force around each poll,
-    /// and what the future enters and writes stays with it, on whichever thread it is polled.
-    pub fn in_future<F: Future>(&self, future: F) -> InState<F> {
-        InState::new(TaskState::new(self), future)
+    /// Wraps a future so that it runs in a state of its own, which begins as a copy of this one. That state is active
+    /// during each poll; scopes that the future enters and values that it writes stay with it, on any thread that polls
+    /// it.
+    pub fn in_future<F: Future>(&self, future: F) -> WithState<F> {
+        WithState::new(TaskState::new(self), future)
     }
 }
 
-/// A captured state as an object that is entered and exited. It may be entered again while it is open, by several
-/// threads, and exited in any order.
+/// A captured state that is entered and exited. It may be entered again while it is open, by several threads, and
+/// exited in any order.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};
@@ -106,7 +107,7 @@ impl ThreadState {
 /// let _guard = no_grad();
 /// scope.enter();
 /// assert!(is_grad_enabled());
-/// scope.leave();
+/// scope.exit();
 /// assert!(!is_grad_enabled());
 /// ```
 #[derive(Debug)]
@@ -116,44 +117,44 @@ pub struct StateScope {
 }
 
 impl StateScope {
-    /// Entered nowhere yet.
+    /// Creates a scope of this state that is not open.
     pub fn new(state: ThreadState) -> Self {
         StateScope { scope: Scope::default(), state }
     }
 
-    /// A scope of the same state that has been entered nowhere.
-    pub fn twin(&self) -> Self {
+    /// Returns a new scope of this state that is not open.
+    pub fn clone_unentered(&self) -> Self {
         StateScope::new(self.state.clone())
     }
 
-    /// Who enters and leaves.
+    /// Returns the scope that enters and exits.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// The state is in force on this thread from now on.
+    /// Activates the state on this thread.
     pub fn enter(&self) {
         self.scope.enter_state(&self.state);
     }
 
-    /// It no longer is; see [`Scope::leave`].
-    pub fn leave(&self) {
-        self.scope.leave();
+    /// Deactivates the state; see [`Scope::exit`].
+    pub fn exit(&self) {
+        self.scope.exit();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{FlagScope, Given, find, flags};
+    use crate::flags::{FlagScope, InputValue, find, flags};
     use crate::modes::{enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad};
 
     fn cudnn_enabled(value: bool) -> FlagScope {
-        FlagScope::new([(find("cudnn.enabled").unwrap(), Given::Bool(value))], None).unwrap()
+        FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(value))], None).unwrap()
     }
 
     fn deterministic(value: bool) -> FlagScope {
-        FlagScope::new([(find("cudnn.deterministic").unwrap(), Given::Bool(value))], None).unwrap()
+        FlagScope::new([(find("cudnn.deterministic").unwrap(), InputValue::Bool(value))], None).unwrap()
     }
 
     fn seen() -> (bool, bool, bool) {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_in_force_whole_over_whatever_is_open_and_then_gone() {
+    fn run_applies_all_slots_over_open_scopes_and_restores_them() {
         let state = {
             let (_modes, _flags) = (no_grad(), cudnn_enabled(false).guard());
             ThreadState::capture()
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_without_scopes_hides_the_scopes_of_where_it_is_put_in_force() {
+    fn run_of_a_state_without_scopes_hides_open_scopes() {
         let state = ThreadState::capture();
         let (_modes, _flags) = (inference_mode(true), cudnn_enabled(false).guard());
         assert_eq!(state.run(|| (seen(), is_inference_mode_enabled())), ((true, true, false), false));
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_inside_a_state_end_with_it_where_it_decides() {
+    fn run_discards_writes_of_slots_that_the_state_decides() {
         let state = cudnn_enabled(false).guard();
         let captured = ThreadState::capture();
         drop(state);
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_state_keeps_the_flags_of_the_process() {
+    fn capture_pinned_keeps_the_flags_of_the_process() {
         let (followed, pinned) = (ThreadState::capture(), ThreadState::capture_pinned());
         flags::CUDNN_ENABLED.set(false).unwrap();
         assert!(!followed.run(|| flags::CUDNN_ENABLED.get()));
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installed_state_is_what_the_thread_starts_from() {
+    fn install_sets_the_base_of_the_thread() {
         let state = {
             let (_modes, _flags) = (no_grad(), cudnn_enabled(false).guard());
             ThreadState::capture()
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_hides_flags_that_are_installed_below_it_while_it_is_in_force() {
+    fn run_hides_flags_that_are_installed_below() {
         let (follows, names) = {
             let follows = ThreadState::capture();
             let _flags = cudnn_enabled(false).guard();
@@ -247,16 +248,16 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_of_a_state_may_be_entered_twice_and_left_out_of_order() {
+    fn state_scope_may_be_entered_twice_and_exited_out_of_order() {
         let scope = StateScope::new(no_grad_state());
         let other = enable_grad();
         scope.enter();
         scope.enter();
         drop(other);
-        scope.leave();
+        scope.exit();
         assert!(!is_grad_enabled());
-        scope.leave();
-        scope.leave();
+        scope.exit();
+        scope.exit();
         assert!(is_grad_enabled());
     }
 

@@ -15,7 +15,7 @@ use super::integer;
 use super::stream::{self, Stream};
 use crate::detached::{detached, detached_with_environment, wait};
 use crate::errors::IntoPyResult;
-use crate::trace;
+use crate::scope_debug;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DeviceIndex>()?;
@@ -263,12 +263,12 @@ impl DeviceIndex {
             detached(py, || self.scope.get_or_try_init(|| PlaceScope::of_device(device).map(Box::new)));
         let scope = made.into_py_result(py)?;
         scope.check().into_py_result(py)?;
-        trace::enter(py, scope.scope(), || scope.enter())
+        scope_debug::enter(py, scope.scope(), || scope.enter())
     }
 
     #[pyo3(signature = (*exc_info))]
     fn __exit__(&self, py: Python<'_>, exc_info: &Bound<'_, PyTuple>) -> PyResult<()> {
         let _ = exc_info;
-        self.scope.get().map_or(Ok(()), |scope| trace::leave(py, scope.scope()))
+        self.scope.get().map_or(Ok(()), |scope| scope_debug::exit(py, scope.scope()))
     }
 }

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
 
 use crate::detached::detached_with_environment;
 use crate::errors::{IntoPyResult, exception, new_exception};
-use crate::trace;
+use crate::scope_debug;
 use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -93,13 +93,13 @@ impl Device {
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let device = slf.get();
         let scope = device.scope.get_or_init(|| Box::new(PlaceScope::of_default_device(device.core)));
-        trace::enter(slf.py(), scope.scope(), || scope.enter())?;
+        scope_debug::enter(slf.py(), scope.scope(), || scope.enter())?;
         Ok(slf)
     }
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.scope.get().map_or(Ok(()), |scope| trace::leave(py, scope.scope()))
+        self.scope.get().map_or(Ok(()), |scope| scope_debug::exit(py, scope.scope()))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {

@@ -16,7 +16,7 @@ use super::integer;
 use crate::detached::{detached, wait};
 use crate::errors::IntoPyResult;
 use crate::released::Released;
-use crate::trace;
+use crate::scope_debug;
 use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -174,13 +174,13 @@ impl Stream {
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let stream = slf.get();
         stream.core.handle().into_py_result(slf.py())?;
-        trace::enter(slf.py(), stream.scope.scope(), || stream.scope.enter())?;
+        scope_debug::enter(slf.py(), stream.scope.scope(), || stream.scope.enter())?;
         Ok(slf)
     }
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        trace::leave(py, self.scope.scope())
+        scope_debug::exit(py, self.scope.scope())
     }
 
     fn __eq__(&self, other: &Stream) -> bool {

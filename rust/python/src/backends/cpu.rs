@@ -1,4 +1,4 @@
-//! What kernels may use of this CPU.
+//! Bindings of `backends.cpu`.
 
 use std::ffi::CString;
 
@@ -9,12 +9,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(get_cpu_capability, module)?)
 }
 
-/// The widest vector instructions of this CPU that kernels may use: `DEFAULT`, `VSX`, `Z VECTOR`, `AVX2`,
+/// Return the widest vector instructions of this CPU that kernels may use: `DEFAULT`, `VSX`, `Z VECTOR`, `AVX2`,
 /// `AVX512` or `SVE256`.
 ///
-/// The environment variable `ATEN_CPU_CAPABILITY` (`default`, `vsx`, `zvector`, `avx2`, `avx512`,
-/// `sve256`) lowers it. A value that this CPU does not have, or that names nothing, is ignored with one
-/// `FlagEnvironmentWarning`.
+/// The environment variable `ATEN_CPU_CAPABILITY` (`default`, `vsx`, `zvector`, `avx2`, `avx512`, `sve256`) lowers it.
+/// A value that this CPU does not support, or that is unknown, is ignored with one `FlagEnvironmentWarning`.
 #[pyfunction]
 fn get_cpu_capability(py: Python<'_>) -> PyResult<&'static str> {
     let name = CpuCapability::get().name();

@@ -1,24 +1,24 @@
-//! One flag as an object: the native base of `interlock.backends.Flag`, whose `value` is read as fast as an attribute of a
-//! module.
+//! A flag as an object: the native base of `interlock.backends.Flag`, whose `value` is read as fast as an attribute of
+//! a module.
 
 use std::ffi::{c_int, c_void};
 
-use interlock::backends::{Attribute, FlagScopeBuilder, Purpose};
+use interlock::backends::{FlagScopeBuilder, FlagSpec, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::convert;
 use super::scopes::FlagScope;
+use super::values;
+use crate::call_site;
 use crate::errors::IntoPyResult;
 use crate::object::{HeapType, Method, hot, or_null};
-use crate::site;
 
 #[repr(C)]
 struct FlagObject {
     header: ffi::PyObject,
-    attribute: &'static Attribute,
+    spec: &'static FlagSpec,
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -28,9 +28,9 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .attribute(c"name", c"The dotted name.", name, None, std::ptr::null_mut())
         .attribute(
             c"value",
-            c"The value in force on this thread.\n\n\
+            c"The active value on this thread.\n\n\
             An assignment is for the process, or for the scope that decides the flag on this thread, and ends with\n\
-            it; `del` drops what is assigned. Raises `FlagTypeError` or `FlagValueError` for a value that does not\n\
+            it; `del` unsets the flag. Raises `FlagTypeError` or `FlagValueError` for a value that does not\n\
             fit, `FlagsFrozenError` while flags are frozen.",
             value,
             Some(set_value),
@@ -51,14 +51,14 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FlagHandle", class.build(py, &py.get_type::<PyAny>())?)
 }
 
-/// The flag of an object.
+/// Returns the flag of an object.
 ///
 /// # Safety
-/// `object` is alive and was made by [`new`].
+/// `object` is alive and was created by [`new`].
 #[inline]
-unsafe fn attribute_of(object: *mut ffi::PyObject) -> &'static Attribute {
+unsafe fn spec_of(object: *mut ffi::PyObject) -> &'static FlagSpec {
     // SAFETY: such an object begins with a FlagObject.
-    unsafe { (*object.cast::<FlagObject>()).attribute }
+    unsafe { (*object.cast::<FlagObject>()).spec }
 }
 
 unsafe extern "C" fn new(
@@ -67,7 +67,7 @@ unsafe extern "C" fn new(
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends a tuple, and a dict or null.
+        // SAFETY: the interpreter passes a tuple, and a dict or null.
         let (arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
@@ -79,7 +79,7 @@ unsafe extern "C" fn new(
         let (Some(name), 1) = (by_name.or_else(|| arguments.get_item(0).ok()), given) else {
             return Err(PyTypeError::new_err(format!("Flag() takes name, got {given} arguments")));
         };
-        let attribute = convert::named(&name)?;
+        let spec = values::named(&name)?;
         // SAFETY: `class` is the class of `register` or a subclass, so its instances begin with a FlagObject. The
         // reference is written before other code can see the object.
         unsafe {
@@ -87,18 +87,18 @@ unsafe extern "C" fn new(
             if made.is_null() {
                 return Err(PyErr::fetch(py));
             }
-            (&raw mut (*made.cast::<FlagObject>()).attribute).write(attribute);
+            (&raw mut (*made.cast::<FlagObject>()).spec).write(spec);
             Ok(made)
         }
     })
 }
 
 unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
-    // SAFETY: the interpreter calls this once, with the last reference to an object of `new`, which owns nothing that
-    // has to be dropped. Instances of a heap type own a reference to it.
+    // SAFETY: the interpreter calls this once, with the last reference to an object of `new`, which needs no drop.
+    // Instances of a heap type own a reference to it.
     unsafe {
         let class = ffi::Py_TYPE(object);
-        // A subclass written in Python may have attributes, and is then known to the collector.
+        // A subclass written in Python may have attributes, and is then tracked by the garbage collector.
         if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
             ffi::PyObject_Free(object.cast());
         } else {
@@ -110,15 +110,15 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
 
 unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
-    let name = unsafe { attribute_of(object) }.name();
+    let name = unsafe { spec_of(object) }.name();
     // SAFETY: the interpreter called this function, so this thread is attached; the text has this length.
     unsafe { ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t) }
 }
 
 unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
-    let attribute = unsafe { attribute_of(object) };
-    hot(|| convert::new_reference(attribute.read()))
+    let spec = unsafe { spec_of(object) };
+    hot(|| values::new_reference(spec.read()))
 }
 
 unsafe extern "C" fn set_value(
@@ -126,8 +126,8 @@ unsafe extern "C" fn set_value(
     value: *mut ffi::PyObject,
     _: *mut c_void,
 ) -> c_int {
-    // SAFETY: an attribute of the class; the interpreter lends a value, or null for `del`.
-    unsafe { convert::assign(attribute_of(object), value) }
+    // SAFETY: an attribute of the class; the interpreter passes a value, or null for `del`.
+    unsafe { values::assign(spec_of(object), value) }
 }
 
 unsafe extern "C" fn override_value(
@@ -137,10 +137,10 @@ unsafe extern "C" fn override_value(
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: a method of the class; the interpreter lends a tuple of names or null.
-        let (attribute, names) = unsafe {
+        // SAFETY: a method of the class; the interpreter passes a tuple of names or null.
+        let (spec, names) = unsafe {
             (
-                attribute_of(object),
+                spec_of(object),
                 Bound::from_borrowed_ptr_or_opt(py, names)
                     .map(|names| names.cast_into_unchecked::<PyTuple>()),
             )
@@ -153,10 +153,10 @@ unsafe extern "C" fn override_value(
         if given != 1 || !is_value {
             return Err(PyTypeError::new_err(format!("override() takes value, got {given} arguments")));
         }
-        // SAFETY: the interpreter lends one argument, by position or by name.
+        // SAFETY: the interpreter passes one argument, by position or by name.
         let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };
         let mut scope = FlagScopeBuilder::new(Purpose::Named, 1);
-        scope.add(attribute, &convert::given(&value)?).into_py_result(py)?;
-        Ok(Bound::new(py, FlagScope(scope.build(site::if_traced(py))))?.into_any().into_ptr())
+        scope.add(spec, &values::from_py(&value)?).into_py_result(py)?;
+        Ok(Bound::new(py, FlagScope(scope.build(call_site::current_if_tracing(py))))?.into_any().into_ptr())
     })
 }

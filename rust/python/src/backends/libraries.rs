@@ -1,16 +1,16 @@
-//! Vendor libraries: whether they are there, which version they are, and how much they tell.
+//! Bindings of vendor libraries: availability, versions and verbosity.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use interlock::Error;
 use interlock::accelerator;
-use interlock::libraries::{self, Library, OpenMpRuntime, Packages, Status, VerboseLibrary};
+use interlock::libraries::{self, Library, OpenMpRuntime, PythonPaths, Status, VerboseLibrary};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};
 
-use super::convert::shown;
+use super::values::display;
 use crate::detached::detached_with_environment;
 use crate::errors::{IntoPyResult, exception};
 use crate::whole;
@@ -26,28 +26,27 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<VerboseScope>()
 }
 
-/// The names of all libraries that can be asked for.
+/// Return the names of all libraries.
 #[pyfunction]
 fn library_names() -> Vec<&'static str> {
     libraries::ALL.iter().map(|library| library.name()).collect()
 }
 
-/// Whether a library is loaded or would be found; looking does not load it.
+/// Return whether a library is loaded or would be found, without loading it.
 #[pyfunction]
 fn library_is_available(py: Python<'_>, name: &str) -> PyResult<bool> {
     let library = named(py, name)?;
     detached_with_environment(py, || library.is_available()).into_py_result(py)
 }
 
-/// Whether a library is in this process, whoever loaded it.
+/// Return whether a library is loaded in this process, by interlock or by other code.
 #[pyfunction]
 fn library_is_loaded(py: Python<'_>, name: &str) -> PyResult<bool> {
     let library = named(py, name)?;
     Ok(detached_with_environment(py, || library.is_loaded()))
 }
 
-/// What a library answers when it is asked for its version, in its own counting, or None. The first call
-/// loads it.
+/// Return the version number of a library, or None. The first call loads the library.
 #[pyfunction]
 fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
     let library = named(py, name)?;
@@ -58,20 +57,21 @@ fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
 /// Name, title, path as text, source, whether it is loaded, and version.
 type Description = (&'static str, &'static str, Option<OsString>, Option<&'static str>, bool, Option<String>);
 
-/// What is known of a library without loading it.
+/// Return the state of a library without loading it.
 #[pyfunction]
 fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
     let library = named(py, name)?;
     detached_with_environment(py, || describe(library)).into_py_result(py)
 }
 
-/// Loads a library, from `path` if that is given, and tells what is known of it then.
+/// Load a library, from `path` unless that is None, and return its state.
 #[pyfunction]
 fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<Description> {
     let library = named(py, name)?;
     let load = || {
         match path.as_deref() {
-            // SAFETY: that the file is this library is the Python program's duty, as the documentation of `load` says.
+            // SAFETY: the Python program guarantees that the file is this library, as the documentation of `load`
+            // requires.
             Some(path) => unsafe { library.load_from(path)? },
             None => library.load()?,
         };
@@ -86,55 +86,55 @@ fn describe(library: &Library) -> interlock::Result<Description> {
     Ok((library.name(), library.title(), path, source, is_loaded, version.map(|version| version.text)))
 }
 
-/// Name, path and threads of each OpenMP runtime that is loaded under its own name.
+/// Return the name, path and threads of each OpenMP runtime that is loaded under its own name.
 #[pyfunction]
 fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)> {
     let runtimes = detached_with_environment(py, libraries::openmp_runtimes).into_iter();
     runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path.into_os_string(), threads)).collect()
 }
 
-/// The library of this name, told where Python's packages are now.
+/// Returns the library with this name, after updating the search paths of Python's packages.
 fn named(py: Python<'_>, name: &str) -> PyResult<&'static Library> {
     let library = libraries::find(name).into_py_result(py)?;
-    tell_packages(py);
+    update_python_paths(py);
     Ok(library)
 }
 
-/// Tells the search where Python's packages are now, unless a program has put something odd in the place of `sys.path`.
-pub(super) fn tell_packages(py: Python<'_>) {
-    if is_told(py).unwrap_or(false) {
+/// Sets the search paths of Python's packages, unless the program has replaced `sys.path` by another type.
+pub(super) fn update_python_paths(py: Python<'_>) {
+    if is_current(py).unwrap_or(false) {
         return;
     }
     if let Ok(packages) = packages(py) {
-        // SAFETY: the interpreter loads extension modules from these folders as well, and trusts them.
-        unsafe { libraries::set_packages(packages) };
+        // SAFETY: the interpreter loads extension modules from these folders as well.
+        unsafe { libraries::set_python_paths(packages) };
     }
 }
 
-/// Whether the search was told exactly what [`packages`] would collect: compared without making paths.
-fn is_told(py: Python<'_>) -> PyResult<bool> {
+/// Returns whether the search paths equal those that [`packages`] would collect, compared without allocating paths.
+fn is_current(py: Python<'_>) -> PyResult<bool> {
     let sys = py.import(intern!(py, "sys"))?;
     let (path, prefix) = (sys.getattr(intern!(py, "path"))?, sys.getattr(intern!(py, "prefix"))?);
     let texts: Vec<_> =
         path.cast::<PyList>()?.iter().filter_map(|folder| folder.cast_into::<PyString>().ok()).collect();
-    // What is no UTF-8 is collected instead.
+    // Paths that are not UTF-8 raise, and are then collected.
     let folders = texts.iter().map(|text| text.to_str()).collect::<PyResult<Vec<_>>>()?;
     let absolute = folders.into_iter().map(Path::new).filter(|folder| folder.is_absolute());
-    Ok(libraries::packages_are(absolute, Some(Path::new(prefix.cast::<PyString>()?.to_str()?))))
+    Ok(libraries::python_paths_are(absolute, Some(Path::new(prefix.cast::<PyString>()?.to_str()?))))
 }
 
-fn packages(py: Python<'_>) -> PyResult<Packages> {
+fn packages(py: Python<'_>) -> PyResult<PythonPaths> {
     let sys = py.import("sys")?;
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in sys.getattr("path")?.cast::<PyList>()? {
-        // Only text, as the import system has it; and what is relative means another folder tomorrow.
+        // Only str, as the import system uses; a relative folder changes with the working directory.
         let Ok(folder) = folder.cast::<PyString>() else { continue };
         folders.extend(folder.extract::<PathBuf>().ok().filter(|folder| folder.is_absolute()));
     }
-    Ok(Packages { folders, prefix: sys.getattr("prefix")?.cast::<PyString>()?.extract().ok() })
+    Ok(PythonPaths { folders, prefix: sys.getattr("prefix")?.cast::<PyString>()?.extract().ok() })
 }
 
-/// Has a vendor library report its calls between `enter` and `leave`.
+/// A scope in which a vendor library reports its calls.
 #[pyclass(frozen, module = "interlock._core.backends")]
 struct VerboseScope(libraries::VerboseScope);
 
@@ -149,31 +149,31 @@ impl VerboseScope {
             let (allowed, given) = (names.join(" or "), format!("{name:?}"));
             return Err(exception(py, &accelerator::Error::Argument { name: "name", given, allowed }));
         };
-        let (name, allowed) = (library.operation().to_owned(), library.allowed());
-        // A bool is an int here as in PyTorch: what this argument says is whether.
+        let (name, allowed) = (library.operation().to_owned(), library.accepted());
+        // A bool is accepted as an int, as in PyTorch.
         let Ok(number) = level.cast::<PyInt>() else {
-            return Err(exception(py, &Error::FlagType { name, given: shown(level)?, allowed }));
+            return Err(exception(py, &Error::FlagType { name, given: display(level)?, allowed }));
         };
         match whole::int64(number) {
             Some(level) => libraries::VerboseScope::new(library, level).into_py_result(py).map(VerboseScope),
-            // It does not fit into 64 bits.
-            None => Err(exception(py, &Error::FlagValue { name, given: shown(level)?, allowed })),
+            // The integer does not fit 64 bits.
+            None => Err(exception(py, &Error::FlagValue { name, given: display(level)?, allowed })),
         }
     }
 
-    /// Sets the level; level 0 does nothing. The first call loads the library.
+    /// Set the level; level 0 has no effect. The first call loads the library.
     fn enter(&self, py: Python<'_>) -> PyResult<()> {
-        // Where its packages are is told before each search.
+        // Updates the search paths before each search.
         named(py, self.0.library().name())?;
         detached_with_environment(py, || self.0.enter()).into_py_result(py)
     }
 
-    /// Ends what this scope began last.
-    fn leave(&self, py: Python<'_>) {
-        detached_with_environment(py, || self.0.leave());
+    /// End the innermost enter of this scope.
+    fn exit(&self, py: Python<'_>) {
+        detached_with_environment(py, || self.0.exit());
     }
 
-    /// A copy is a scope of its own that is not open.
+    /// A copy is a new scope that is not open.
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&'static str, i32)) {
         (py.get_type::<Self>(), (self.0.library().name(), self.0.level()))
     }

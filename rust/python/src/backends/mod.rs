@@ -1,14 +1,14 @@
-//! Flags: the classes that give modules their attributes, scopes, and functions.
+//! Bindings of `interlock.backends`: flag classes, scopes and functions.
 
-mod convert;
+mod api;
 mod cpu;
 mod flag;
-mod functions;
+mod flag_names;
+mod flag_types;
 mod libraries;
-mod names;
-mod namespace;
 mod plan_cache;
 mod scopes;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::submodule::submodule;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "backends")?;
-    namespace::register(&module)?;
+    flag_types::register(&module)?;
     module.add_class::<scopes::FlagScope>()?;
     module.add_class::<scopes::FlagArguments>()?;
     module.add_class::<scopes::FreezeScope>()?;
@@ -24,5 +24,5 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     cpu::register(&module)?;
     libraries::register(&module)?;
     plan_cache::register(&module)?;
-    functions::register(&module)
+    api::register(&module)
 }

@@ -1,9 +1,9 @@
-//! The caches of cuFFT's plans.
+//! Bindings of the plan caches of cuFFT.
 
 use interlock::backends::PlanCache;
 use pyo3::prelude::*;
 
-use super::convert::given;
+use super::values::from_py;
 use crate::accelerator::Device;
 use crate::detached::detached;
 use crate::errors::IntoPyResult;
@@ -17,48 +17,48 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(clear_plan_cache, module)?)
 }
 
-/// The cache of the device that was named by an index, text or device. The first call starts the driver.
+/// Returns the cache of a device, which is an index, a str or a device. The first call starts the driver.
 fn cache_of(device: &Bound<'_, PyAny>) -> PyResult<PlanCache> {
     let py = device.py();
     if let Ok(device) = device.cast::<Device>() {
         let device = device.get().core;
         return detached(py, || PlanCache::of(device)).into_py_result(py);
     }
-    let named = given(device)?.into_owned();
+    let named = from_py(device)?.into_owned();
     detached(py, || PlanCache::named(&named)).into_py_result(py)
 }
 
-/// The index of a cuda device that is there.
+/// Return the index of an existing cuda device.
 #[pyfunction]
 fn plan_cache_index(device: &Bound<'_, PyAny>) -> PyResult<u8> {
     Ok(cache_of(device)?.index())
 }
 
-/// The index of the current cuda device.
+/// Return the index of the current cuda device.
 #[pyfunction]
 fn current_plan_cache_index(py: Python<'_>) -> PyResult<u8> {
     Ok(detached(py, PlanCache::current).into_py_result(py)?.index())
 }
 
-/// How many plans it holds.
+/// Return the number of plans in the cache.
 #[pyfunction]
 fn plan_cache_size(device: &Bound<'_, PyAny>) -> PyResult<u64> {
     Ok(cache_of(device)?.size())
 }
 
-/// How many plans it keeps at most.
+/// Return the maximum number of plans.
 #[pyfunction]
 fn plan_cache_max_size(device: &Bound<'_, PyAny>) -> PyResult<u64> {
     Ok(cache_of(device)?.max_size())
 }
 
-/// Says how many plans it keeps at most.
+/// Set the maximum number of plans.
 #[pyfunction]
 fn set_plan_cache_max_size(device: &Bound<'_, PyAny>, plans: &Bound<'_, PyAny>) -> PyResult<()> {
-    cache_of(device)?.set_max_size(&given(plans)?).into_py_result(device.py())
+    cache_of(device)?.set_max_size(&from_py(plans)?).into_py_result(device.py())
 }
 
-/// Drops the plans that it holds.
+/// Remove all plans.
 #[pyfunction]
 fn clear_plan_cache(device: &Bound<'_, PyAny>) -> PyResult<()> {
     cache_of(device)?.clear();

@@ -1,41 +1,41 @@
-//! Scopes of flags and of the freeze, as context managers that are decorators too.
+//! Bindings of flag scopes and freezes: context managers and decorators.
 
 use std::sync::Mutex;
 
-use interlock::backends::{self, Attribute, FlagScopeBuilder, Purpose};
+use interlock::backends::{self, FlagScopeBuilder, FlagSpec, Purpose};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple, PyType};
 
-use super::convert::{given, named_values, object};
+use super::values::{from_py, named_values, object};
 use crate::autograd::decorated;
 use crate::errors::IntoPyResult;
-use crate::{site, trace};
+use crate::{call_site, scope_debug};
 
-/// For `copy` and `pickle`: a class, and what to call it with.
+/// The result of `__reduce__`: a class and its arguments.
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
-/// Flags that hold for this thread while the scope is open; also a decorator.
+/// A context manager and decorator that sets flags for the current thread.
 #[pyclass(frozen, module = "interlock.backends")]
 pub(super) struct FlagScope(pub(super) backends::FlagScope);
 
 #[pymethods]
 impl FlagScope {
-    /// `values` maps dotted names to values; all are checked now, nothing is in force yet. Where they are
-    /// `copied` from another scope, None stands for a node of the precision tree that shall hold nothing.
+    /// Create a scope. `values` maps dotted names to values, which are checked now; the scope has no effect until it is
+    /// entered. If the values are `copied` from another scope, None is an empty node of the precision tree.
     #[new]
     #[pyo3(signature = (values, copied = false, /))]
     fn new(values: &Bound<'_, PyDict>, copied: bool) -> PyResult<Self> {
         let py = values.py();
         let purpose = if copied { Purpose::Copied } else { Purpose::Named };
         let mut scope = FlagScopeBuilder::new(purpose, values.len());
-        for (attribute, given) in named_values(values)? {
-            scope.add(attribute, &given).into_py_result(py)?;
+        for (spec, given) in named_values(values)? {
+            scope.add(spec, &given).into_py_result(py)?;
         }
-        Ok(FlagScope(scope.build(site::if_traced(py))))
+        Ok(FlagScope(scope.build(call_site::current_if_tracing(py))))
     }
 
-    /// A copy decides the same and has been entered nowhere.
+    /// A copy has the same values and is not open.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, (Bound<'py, PyDict>, bool)>> {
         let values = PyDict::new(slf.py());
         for (name, value) in slf.get().0.values() {
@@ -45,13 +45,13 @@ impl FlagScope {
     }
 
     fn __repr__(&self) -> String {
-        let shown: Vec<String> =
+        let display: Vec<String> =
             self.0.values().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        format!("FlagScope({})", shown.join(", "))
+        format!("FlagScope({})", display.join(", "))
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        trace::enter(py, self.0.scope(), || self.0.enter())
+        scope_debug::enter(py, self.0.scope(), || self.0.enter())
     }
 
     fn __exit__(
@@ -60,26 +60,26 @@ impl FlagScope {
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        trace::leave(kind.py(), self.0.scope())
+        scope_debug::exit(kind.py(), self.0.scope())
     }
 
     #[pyo3(signature = (function, /))]
     fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // Calls have a scope of their own: a leave of this one must find the thread that entered it.
-        let twin = Bound::new(slf.py(), FlagScope(slf.get().0.twin()))?;
-        decorated(twin.as_any(), function)
+        // Calls use their own scope: an exit of this one must find the thread that entered it.
+        let calls = Bound::new(slf.py(), FlagScope(slf.get().0.clone_unentered()))?;
+        decorated(calls.as_any(), function)
     }
 }
 
-/// The flags that a module's own `flags(...)` decides, in the order of its arguments.
+/// The flags that a module's `flags(...)` sets, in the order of its arguments.
 #[pyclass(frozen, module = "interlock._core.backends")]
 pub(super) struct FlagArguments {
-    attributes: Vec<&'static Attribute>,
-    /// The last scope. A program passes the same objects again and again, whose values need no second check.
+    specs: Vec<&'static FlagSpec>,
+    /// The last scope. Programs often pass the same objects repeatedly; their values need no second check.
     last: Mutex<Option<CheckedValues>>,
 }
 
-/// A scope and the objects that it was made of, none of which can change.
+/// A scope and the immutable objects that it was created from.
 struct CheckedValues {
     values: Py<PyTuple>,
     scope: backends::FlagScope,
@@ -98,51 +98,57 @@ impl FlagArguments {
     #[new]
     #[pyo3(signature = (*names))]
     fn new(py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
-        let attributes: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
-        Ok(FlagArguments { attributes: attributes.into_py_result(py)?, last: Mutex::default() })
+        let specs: interlock::Result<_> = names.iter().map(|name| backends::find(name)).collect();
+        Ok(FlagArguments { specs: specs.into_py_result(py)?, last: Mutex::default() })
     }
 
-    /// Returns a scope of these values, one for each flag; None leaves a flag undecided.
+    /// Return a scope of these values, one for each flag; None does not set the flag.
     #[pyo3(signature = (*values))]
     fn scope(&self, values: &Bound<'_, PyTuple>) -> PyResult<FlagScope> {
         let py = values.py();
-        let is_traced = trace::is_on();
-        if !is_traced && let Some(scope) = self.last_of(values) {
+        let is_traced = scope_debug::is_on();
+        if !is_traced && let Some(scope) = self.reuse_last(values) {
             return Ok(FlagScope(scope));
         }
-        if values.len() != self.attributes.len() {
-            let message = format!("scope() takes {} values, got {}", self.attributes.len(), values.len());
+        if values.len() != self.specs.len() {
+            let message = format!("scope() takes {} values, got {}", self.specs.len(), values.len());
             return Err(PyTypeError::new_err(message));
         }
-        let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.attributes.len());
-        for (attribute, value) in self.attributes.iter().zip(values).filter(|(_, value)| !value.is_none()) {
-            scope.add(attribute, &given(&value)?).into_py_result(py)?;
+        let mut scope = FlagScopeBuilder::new(Purpose::WholeModule, self.specs.len());
+        for (spec, value) in self.specs.iter().zip(values).filter(|(_, value)| !value.is_none()) {
+            scope.add(spec, &from_py(&value)?).into_py_result(py)?;
         }
-        let scope = scope.build(site::if_traced(py));
+        let scope = scope.build(call_site::current_if_tracing(py));
         if !is_traced && values.iter_borrowed().all(|value| is_immutable(&value)) {
-            self.remember(CheckedValues { values: values.clone().unbind(), scope: scope.twin() });
+            self.store_last(CheckedValues {
+                values: values.clone().unbind(),
+                scope: scope.clone_unentered(),
+            });
         }
         Ok(FlagScope(scope))
     }
 }
 
 impl FlagArguments {
-    /// A scope of the values of the last call, if these are the same objects.
-    fn last_of(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
+    /// Returns a scope of the last call's values, if `values` are the same objects.
+    fn reuse_last(&self, values: &Bound<'_, PyTuple>) -> Option<backends::FlagScope> {
         let last = self.last.try_lock().ok()?;
-        last.as_ref().filter(|checked| checked.consist_of(values)).map(|checked| checked.scope.twin())
+        last.as_ref()
+            .filter(|checked| checked.consist_of(values))
+            .map(|checked| checked.scope.clone_unentered())
     }
 
-    fn remember(&self, checked: CheckedValues) {
+    fn store_last(&self, checked: CheckedValues) {
         let Ok(mut last) = self.last.try_lock() else { return };
         let replaced = last.replace(checked);
-        // Dropping objects may run Python code, which may come back here.
+        // Dropping objects may run Python code, which may call this function.
         drop(last);
         drop(replaced);
     }
 }
 
-/// Whether the value is of a type whose objects always stand for the same value; not so where a subclass may decide.
+/// Returns whether the value is immutable: an exact instance of an immutable type, because a subclass may change its
+/// value.
 fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_exact_instance_of::<PyBool>()
@@ -150,7 +156,7 @@ fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyString>()
 }
 
-/// No flag is written while the scope is open, by any thread; also a decorator.
+/// A context manager and decorator that freezes flags for all threads.
 #[pyclass(frozen, module = "interlock.backends")]
 #[derive(Default)]
 pub(super) struct FreezeScope(backends::FreezeScope);
@@ -163,15 +169,15 @@ impl FreezeScope {
     }
 
     fn __enter__(&self, py: Python<'_>) {
-        self.0.enter(site::of_caller(py));
+        self.0.enter(call_site::current(py));
     }
 
     #[pyo3(signature = (*_arguments))]
     fn __exit__(&self, _arguments: &Bound<'_, PyTuple>) {
-        self.0.leave();
+        self.0.exit();
     }
 
-    /// A copy freezes and thaws for itself.
+    /// A copy is a new scope that is not open.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Reduced<'py, Bound<'py, PyTuple>> {
         (slf.get_type(), PyTuple::empty(slf.py()))
     }

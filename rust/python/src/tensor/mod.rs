@@ -24,8 +24,8 @@ use pyo3::prelude::*;
 
 use crate::detached::detached;
 use crate::errors::IntoPyResult;
+use crate::scope_debug;
 use crate::submodule::submodule;
-use crate::trace;
 
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
 const DETACH_THRESHOLD: usize = 4096;
@@ -70,6 +70,6 @@ fn run_op(
     work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
-    trace::look(py)?;
+    scope_debug::warn_suspended_scopes(py)?;
     maybe_detach(py, work_size, operation).map(Tensor)
 }

@@ -119,7 +119,7 @@ mod tests {
         let pass = |multithreading: bool| {
             both.wait();
             let mode = ModeContext::new(ModeKind::SetMultithreadingEnabled);
-            mode.tell(multithreading);
+            mode.set(multithreading);
             mode.enter();
             assert_eq!(interlock::autograd::Mode::Multithreading.is_on(), multithreading);
             let visitors = Visitors::default();
@@ -128,7 +128,7 @@ mod tests {
             let branches = (0..WIDTH).map(|_| watched(&watched(&leaf, &visitors), &visitors));
             let total = branches.reduce(|sum, branch| sum.add(&branch).unwrap()).unwrap();
             total.sum(None, false).unwrap().backward().unwrap();
-            mode.leave();
+            mode.exit();
             assert_eq!(leaf.grad().unwrap().to_vec::<f64>().unwrap(), [WIDTH as f64; 2]);
             assert_eq!(*visitors.lock().unwrap(), [thread::current().id(); 2 * WIDTH]);
         };

@@ -1,9 +1,9 @@
-//! What the models of `crate::loom_tests` are made of: loom, behind the names and `const` constructors of the
-//! standard library, so that statics stay statics.
+//! Loom's primitives for the models of `crate::loom_tests`, behind the names and `const` constructors of the standard
+//! library, so that statics stay statics.
 //!
-//! A static lives through all executions of a model, loom's objects live through one. So an object here
-//! only has a place among those of the execution, which gets all of them at its beginning: then loom sees
-//! no difference between an object that was there from the first and one that is first used by some thread.
+//! A static lives through all executions of a model, loom's objects live through one. So an object here only has an
+//! index into the objects of the execution, which are all created at its beginning: then loom sees no difference
+//! between an object that existed from the start and one that a thread uses first.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -26,7 +26,7 @@ struct Execution {
 
 struct Objects<T> {
     all: Vec<T>,
-    given_out: Cell<usize>,
+    used: Cell<usize>,
 }
 
 impl Execution {
@@ -40,30 +40,30 @@ impl Execution {
     }
 }
 
-/// To be called first in every execution, before there is a second thread.
+/// Creates the objects of an execution. Call it first in every execution, before there is a second thread.
 #[cfg(test)]
 pub fn begin_execution() {
     _ = EXECUTION.number;
 }
 
 impl<T> Objects<T> {
-    /// More than any model uses; each costs a little in every execution.
-    const MANY: usize = 64;
+    /// More than any model uses; each adds a small cost to every execution.
+    const CAPACITY: usize = 64;
 
     fn new(make: impl Fn() -> T) -> Self {
-        Objects { all: (0..Self::MANY).map(|_| make()).collect(), given_out: Cell::new(0) }
+        Objects { all: (0..Self::CAPACITY).map(|_| make()).collect(), used: Cell::new(0) }
     }
 }
 
-/// Which of the objects an object is, and in which execution. Moves with it.
+/// The index of an object and the execution that it is valid for. Moves with the object.
 #[derive(Debug, Default)]
-struct Place(std::sync::atomic::AtomicU64);
+struct Index(std::sync::atomic::AtomicU64);
 
-impl Place {
+impl Index {
     const BITS: u32 = 8;
 
     const fn new() -> Self {
-        Place(std::sync::atomic::AtomicU64::new(0))
+        Index(std::sync::atomic::AtomicU64::new(0))
     }
 
     #[allow(clippy::expect_used, reason = "a model that outgrows its objects must stop")]
@@ -72,28 +72,28 @@ impl Place {
         let index = if noted >> Self::BITS == EXECUTION.number {
             (noted & ((1 << Self::BITS) - 1)) as usize
         } else {
-            let index = objects.given_out.replace(objects.given_out.get() + 1);
+            let index = objects.used.replace(objects.used.get() + 1);
             self.0.store(EXECUTION.number << Self::BITS | index as u64, Ordering::Relaxed);
             index
         };
-        objects.all.get(index).expect("a model with fewer shared objects than Objects::MANY")
+        objects.all.get(index).expect("a model with fewer shared objects than Objects::CAPACITY")
     }
 }
 
-/// The word of loom holds the distance from the initial value, so that all words can begin as 0.
+/// Loom's word stores the distance from the initial value, so that all words can begin as 0.
 #[derive(Default)]
 pub struct AtomicU64 {
     initial: u64,
-    place: Place,
+    index: Index,
 }
 
 impl AtomicU64 {
     pub const fn new(initial: u64) -> Self {
-        AtomicU64 { initial, place: Place::new() }
+        AtomicU64 { initial, index: Index::new() }
     }
 
     fn word(&self) -> &'static loom::sync::atomic::AtomicU64 {
-        self.place.among(&EXECUTION.words)
+        self.index.among(&EXECUTION.words)
     }
 
     fn held(&self, distance: u64) -> u64 {
@@ -108,9 +108,9 @@ impl AtomicU64 {
         self.held(self.word().load(ordering))
     }
 
-    /// An exchange, because loom leaves a store and another thread's exchange unordered: a thread would then
-    /// read again what it has overwritten. Two things that a store may do are not modelled for it: to come
-    /// earlier among the writes of its word than one that was made before it, and to end a release sequence.
+    /// An exchange, because loom does not order a store with another thread's exchange: a thread would then read again
+    /// the value that it has overwritten. Two effects of stores are not modelled: being ordered before an earlier write
+    /// to its word, and ending a release sequence.
     pub fn store(&self, value: u64, ordering: Ordering) {
         self.swap(value, ordering);
     }
@@ -140,7 +140,7 @@ impl AtomicU64 {
     }
 }
 
-// Shows no value: to read it would be a step of the model.
+// Prints no value, because reading it would be a step of the model.
 impl fmt::Debug for AtomicU64 {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         formatter.debug_struct("AtomicU64").finish_non_exhaustive()
@@ -168,15 +168,15 @@ impl AtomicBool {
     }
 }
 
-/// Every access is one of a cell of loom, which fails where two are not ordered.
+/// Every access is an access of loom's cell, which fails if two accesses are not ordered.
 pub struct UnsafeCell<T> {
-    place: Place,
+    index: Index,
     value: std::cell::UnsafeCell<T>,
 }
 
 impl<T> UnsafeCell<T> {
     pub const fn new(value: T) -> Self {
-        UnsafeCell { place: Place::new(), value: std::cell::UnsafeCell::new(value) }
+        UnsafeCell { index: Index::new(), value: std::cell::UnsafeCell::new(value) }
     }
 
     pub fn get_mut(&mut self) -> &mut T {
@@ -184,15 +184,15 @@ impl<T> UnsafeCell<T> {
     }
 
     pub fn with<R>(&self, action: impl FnOnce(*const T) -> R) -> R {
-        self.place.among(&EXECUTION.cells).with(|_| action(self.value.get()))
+        self.index.among(&EXECUTION.cells).with(|_| action(self.value.get()))
     }
 
     pub fn with_mut<R>(&self, action: impl FnOnce(*mut T) -> R) -> R {
-        self.place.among(&EXECUTION.cells).with_mut(|_| action(self.value.get()))
+        self.index.among(&EXECUTION.cells).with_mut(|_| action(self.value.get()))
     }
 }
 
-/// A thread-local of one thread: none once the thread has dropped it.
+/// A thread-local of one thread; `None` once the thread has dropped it.
 pub struct Local<T>(Rc<RefCell<Option<Rc<T>>>>);
 
 type Drops = RefCell<Vec<Box<dyn FnOnce()>>>;
@@ -212,8 +212,8 @@ impl<T: 'static> Local<T> {
     }
 }
 
-/// Drops the thread-locals of this thread. Loom does it too late, when the thread has been joined, and all
-/// at once, so that no destructor can read those that have none.
+/// Drops the thread-locals of this thread. Loom drops them too late, when the thread has been joined, and all together,
+/// so that no destructor could read thread-locals without one.
 #[cfg(test)]
 pub fn end_thread() {
     while let Some(end) = DROPS.with(|drops| drops.borrow_mut().pop()) {

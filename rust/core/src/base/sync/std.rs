@@ -1,11 +1,11 @@
-//! What production is made of: the standard library.
+//! The primitives of the standard library.
 
 pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicU64};
 pub use std::thread::yield_now;
 pub use std::thread_local;
 
-/// A cell that is reached through a closure, as loom's is.
+/// A cell with the closure interface of loom's.
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {

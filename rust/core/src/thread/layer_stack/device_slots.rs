@@ -1,4 +1,4 @@
-//! What layers decide about the device slots.
+//! The device slots of a layer stack.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ impl LayerStack {
         self.visible().find_map(|slots| slots.devices.default_device).flatten()
     }
 
-    /// Whether the active device slots depend on a layer with these slots, which is pushed or was removed.
+    /// Returns whether pushing or removing a layer with these slots changes the active device slots.
     pub(in crate::thread) fn devices_depend_on(&self, slots: &Slots) -> bool {
         slots.devices.name_any() || (slots.is_opaque && self.name_devices())
     }
 
-    /// Whether any layer decides a device slot.
+    /// Returns whether any layer decides a device slot.
     pub(in crate::thread) fn name_devices(&self) -> bool {
         self.all_slots().any(|slots| slots.devices.name_any())
     }
@@ -44,18 +44,18 @@ impl LayerStack {
         }
         let put = |stream: &Arc<dyn StreamSlot>| {
             let index = stream.device_index();
-            self.owning_devices_mut(|devices| devices.stream(index).is_some()).put_stream(stream.clone())
+            self.owning_devices_mut(|devices| devices.stream(index).is_some()).replace_stream(stream.clone())
         };
         written.streams.iter().filter_map(put).collect()
     }
 
-    /// The innermost layer that decides a slot or is opaque, else the base. Other layers of the same scope keep what
-    /// they store.
+    /// Returns the device slots of the innermost layer that decides a slot or is opaque, else of the base. Slots that
+    /// are shared with other layers of a scope are copied first.
     fn owning_devices_mut(&mut self, decides: impl Fn(&DeviceSlots) -> bool) -> &mut DeviceSlots {
         let layers = self.list.iter_mut().rev().filter_map(|layer| layer.slots.as_mut());
         let slots = match layers.into_iter().find(|slots| slots.is_opaque || decides(&slots.devices)) {
             Some(slots) => slots,
-            None => self.base.slots.get_or_insert_with(Slots::hiding),
+            None => self.base.slots.get_or_insert_with(Slots::opaque),
         };
         &mut Arc::make_mut(slots).devices
     }

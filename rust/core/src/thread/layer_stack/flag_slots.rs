@@ -1,4 +1,4 @@
-//! What layers decide about flags.
+//! The flags of a layer stack.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use super::super::{FlagId, FlagSlots, Masked, Slot};
 use super::LayerStack;
 use crate::base::sync::RelaxedU64;
 
-/// How many layers of all threads and tasks name flags. While it is zero no read of a flag looks
-/// further. A forked child also counts the layers of threads that it lacks, which costs it a load.
+/// The number of layers of all threads and tasks that name flags. While it is zero, a read of a flag checks no layer. A
+/// forked child also counts the layers of threads that it lacks, which only costs its reads one more load.
 static ACTIVE_FLAG_SCOPES: RelaxedU64 = RelaxedU64::new(0);
 
-/// Whether a layer of any thread names any flag.
+/// Returns whether a layer of any thread names a flag.
 #[inline]
 pub(crate) fn any_flag_layer() -> bool {
     ACTIVE_FLAG_SCOPES.get() != 0
@@ -30,28 +30,28 @@ pub(super) fn release(count: u64) {
 }
 
 impl LayerStack {
-    /// How many layers name flags, those that others hide as well. A write changes what a layer holds for a
-    /// flag, never which flags it names.
+    /// Returns the number of layers that name flags, hidden ones included. A write changes payloads of a layer, never
+    /// which flags it names.
     pub(super) fn flag_layer_count(&self) -> u64 {
         self.all_slots().filter(|slots| slots.flags.name_any()).count() as u64
     }
 
-    /// Whether what flags have in force depends on a layer with these slots, which comes or has gone.
+    /// Returns whether pushing or removing a layer with these slots changes the active flags.
     pub(in crate::thread) fn flags_depend_on(&self, slots: &Slots) -> bool {
         slots.flags.name_any() || (slots.is_opaque && self.name_flags())
     }
 
-    /// Whether any layer names flags.
+    /// Returns whether any layer names flags.
     pub(in crate::thread) fn name_flags(&self) -> bool {
         self.all_slots().any(|slots| slots.flags.name_any())
     }
 
-    /// The flags of the innermost layer that names `slot`, to read.
+    /// Returns the flags of the innermost layer that names `slot`.
     pub(in crate::thread) fn owning_layer(&self, slot: Slot) -> Option<&FlagSlots> {
         self.visible().map(|slots| &slots.flags).find(|flags| flags.names(slot))
     }
 
-    /// The same, to write; other layers of the same scope keep what they have.
+    /// Like `owning_layer`, mutable. Slots that are shared with other layers of a scope are copied first.
     pub(in crate::thread) fn owning_layer_mut(&mut self, slot: Slot) -> Option<&mut FlagSlots> {
         let index = self.visible().position(|slots| slots.flags.names(slot))?;
         let layers = self.list.iter_mut().rev().filter_map(|layer| layer.slots.as_mut());
@@ -63,7 +63,7 @@ impl LayerStack {
         self.visible().find_map(|slots| slots.flags.word(id))
     }
 
-    /// What the layers together decide of the tree, and the bits of the flags that they name.
+    /// Returns the nodes of the precision tree that the layers decide, and the bits of the flags that they name.
     pub(in crate::thread) fn flag_summary(&self) -> (Masked<u64>, u64) {
         self.visible().fold((Masked::default(), 0), |(tree, bits), slots| {
             (tree.over(slots.flags.tree), bits | slots.flags.named_bits())

@@ -1,5 +1,5 @@
-//! The list of live layers of one thread or task, without the thread: pushing, removing, writing and
-//! working out what is in force.
+//! The stack of layers of one thread or task: push, remove, write, and computing the active values. It does not access
+//! the thread-local.
 
 mod device_slots;
 mod flag_slots;
@@ -9,13 +9,13 @@ mod tests;
 use std::sync::Arc;
 
 use super::Masked;
-use super::scope::ScopeNumber;
+use super::scope::ScopeId;
 use super::slots::Slots;
 use crate::base::sync::RelaxedU64;
 pub(crate) use flag_slots::any_flag_layer;
 
-/// Tells apart the layers of all threads and tasks, and what their states start from: a task may go on on
-/// another thread. Never 0.
+/// Identifies a layer, or the base of a thread or task. Unique in a process, because a task may move to another thread.
+/// Never 0 for a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LayerId(u64);
 
@@ -24,20 +24,20 @@ impl LayerId {
         self.0
     }
 
-    /// The layer with this number.
+    /// Returns the id with this number.
     pub(crate) fn of_number(number: u64) -> Self {
         LayerId(number)
     }
 }
 
-/// Gives out the numbers of one thread: the one it gave last. Threads take them in blocks, so that no number
-/// is given out twice in a process and threads hardly meet.
+/// Generates the layer ids of one thread; stores the last one. Threads reserve ids in blocks, so ids are unique in a
+/// process with little contention.
 #[derive(Debug)]
 pub(super) struct LayerIds(u64);
 
 const BLOCK: u64 = 1 << 16;
 
-/// The last block that was taken. The first is left out, for the number 0.
+/// The last block that was reserved. The first block is unused, because it has the id 0.
 static BLOCKS: RelaxedU64 = RelaxedU64::new(0);
 
 impl LayerIds {
@@ -49,77 +49,77 @@ impl LayerIds {
     fn next(&mut self) -> LayerId {
         self.0 += 1;
         if self.0.is_multiple_of(BLOCK) {
-            self.take_block();
+            self.next_block();
         }
         LayerId(self.0)
     }
 
     #[cold]
     #[inline(never)]
-    fn take_block(&mut self) {
+    fn next_block(&mut self) {
         self.0 = BLOCKS.add(1) * BLOCK;
     }
 }
 
-/// What a layer decides: some mode bits, and other slots where it names any. Whole words, because a layer is
-/// written and read right after: a load wider than the store before it stalls.
+/// A layer: mode bits and optional slots. The fields are whole words because a layer is read right after it is written,
+/// and a load that is wider than the preceding store stalls.
 #[derive(Debug)]
 #[repr(C)]
 struct Layer {
     id: LayerId,
-    /// The scope that pushed it; none where only the guard that holds its id can remove it.
-    scope: ScopeNumber,
+    /// The scope that pushed the layer; none for a guard, which removes it by id.
+    scope: ScopeId,
     modes: LayerModes,
-    /// None where it decides mode bits only.
+    /// `None` if the layer decides only mode bits.
     slots: Option<Arc<Slots>>,
 }
 
-// A guard writes a whole one.
+// Every guard writes a whole layer.
 const _: () = assert!(size_of::<Layer>() == 32);
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
 struct LayerModes {
     decided: Masked<u8>,
-    /// All mode bits as they are without this layer and those above it. Worked out again whenever
-    /// something below changes, so that what is put in force when this layer ends is never stale.
+    /// All mode bits without this layer and those above. Recomputed when a lower layer changes, so removing this layer
+    /// always restores current values.
     below: u8,
 }
 
-/// Which layer shall be removed.
+/// The layer to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ExitTarget {
-    /// The innermost of this scope.
-    Scope(ScopeNumber),
-    /// The one of a guard.
+    /// The innermost layer of a scope.
+    Scope(ScopeId),
+    /// The layer of a guard.
     Layer(LayerId),
 }
 
 impl Layer {
     #[inline]
-    fn is(&self, left: ExitTarget) -> bool {
-        match left {
+    fn is(&self, target: ExitTarget) -> bool {
+        match target {
             ExitTarget::Scope(scope) => self.scope == scope,
             ExitTarget::Layer(id) => self.id == id,
         }
     }
 }
 
-/// A removed layer. The caller drops it without the thread's state borrowed: dropping the last clone
-/// of a stream calls its driver.
+/// A removed layer. The caller drops it while the thread's state is not borrowed: dropping the last clone of a stream
+/// calls its driver.
 #[derive(Debug)]
 pub(super) struct RemovedLayer {
     pub(super) slots: Option<Arc<Slots>>,
 }
 
-/// What is in force below all layers.
+/// The values below all layers.
 #[derive(Debug)]
 struct Base {
-    /// Told apart from layers and from every other base; none where no write went there yet.
+    /// Distinct from the ids of all layers and other bases; 0 before the first write to this base.
     id: LayerId,
     modes: u8,
-    /// What a captured state brought along, and devices that were written. Flags that it does not name are the
-    /// process's.
+    /// The slots of an installed state, and device slots that were written. Flags that it does not name have the values
+    /// of the process.
     slots: Option<Arc<Slots>>,
 }
 
@@ -130,19 +130,19 @@ pub(super) struct LayerStack {
 }
 
 impl LayerStack {
-    /// Nothing but the mode bits that a thread begins with.
+    /// Creates an empty stack over these mode bits.
     pub(super) const fn new(modes: u8) -> Self {
         LayerStack { base: Base { id: LayerId(0), modes, slots: None }, list: Vec::new() }
     }
 
-    /// The mode bits in force.
+    /// Returns the active mode bits.
     pub(super) fn modes(&self) -> u8 {
-        let in_force = |layer: &Layer| layer.modes.decided.applied_to(layer.modes.below);
-        self.list.last().map_or(self.base.modes, in_force)
+        let active = |layer: &Layer| layer.modes.decided.applied_to(layer.modes.below);
+        self.list.last().map_or(self.base.modes, active)
     }
 
-    /// Puts something else below all layers. What was written to the old base is not there to be taken back.
-    pub(super) fn start_from(&mut self, modes: u8, slots: Arc<Slots>) -> RemovedLayer {
+    /// Replaces the base. Writes to the old base can no longer be revoked.
+    pub(super) fn set_base(&mut self, modes: u8, slots: Arc<Slots>) -> RemovedLayer {
         let before = self.flag_layer_count();
         let old =
             std::mem::replace(&mut self.base, Base { id: LayerId::default(), modes, slots: Some(slots) });
@@ -152,75 +152,75 @@ impl LayerStack {
         RemovedLayer { slots: old.slots }
     }
 
-    /// The slots of each layer that has any and of the base, innermost first.
+    /// Iterates over the slots of layers and of the base, innermost first.
     fn all_slots(&self) -> impl Iterator<Item = &Arc<Slots>> {
         self.list.iter().rev().filter_map(|layer| layer.slots.as_ref()).chain(&self.base.slots)
     }
 
-    /// Those that count: down to the first that hides what lies below it.
+    /// Iterates over the slots that have an effect: down to the first opaque layer.
     fn visible(&self) -> impl Iterator<Item = &Arc<Slots>> {
         let mut hidden = false;
         self.all_slots().take_while(move |slots| !std::mem::replace(&mut hidden, slots.is_opaque))
     }
 
-    /// All that the layers decide besides modes, as one layer that hides what lies below it.
+    /// Merges the slots of all visible layers into one opaque layer.
     pub(super) fn flatten(&mut self) -> Arc<Slots> {
         let mut visible = self.visible();
         let Some(innermost) = visible.next() else {
             drop(visible);
-            // Kept, so that the next capture shares it.
-            return self.base.slots.get_or_insert_with(Slots::hiding).clone();
+            // Stored, so that the next capture shares it.
+            return self.base.slots.get_or_insert_with(Slots::opaque).clone();
         };
         if innermost.is_opaque {
             return innermost.clone();
         }
-        let mut together = Slots { is_opaque: true, ..Slots::clone(innermost) };
-        visible.for_each(|below| together.fill_from(below));
-        Arc::new(together)
+        let mut merged = Slots { is_opaque: true, ..Slots::clone(innermost) };
+        visible.for_each(|below| merged.fill_from(below));
+        Arc::new(merged)
     }
 
-    /// Whether the next push needs more memory first.
+    /// Returns whether the next push needs [`grow`](LayerStack::grow) first.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.list.len() == self.list.capacity()
     }
 
     pub(super) fn grow(&mut self) {
-        // Deep enough for nearly every program, so that the list is allocated once per thread.
-        const LAYERS_AT_FIRST: usize = 16;
-        self.list.reserve(LAYERS_AT_FIRST.max(self.list.len()));
+        // Enough for nearly every program, so that the list is allocated once per thread.
+        const INITIAL_CAPACITY: usize = 16;
+        self.list.reserve(INITIAL_CAPACITY.max(self.list.len()));
     }
 
-    /// Pushes a layer over the mode bits in force, which are `below`. There must be room: without it
-    /// nothing is pushed.
+    /// Pushes a layer over the active mode bits, which are `below`. Pushes nothing and returns `None` if there is no
+    /// spare capacity.
     #[inline]
     pub(super) fn push(
         &mut self,
         ids: &mut LayerIds,
-        scope: ScopeNumber,
+        scope: ScopeId,
         decided: Masked<u8>,
         below: u8,
         slots: Option<Arc<Slots>>,
     ) -> Option<LayerId> {
         let depth = self.list.len();
-        let place = self.list.spare_capacity_mut().first_mut()?;
+        let slot = self.list.spare_capacity_mut().first_mut()?;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::acquire(1);
         }
         let id = ids.next();
-        // Written where it stays: `Vec::push` makes a layer elsewhere and copies it.
-        place.write(Layer { id, scope, modes: LayerModes { decided, below }, slots });
+        // Written in place: `Vec::push` builds a layer elsewhere and copies it.
+        slot.write(Layer { id, scope, modes: LayerModes { decided, below }, slots });
         // SAFETY: the element after the last one has just been written.
         unsafe { self.list.set_len(depth + 1) };
         Some(id)
     }
 
-    /// Removes the innermost layer if it is the wanted one and decides mode bits only; returns the mode bits
-    /// that are in force without it.
+    /// Removes the innermost layer if it is the target and decides only mode bits. Returns the mode bits that are
+    /// active without it.
     #[inline]
-    pub(super) fn pop_plain(&mut self, left: ExitTarget) -> Option<u8> {
+    pub(super) fn pop_plain(&mut self, target: ExitTarget) -> Option<u8> {
         let last = self.list.last()?;
-        if !last.is(left) || last.slots.is_some() {
+        if !last.is(target) || last.slots.is_some() {
             return None;
         }
         let below = last.modes.below;
@@ -228,9 +228,9 @@ impl LayerStack {
         Some(below)
     }
 
-    /// Removes the innermost wanted layer, wherever it lies.
-    pub(super) fn remove(&mut self, left: ExitTarget) -> Option<RemovedLayer> {
-        let index = self.list.iter().rposition(|layer| layer.is(left))?;
+    /// Removes the innermost layer that matches the target, at any depth.
+    pub(super) fn remove(&mut self, target: ExitTarget) -> Option<RemovedLayer> {
+        let index = self.list.iter().rposition(|layer| layer.is(target))?;
         let slots = self.list.remove(index).slots;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::release(1);
@@ -247,10 +247,11 @@ impl LayerStack {
         }
     }
 
-    /// Writes a mode where the innermost layer decides it; returns that place and its old bit.
+    /// Writes a mode to the innermost layer that decides it, else to the base. Returns the id of the layer or base and
+    /// the previous bit.
     pub(super) fn write_mode(&mut self, ids: &mut LayerIds, bit: Masked<u8>) -> (LayerId, Masked<u8>) {
         let innermost = self.list.iter_mut().rev().find(|layer| layer.modes.decided.mask & bit.mask != 0);
-        let (place, old) = match innermost {
+        let (target, old) = match innermost {
             Some(layer) => {
                 let old = layer.modes.decided.within(bit.mask);
                 layer.modes.decided = bit.over(layer.modes.decided);
@@ -266,14 +267,14 @@ impl LayerStack {
             }
         };
         self.refresh_modes();
-        (place, old)
+        (target, old)
     }
 
-    /// Gives a place its old bit again, if it is still there.
-    pub(super) fn restore_mode(&mut self, place: LayerId, old: Masked<u8>) {
-        if place == self.base.id {
+    /// Restores the bit of a layer or base, if it still exists.
+    pub(super) fn restore_mode(&mut self, target: LayerId, old: Masked<u8>) {
+        if target == self.base.id {
             self.base.modes = old.applied_to(self.base.modes);
-        } else if let Some(layer) = self.list.iter_mut().find(|layer| layer.id == place) {
+        } else if let Some(layer) = self.list.iter_mut().find(|layer| layer.id == target) {
             layer.modes.decided = old.over(layer.modes.decided);
         }
         self.refresh_modes();

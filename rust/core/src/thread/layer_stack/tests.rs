@@ -5,7 +5,7 @@ use crate::thread::mode_bits;
 const GRAD: u8 = mode_bits::GRAD;
 const OTHER: u8 = mode_bits::INFERENCE;
 
-/// A list with the numbers of its thread.
+/// A layer stack with the id generator of its thread.
 struct Thread {
     layers: LayerStack,
     ids: LayerIds,
@@ -29,7 +29,7 @@ impl Thread {
             self.layers.grow();
         }
         let below = self.layers.modes();
-        self.layers.push(&mut self.ids, ScopeNumber(scope), decided, below, slots).unwrap()
+        self.layers.push(&mut self.ids, ScopeId(scope), decided, below, slots).unwrap()
     }
 
     fn write_grad(&mut self, on: bool) -> (LayerId, Masked<u8>) {
@@ -37,7 +37,7 @@ impl Thread {
     }
 
     fn remove_of(&mut self, scope: u64) -> bool {
-        self.layers.remove(ExitTarget::Scope(ScopeNumber(scope))).is_some()
+        self.layers.remove(ExitTarget::Scope(ScopeId(scope))).is_some()
     }
 
     fn modes(&self) -> u8 {
@@ -51,7 +51,7 @@ fn named(id: u16, payload: u64, is_opaque: bool) -> Arc<Slots> {
 }
 
 #[test]
-fn layers_left_out_of_order_bring_the_base_back() {
+fn remove_out_of_order_restores_the_base() {
     let mut thread = Thread::new();
     thread.push(1, GRAD, 0);
     thread.push(2, GRAD, GRAD);
@@ -65,7 +65,7 @@ fn layers_left_out_of_order_bring_the_base_back() {
 }
 
 #[test]
-fn a_scope_that_entered_twice_leaves_its_inner_layer_first() {
+fn remove_of_a_scope_takes_its_innermost_layer() {
     let mut thread = Thread::new();
     let outer = thread.push(1, GRAD, 0);
     let inner = thread.push(1, GRAD, 0);
@@ -76,13 +76,13 @@ fn a_scope_that_entered_twice_leaves_its_inner_layer_first() {
 }
 
 #[test]
-fn a_write_lasts_as_long_as_the_layer_that_decides_its_bit() {
+fn write_mode_ends_with_the_layer_that_decides_the_bit() {
     let mut thread = Thread::new();
     let layer = thread.push(1, GRAD, 0);
     thread.push(2, OTHER, OTHER);
-    let (place, old) = thread.write_grad(true);
-    assert_eq!((place, old.value, thread.modes()), (layer, 0, GRAD | OTHER));
-    thread.layers.restore_mode(place, old);
+    let (id, old) = thread.write_grad(true);
+    assert_eq!((id, old.value, thread.modes()), (layer, 0, GRAD | OTHER));
+    thread.layers.restore_mode(id, old);
     assert_eq!(thread.modes(), OTHER);
     thread.write_grad(true);
     assert!(thread.remove_of(2));
@@ -91,17 +91,17 @@ fn a_write_lasts_as_long_as_the_layer_that_decides_its_bit() {
 }
 
 #[test]
-fn restoring_a_place_that_ended_changes_nothing() {
+fn restore_mode_of_a_removed_layer_changes_nothing() {
     let mut thread = Thread::new();
     thread.push(1, GRAD, 0);
-    let (place, _) = thread.write_grad(true);
+    let (id, _) = thread.write_grad(true);
     assert!(thread.remove_of(1));
-    thread.layers.restore_mode(place, Masked::new(GRAD, 0));
+    thread.layers.restore_mode(id, Masked::new(GRAD, 0));
     assert_eq!(thread.modes(), GRAD);
 }
 
 #[test]
-fn a_write_that_went_to_the_base_is_taken_back_there_only() {
+fn restore_mode_of_a_base_changes_only_that_base() {
     let mut thread = Thread::new();
     let (base, old) = thread.write_grad(false);
     let mut other = LayerStack::new(GRAD);
@@ -113,26 +113,26 @@ fn a_write_that_went_to_the_base_is_taken_back_there_only() {
 }
 
 #[test]
-fn another_base_shows_when_the_layers_over_it_end() {
+fn set_base_is_visible_once_the_layers_above_are_removed() {
     let mut thread = Thread::new();
     thread.push(1, GRAD, GRAD);
-    thread.layers.start_from(OTHER, named(3, 1, true));
+    thread.layers.set_base(OTHER, named(3, 1, true));
     assert_eq!((thread.modes(), thread.layers.flag(FlagId(3))), (GRAD | OTHER, Some(1)));
     assert!(thread.remove_of(1));
     assert_eq!(thread.modes(), OTHER);
 }
 
 #[test]
-fn a_write_to_a_base_that_was_replaced_is_not_taken_back_from_the_new_one() {
+fn restore_mode_of_a_replaced_base_changes_nothing() {
     let mut thread = Thread::new();
     let (base, old) = thread.write_grad(false);
-    thread.layers.start_from(0, Slots::hiding());
+    thread.layers.set_base(0, Slots::opaque());
     thread.layers.restore_mode(base, old);
     assert_eq!(thread.modes(), 0);
 }
 
 #[test]
-fn the_numbers_of_two_threads_never_meet() {
+fn layer_ids_of_two_threads_are_distinct() {
     let numbers_of = |thread: &mut Thread| -> Vec<u64> {
         (0..BLOCK + 2)
             .map(|_| {
@@ -150,7 +150,7 @@ fn the_numbers_of_two_threads_never_meet() {
 }
 
 #[test]
-fn a_write_into_one_layer_of_a_scope_leaves_its_other_layers() {
+fn owning_layer_mut_leaves_other_layers_of_the_scope() {
     let shared = named(3, 1, false);
     let mut thread = Thread::new();
     thread.push_slots(1, &shared);
@@ -163,7 +163,7 @@ fn a_write_into_one_layer_of_a_scope_leaves_its_other_layers() {
 }
 
 #[test]
-fn what_a_hiding_layer_does_not_name_is_not_looked_for_below() {
+fn opaque_layer_hides_flags_below_that_it_does_not_name() {
     let mut thread = Thread::new();
     thread.push_slots(1, &named(3, 1, false));
     thread.push_slots(2, &named(4, 2, true));
@@ -177,27 +177,27 @@ fn what_a_hiding_layer_does_not_name_is_not_looked_for_below() {
 }
 
 #[test]
-fn layers_together_hold_what_each_flag_has_and_hide_the_rest() {
+fn flatten_merges_visible_flags_into_an_opaque_layer() {
     let mut thread = Thread::new();
     thread.push_slots(1, &named(3, 1, false));
     thread.push_slots(2, &named(4, 2, false));
     thread.push_slots(3, &named(3, 9, false));
-    let together = thread.layers.flatten();
-    assert_eq!([3, 4, 5].map(|id| together.flags.word(FlagId(id))), [Some(9), Some(2), None]);
-    assert!(together.is_opaque);
-    thread.push_slots(4, &together);
-    assert!(Arc::ptr_eq(&thread.layers.flatten(), &together));
+    let merged = thread.layers.flatten();
+    assert_eq!([3, 4, 5].map(|id| merged.flags.word(FlagId(id))), [Some(9), Some(2), None]);
+    assert!(merged.is_opaque);
+    thread.push_slots(4, &merged);
+    assert!(Arc::ptr_eq(&thread.layers.flatten(), &merged));
 }
 
 #[test]
-fn flag_layers_are_counted_until_they_are_removed_or_their_list_ends() {
+fn any_flag_layer_is_true_until_all_are_removed_or_dropped() {
     let mut thread = Thread::new();
     thread.push_slots(1, &named(3, 1, false));
     thread.push_slots(2, &named(3, 1, false));
     assert!(thread.remove_of(1) && any_flag_layer());
-    thread.layers.start_from(GRAD, named(3, 1, true));
+    thread.layers.set_base(GRAD, named(3, 1, true));
     assert!(thread.remove_of(2) && any_flag_layer());
-    thread.layers.start_from(GRAD, named(4, 1, true));
+    thread.layers.set_base(GRAD, named(4, 1, true));
     drop(thread);
     assert!(!any_flag_layer());
 }

@@ -1,11 +1,11 @@
-//! DeviceSlots that captured states and tasks carry along.
+//! Device slots of captured states and tasks.
 
 use super::*;
-use crate::flags::{FlagScope, Given, Node, find, flags};
+use crate::flags::{FlagScope, InputValue, Node, find, flags};
 use crate::thread::{StateScope, TaskState, ThreadState};
 
 #[test]
-fn a_state_carries_places_along_and_hides_those_of_where_it_is_put_in_force() {
+fn run_applies_captured_device_slots_and_hides_others() {
     let devices = devices();
     let (first, second) = (devices.stream(0), devices.stream(1));
     let (nothing, state, captured) = {
@@ -32,7 +32,7 @@ fn a_state_carries_places_along_and_hides_those_of_where_it_is_put_in_force() {
 }
 
 #[test]
-fn a_pinned_state_has_the_places_as_well() {
+fn capture_pinned_captures_device_slots() {
     let state = {
         let _one = guard(device(1));
         ThreadState::capture_pinned()
@@ -42,7 +42,7 @@ fn a_pinned_state_has_the_places_as_well() {
 }
 
 #[test]
-fn a_write_inside_a_state_ends_with_it_and_leaves_the_state_as_it_was() {
+fn set_device_slots_inside_a_state_ends_with_it() {
     let state = ThreadState::capture();
     let scope = StateScope::new(state.clone());
     set_device_slots(device(0));
@@ -53,14 +53,14 @@ fn a_write_inside_a_state_ends_with_it_and_leaves_the_state_as_it_was() {
     state.run(|| assert_eq!(seen(), NOTHING));
     scope.enter();
     assert_eq!(current_device(), None);
-    scope.leave();
+    scope.exit();
     assert_eq!(current_device(), Some(1));
-    scope.leave();
+    scope.exit();
     assert_eq!(seen(), (Some(0), [None, None], None));
 }
 
 #[test]
-fn an_installed_state_lies_below_what_is_open() {
+fn install_sets_device_slots_below_open_scopes() {
     let devices = devices();
     let stream = devices.stream(1);
     let state = {
@@ -85,7 +85,7 @@ fn an_installed_state_lies_below_what_is_open() {
 }
 
 #[test]
-fn tasks_that_take_turns_keep_their_places() {
+fn task_state_keeps_device_slots_of_interleaved_tasks() {
     let devices = devices();
     let streams = [devices.stream(0), devices.stream(1)];
     let scopes = streams.clone().map(|stream| Object::new(of_stream(stream)));
@@ -109,21 +109,21 @@ fn tasks_that_take_turns_keep_their_places() {
     for (task, scope) in tasks.iter().zip(&scopes).rev() {
         task.step(|| {
             set_device_slots(device(9));
-            scope.leave();
+            scope.exit();
         })
         .unwrap();
         // A write to the layer of a scope ends with that, one to the task's own base stays.
         assert_eq!(task.step(seen).unwrap(), (Some(7), [None, None], Some(META)));
     }
-    // Exited in the other task, or outside of any.
+    // Exited in the other task, or outside of tasks.
     tasks[0].step(|| scopes[0].enter()).unwrap();
-    tasks[1].step(|| scopes[0].leave()).unwrap();
+    tasks[1].step(|| scopes[0].exit()).unwrap();
     assert_eq!(tasks[0].step(current_device).unwrap(), Some(7));
     assert_eq!(current_device(), Some(8));
 }
 
 #[test]
-fn a_future_keeps_its_places() {
+fn with_state_keeps_device_slots_of_a_future() {
     let future = ThreadState::capture().in_future(async {
         set_device_slots(device(1));
         current_device()
@@ -135,22 +135,22 @@ fn a_future_keeps_its_places() {
 }
 
 #[test]
-fn flags_and_places_of_a_state_come_and_go_together() {
+fn run_applies_flags_and_device_slots_together() {
     let flags = || {
         let given = [
-            ("cudnn.enabled", Given::Bool(false)),
-            ("cudnn.conv.fp32_precision", Given::Text("ieee".into())),
+            ("cudnn.enabled", InputValue::Bool(false)),
+            ("cudnn.conv.fp32_precision", InputValue::Text("ieee".into())),
         ];
         FlagScope::new(given.map(|(name, value)| (find(name).unwrap(), value)), None).unwrap().guard()
     };
-    let [both, only_a_place] = [true, false].map(|with_flags| {
+    let [both, only_a_device] = [true, false].map(|with_flags| {
         let _open = (with_flags.then(flags), guard(device(1)));
         ThreadState::capture()
     });
     let now = || (flags::CUDNN_ENABLED.get(), Node::CudaConv.get().name(), current_device());
     assert_eq!(both.run(now), (false, "ieee", Some(1)));
     let _flags = flags();
-    // It names no flag, but those that are open below it don't hold in it.
-    assert_eq!(only_a_place.run(now), (true, "tf32", Some(1)));
+    // It names no flag, and hides the flags of scopes that are open below it.
+    assert_eq!(only_a_device.run(now), (true, "tf32", Some(1)));
     assert_eq!(now(), (false, "ieee", None));
 }

@@ -75,7 +75,7 @@ fn current_stream(index: DeviceIndex) -> Option<FakeStream> {
 
 const META: Device = Device::of(DeviceType::Meta);
 
-/// A scope with what it decides.
+/// A scope with its device slots.
 struct Object(Scope, Arc<Slots>);
 
 impl Object {
@@ -87,8 +87,8 @@ impl Object {
         self.0.enter_slots(&self.1);
     }
 
-    fn leave(&self) {
-        self.0.leave();
+    fn exit(&self) {
+        self.0.exit();
     }
 }
 

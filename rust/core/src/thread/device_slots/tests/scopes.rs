@@ -5,7 +5,7 @@ use crate::modes::{enable_grad, inference_mode, is_grad_enabled, no_grad};
 use crate::thread::{TaskState, ThreadState, any_flag_layer, apply_remote_exits, layer_changes};
 
 #[test]
-fn scopes_nest_and_decide_only_what_they_name() {
+fn guard_decides_only_the_slots_that_it_names() {
     let devices = devices();
     let (first, second) = (devices.stream(0), devices.stream(1));
     assert_eq!(seen(), NOTHING);
@@ -25,50 +25,50 @@ fn scopes_nest_and_decide_only_what_they_name() {
 }
 
 #[test]
-fn scopes_left_out_of_order_and_entered_twice_bring_the_base_back() {
+fn exit_out_of_order_restores_the_base() {
     let (zero, one) = (Object::new(device(0)), Object::new(device(1)));
     set_device_slots(device(7));
     zero.enter();
     one.enter();
     zero.enter();
     assert_eq!(current_device(), Some(0));
-    zero.leave();
+    zero.exit();
     assert_eq!(current_device(), Some(1));
-    zero.leave();
+    zero.exit();
     assert_eq!(current_device(), Some(1));
-    zero.leave();
-    one.leave();
-    one.leave();
+    zero.exit();
+    one.exit();
+    one.exit();
     assert_eq!(current_device(), Some(7));
 }
 
 #[test]
-fn a_scope_left_on_another_thread_ends_where_it_was_entered() {
+fn exit_on_another_thread_removes_the_layer_that_was_entered() {
     let (zero, one) = (Object::new(device(0)), Object::new(device(1)));
     zero.enter();
     one.enter();
     on_a_thread(|| {
         set_device_slots(device(5));
-        one.leave();
+        one.exit();
         assert_eq!(current_device(), Some(5));
     });
-    // A read does not look into the inbox.
+    // A read does not check the mailbox.
     assert_eq!(current_device(), Some(1));
     apply_remote_exits();
     assert_eq!(current_device(), Some(0));
-    zero.leave();
+    zero.exit();
     assert_eq!(current_device(), None);
 }
 
 #[test]
-fn a_write_lasts_as_long_as_the_scope_that_decides_the_place() {
+fn set_device_slots_lasts_as_long_as_the_deciding_scope() {
     let devices = devices();
     let (first, second, third) = (devices.stream(0), devices.stream(0), devices.stream(0));
     set_device_slots(of_stream(first.clone()));
     let scope = Object::new(device(1));
     scope.enter();
     scope.enter();
-    // The device goes into the scope's layer, the stream to the base.
+    // The device is written to the layer of the scope, the stream to the base.
     set_device_slots(of_stream(second.clone()));
     set_device_slots(DeviceSlots::of_default_device(Some(META)));
     assert_eq!(seen(), (Some(0), [Some(second.clone()), None], Some(META)));
@@ -76,15 +76,15 @@ fn a_write_lasts_as_long_as_the_scope_that_decides_the_place() {
     set_device_slots(of_stream(third.clone()));
     assert_eq!(seen().1, [Some(third), None]);
     drop(streams);
-    scope.leave();
+    scope.exit();
     assert_eq!(seen(), (Some(1), [Some(second.clone()), None], Some(META)));
-    scope.leave();
+    scope.exit();
     set_device_slots(DeviceSlots::of_default_device(None));
     assert_eq!(seen(), (Some(0), [Some(second), None], None));
 }
 
 #[test]
-fn the_processor_can_be_chosen_over_another_default_device() {
+fn default_device_can_be_reset_to_the_cpu() {
     let _outer = guard(DeviceSlots::of_default_device(Some(META)));
     let inner = guard(DeviceSlots::of_default_device(None));
     assert_eq!(default_device(), None);
@@ -93,7 +93,7 @@ fn the_processor_can_be_chosen_over_another_default_device() {
 }
 
 #[test]
-fn threads_start_from_the_defaults_and_write_for_themselves() {
+fn set_device_slots_affects_only_its_thread() {
     let devices = devices();
     set_device_slots(of_stream(devices.stream(1)));
     set_device_slots(DeviceSlots::of_default_device(Some(META)));
@@ -107,7 +107,7 @@ fn threads_start_from_the_defaults_and_write_for_themselves() {
 }
 
 #[test]
-fn guards_of_modes_and_of_places_lie_among_each_other() {
+fn guards_of_modes_and_devices_interleave() {
     let one = guard(device(1));
     let no_grad = no_grad();
     let zero = guard(device(0));
@@ -125,7 +125,7 @@ fn guards_of_modes_and_of_places_lie_among_each_other() {
 }
 
 #[test]
-fn places_are_none_of_the_business_of_flags() {
+fn set_device_slots_changes_no_flag_state() {
     let devices = devices();
     set_device_slots(of_stream(devices.stream(1)));
     let changes = layer_changes();

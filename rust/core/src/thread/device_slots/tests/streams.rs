@@ -1,20 +1,20 @@
-//! Who lets go of a stream, and when.
+//! When the layers of a thread drop their streams.
 
 use std::sync::Mutex;
 
 use super::*;
 use crate::modes::no_grad;
-use crate::thread::testing::as_a_thread_ends;
+use crate::thread::testing::run_at_thread_end;
 use crate::thread::tls::with_tls;
 use crate::thread::{TaskState, ThreadState, apply_remote_exits};
 
-/// Devices that note, for each stream that is let go, whether the state of the thread was there for its driver.
+/// Returns devices that record, for each dropped stream, whether the state of the thread was accessible.
 fn watched() -> (FakeDevices, Arc<Mutex<Vec<bool>>>) {
     let noted = Arc::new(Mutex::new(Vec::new()));
     let notes = noted.clone();
     let devices = FakeDevices::new(move || {
         let is_free = with_tls(|current| current.owned.try_borrow_mut().is_ok());
-        // As a driver may.
+        // A driver may enter scopes.
         let _guard = guard(device(3));
         notes.lock().unwrap().push(is_free);
     });
@@ -22,77 +22,77 @@ fn watched() -> (FakeDevices, Arc<Mutex<Vec<bool>>>) {
 }
 
 #[test]
-fn a_stream_goes_once_with_what_held_it_last_and_may_use_the_state_of_the_thread() {
+fn streams_are_dropped_once_while_the_state_is_accessible() {
     let (devices, noted) = watched();
-    let gone = || std::mem::take(&mut *noted.lock().unwrap());
+    let dropped = || std::mem::take(&mut *noted.lock().unwrap());
     let stream = || of_stream(devices.stream(1));
 
-    // With its layer, wherever that lies.
+    // With its layer, at any depth.
     let (inner, outer) = (guard(stream()), guard(stream()));
     drop(inner);
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), [true]);
     drop(outer);
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), [true]);
 
-    // With the layer that another thread left, and with what a push finds to be done first.
+    // With the layer that another thread has exited, also when a push applies that exit.
     for apply_remote_exits in [|| apply_remote_exits(), || drop(no_grad()), || drop(guard(device(0)))] {
         let scope = Scope::default();
         scope.enter_slots(&Slots::of_devices(stream()));
-        on_a_thread(|| scope.leave());
-        assert_eq!(gone(), []);
+        on_a_thread(|| scope.exit());
+        assert_eq!(dropped(), []);
         apply_remote_exits();
-        assert_eq!(gone(), [true]);
+        assert_eq!(dropped(), [true]);
     }
 
-    // With the write that takes its place, in the base and in a layer, of which a scope has a clone.
+    // With the write that replaces it, in the base and in a layer whose scope has a clone.
     set_device_slots(stream());
     set_device_slots(stream());
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), [true]);
     let scope = Object::new(stream());
     scope.enter();
     set_device_slots(stream());
-    assert_eq!(gone(), []);
-    scope.leave();
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), []);
+    scope.exit();
+    assert_eq!(dropped(), [true]);
     drop(scope);
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), [true]);
 
-    // With what a thread starts from, with a captured state and with a task.
+    // With the base of a thread, with a captured state and with a task.
     let state = on_a_thread(ThreadState::capture);
     state.install();
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), [true]);
     state.run(|| set_device_slots(stream()));
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), [true]);
     let task = TaskState::new(&state);
     task.step(|| set_device_slots(stream())).unwrap();
     let _captured = task.step(ThreadState::capture).unwrap();
     drop(task);
-    assert_eq!(gone(), []);
+    assert_eq!(dropped(), []);
     drop(_captured);
-    assert_eq!(gone(), [true]);
+    assert_eq!(dropped(), [true]);
 }
 
 #[test]
-fn the_leaves_that_a_step_of_a_task_finds_let_streams_go() {
+fn step_that_applies_remote_exits_drops_streams() {
     let (devices, noted) = watched();
     let task = TaskState::new(&ThreadState::capture());
     let scope = Scope::default();
     task.step(|| scope.enter_slots(&Slots::of_devices(of_stream(devices.stream(0))))).unwrap();
-    scope.leave();
+    scope.exit();
     assert_eq!(*noted.lock().unwrap(), []);
     assert_eq!(task.step(seen).unwrap(), NOTHING);
     assert_eq!(*noted.lock().unwrap(), [true]);
 }
 
 #[test]
-fn no_place_is_decided_once_a_thread_has_ended_and_its_streams_have_gone() {
+fn device_slots_are_undecided_after_the_end_of_a_thread() {
     let (devices, noted) = watched();
-    let (kept, written) = (devices.stream(0), devices.stream(1));
-    let late = kept.clone();
+    let (entered, written) = (devices.stream(0), devices.stream(1));
+    let late = entered.clone();
     let live = move || {
         set_device_slots(of_stream(written));
         Scope::default().enter_slots(&Slots::of_devices(DeviceSlots::of_default_device(Some(META))));
-        let guard = guard(of_stream(kept));
+        let guard = guard(of_stream(entered));
         assert_eq!(current_device(), Some(0));
         guard
     };
@@ -104,6 +104,6 @@ fn no_place_is_decided_once_a_thread_has_ended_and_its_streams_have_gone() {
         let captured = ThreadState::capture();
         [at_first, seen(), captured.run(seen)]
     };
-    assert_eq!(as_a_thread_ends(live, end), [NOTHING; 3]);
+    assert_eq!(run_at_thread_end(live, end), [NOTHING; 3]);
     assert_eq!(*noted.lock().unwrap(), [true; 2]);
 }

@@ -1,4 +1,4 @@
-//! The flags that hold one of a few names, each as an enum.
+//! The enums of flags whose value is one of several names.
 
 use super::kind::FlagValue;
 use crate::base::named_enum;
@@ -16,7 +16,7 @@ macro_rules! choices {
         }
 
         impl $enum {
-            /// In the order of the payloads.
+            /// The names in the order of the payloads.
             pub(super) const NAMES: &[&str] = &[$($name),+];
         }
 
@@ -45,11 +45,11 @@ choices! {
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     DepthwiseKernel {
-        /// Whichever is thought faster.
+        /// The kernel that is expected to be faster.
         Auto = "auto",
-        /// cuDNN's.
+        /// The kernel of cuDNN.
         Cudnn = "cudnn",
-        /// The runtime's own.
+        /// The runtime's own kernel.
         Native = "native",
     }
 
@@ -64,11 +64,11 @@ choices! {
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     LinalgLibrary {
-        /// Whichever is thought faster.
+        /// The library that is expected to be faster.
         Default = "default",
-        /// NVIDIA's.
+        /// cuSOLVER.
         Cusolver = "cusolver",
-        /// The University of Tennessee's.
+        /// MAGMA.
         Magma = "magma",
     }
 
@@ -83,7 +83,7 @@ choices! {
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     BlasLibrary {
-        /// cuBLAS, as things are.
+        /// The default, which is cuBLAS.
         Default = "default",
         /// cuBLAS; on ROCm hipBLAS.
         Cublas = "cublas",
@@ -104,7 +104,7 @@ choices! {
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     RocmFaLibrary {
-        /// Whichever is thought faster.
+        /// The library that is expected to be faster.
         Default = "default",
         /// AOTriton.
         AOTriton = "aotriton",
@@ -112,7 +112,7 @@ choices! {
         Ck = "ck",
     }
 
-    /// The strategy that finds the order of an einsum's products.
+    /// The strategy that searches the contraction order of an einsum.
     ///
     /// ```
     /// use interlock_core::flags::EinsumStrategy;
@@ -123,11 +123,11 @@ choices! {
     /// # Ok::<(), interlock_core::Error>(())
     /// ```
     EinsumStrategy {
-        /// Thoroughly for few operands, quickly for many.
+        /// Chooses the strategy by the number of operands.
         Auto = "auto",
-        /// Always the next best pair.
+        /// Contracts the best pair in each step.
         Greedy = "greedy",
-        /// All orders.
+        /// Searches all orders.
         Optimal = "optimal",
     }
 
@@ -140,7 +140,7 @@ choices! {
     /// assert_eq!(QUANTIZED_ENGINE.get(), QuantizedEngine::None);
     /// ```
     QuantizedEngine {
-        /// None: no operation is quantized yet.
+        /// No engine.
         None = "none",
     }
 }

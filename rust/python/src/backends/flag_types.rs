@@ -1,31 +1,31 @@
-//! The classes whose attributes are flags: one for each module and object below `backends` that has
-//! any, made from the table. A module takes its class with `sys.modules[__name__].__class__ = ...`.
+//! The classes whose attributes are flags: one for each module and object below `backends`, created from the table. A
+//! module uses its class through `sys.modules[__name__].__class__ = ...`.
 
 use std::ffi::{CString, c_int, c_void};
 use std::mem;
 use std::sync::OnceLock;
 
-use interlock::backends::{self, Attribute, MODULES};
+use interlock::backends::{self, FlagSpec, MODULES};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 
-use super::names::Names;
-use super::{convert, names};
+use super::flag_names::FlagNames;
+use super::{flag_names, values};
 use crate::errors::new_exception;
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
 
 /// The flags of one owner.
 struct Namespace {
     owner: &'static str,
-    attributes: Vec<&'static Attribute>,
+    specs: Vec<&'static FlagSpec>,
 }
 
-/// The address of each class with its flags.
+/// The flags of each class, by the address of the class.
 static NAMESPACES: OnceLock<Vec<(usize, &'static Namespace)>> = OnceLock::new();
 
-/// The classes that Python shows under a name of a module's own: the owner, the module below `interlock` and the name.
+/// The classes with a public name: the owner, the module below `interlock` and the name.
 const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
     ("", "backends", "GenericModule"),
     ("cuda.matmul", "backends.cuda", "cuBLASModule"),
@@ -37,9 +37,9 @@ const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
     ("xnnpack", "backends.xnnpack", "XNNPACKEngine"),
 ];
 
-/// Makes the class of every module and of every owner in the table, and adds them to `module`.
+/// Creates the class of every module and of every owner in the table, and adds them to `module`.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let in_table = backends::own_attributes().map(|attribute| attribute.owner_and_leaf().0);
+    let in_table = backends::own_flag_specs().map(|spec| spec.owner_and_leaf().0);
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
@@ -47,17 +47,17 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for owner in owners {
         let (class, namespace) = class_of(module, owner)?;
         namespaces.push((class.as_ptr() as usize, namespace));
-        let flags = backends::own_attributes().map(|attribute| attribute.owner_and_leaf());
+        let flags = backends::own_flag_specs().map(|spec| spec.owner_and_leaf());
         names.extend(flags.filter(|(of, _)| *of == owner).map(|(_, leaf)| (class.clone(), leaf)));
         module.add(class_name(owner).as_str(), class)?;
     }
-    Names::of(module.py(), names).publish();
+    FlagNames::of(module.py(), names).publish();
     // A process has one interpreter, so the first classes are the only ones.
     let _ = NAMESPACES.set(namespaces);
     Ok(())
 }
 
-/// `cuda.matmul` has the class `CudaMatmulFlags`.
+/// Returns the class name of an owner: `CudaMatmulFlags` for `cuda.matmul`.
 fn class_name(owner: &str) -> String {
     let capitalised = |word: &str| {
         let mut letters = word.chars();
@@ -71,7 +71,7 @@ fn class_name(owner: &str) -> String {
     format!("{words}{}", if MODULES.contains(&owner) { "Module" } else { "Flags" })
 }
 
-/// The name with its module under which Python shows the class of an owner.
+/// Returns the qualified name of an owner's class, with its module.
 fn full_class_name(module: &Bound<'_, PyModule>, owner: &str) -> PyResult<String> {
     match PUBLIC_CLASSES.iter().find(|(of, _, _)| *of == owner) {
         Some((_, home, name)) => Ok(format!("interlock.{home}.{name}")),
@@ -84,45 +84,45 @@ fn class_of<'py>(
     owner: &'static str,
 ) -> PyResult<(Bound<'py, PyType>, &'static Namespace)> {
     let py = module.py();
-    let attributes: Vec<_> =
-        backends::own_attributes().filter(|attribute| attribute.owner_and_leaf().0 == owner).collect();
+    let specs: Vec<_> = backends::own_flag_specs().filter(|spec| spec.owner_and_leaf().0 == owner).collect();
     let name = full_class_name(module, owner)?;
     let mut class = HeapType::new(&name, 0)?;
-    for attribute in &attributes {
-        let closure = std::ptr::from_ref::<Attribute>(attribute).cast_mut().cast();
-        let (name, doc) = (zero_ended(attribute.owner_and_leaf().1)?, zero_ended(attribute.doc().trim())?);
+    for spec in &specs {
+        let closure = std::ptr::from_ref::<FlagSpec>(spec).cast_mut().cast();
+        let (name, doc) = (zero_ended(spec.owner_and_leaf().1)?, zero_ended(spec.doc().trim())?);
         class = class.attribute(&name, &doc, read, Some(write), closure);
     }
-    let namespace: &'static Namespace = Box::leak(Box::new(Namespace { owner, attributes }));
+    let namespace: &'static Namespace = Box::leak(Box::new(Namespace { owner, specs }));
     class = class.attribute(
         c"__dict__",
-        c"The names here, and the flags that hold a value.",
+        c"The names here, and the flags that are set.",
         dict,
         None,
         std::ptr::from_ref(namespace).cast_mut().cast(),
     );
-    class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(names));
-    // SAFETY: `strict_set` is a setattrofunc.
-    class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
+    class = class.method(c"__dir__", c"Return every name here, flags included.", Method::Plain(dir));
+    // SAFETY: `setattr_strict` is a setattrofunc.
+    class = unsafe { class.slot(ffi::Py_tp_setattro, setattr_strict as ffi::setattrofunc as *mut c_void) };
     // SAFETY: `repr` is a `reprfunc`.
     class = unsafe { class.slot(ffi::Py_tp_repr, repr as ffi::reprfunc as *mut c_void) };
     if !MODULES.contains(&owner) {
         return Ok((class.build(py, &py.get_type::<PyAny>())?, namespace));
     }
-    let reduce = c"A module travels as its name.";
+    let reduce = c"Pickle the module by its name.";
     let signature = format!(
-        "{}(m, name)\n--\n\nA module called `name` that has what the module `m` has, and these flags.",
+        "{}(m, name)\n--\n\nCreate a module called `name` with the contents of the module `m` and these flags.",
         name.rsplit('.').next().unwrap_or_default()
     );
     // SAFETY: `init_module` is an initproc.
     class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
     // SAFETY: `read_name` is a `getattrofunc`.
     class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
-    let class = class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(imported));
+    let class =
+        class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(reduce_module));
     Ok((class.build(py, &py.get_type::<PyModule>())?, namespace))
 }
 
-/// The flags of an object whose class is one of the classes here, or derives from one.
+/// Returns the flags of an object whose class is one of these classes or a subclass.
 fn namespace_of(owner: &Bound<'_, PyAny>) -> Option<&'static Namespace> {
     let class = owner.get_type();
     let known = NAMESPACES.get()?.iter().find(|(address, _)| {
@@ -132,23 +132,24 @@ fn namespace_of(owner: &Bound<'_, PyAny>) -> Option<&'static Namespace> {
     known.map(|(_, namespace)| *namespace)
 }
 
-/// `repr()`: the name of the owner with its flags and their values; a module without flags looks like any module.
+/// Implements `repr()`: the name of the owner with its flags and their values; a module without flags has the repr of a
+/// module.
 unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the owner for the call.
+        // SAFETY: the interpreter passes the owner.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let is_module = owner.is_instance_of::<PyModule>();
-        let attributes = namespace_of(&owner).map_or(&[][..], |namespace| &namespace.attributes);
-        if is_module && attributes.is_empty() {
+        let specs = namespace_of(&owner).map_or(&[][..], |namespace| &namespace.specs);
+        if is_module && specs.is_empty() {
             return Ok(py.get_type::<PyModule>().getattr("__repr__")?.call1((owner,))?.into_ptr());
         }
         let mut flags = Vec::new();
-        for attribute in attributes {
-            let leaf = attribute.owner_and_leaf().1;
+        for spec in specs {
+            let leaf = spec.owner_and_leaf().1;
             flags.push(format!("{leaf}={}", owner.getattr(leaf)?.repr()?));
         }
         let kind = if is_module { "module" } else { "flags" };
-        let text = format!("<{kind} '{}': {}>", place(&owner)?, flags.join(", "));
+        let text = format!("<{kind} '{}': {}>", qualified_name(&owner)?, flags.join(", "));
         Ok(PyString::new(py, &text).into_any().into_ptr())
     })
 }
@@ -158,9 +159,9 @@ static MODULE_READ_NAME: OnceLock<ffi::getattrofunc> = OnceLock::new();
 
 /// Reads an attribute exactly as `ModuleType` does.
 ///
-/// A class that inherits `tp_getattro` from `ModuleType` gives wrong values on CPython 3.14 and later: once a
-/// read is specialized (`LOAD_ATTR_MODULE`), the interpreter reads the module's dict without asking the class
-/// for a data descriptor. The dict holds flags after `__dict__` was read, as `mock.patch` does.
+/// A class that inherits `tp_getattro` from `ModuleType` returns wrong values on CPython 3.14 and later: once a read is
+/// specialized (`LOAD_ATTR_MODULE`), the interpreter reads the module's dict without checking the class for a data
+/// descriptor. The dict has flags after `__dict__` was read, as `mock.patch` does.
 unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let read = MODULE_READ_NAME.get_or_init(|| {
         // SAFETY: `ModuleType` is ready, and a slot of this number holds null or a `getattrofunc`.
@@ -174,14 +175,15 @@ unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObj
     unsafe { read(module, name) }
 }
 
-/// As PyTorch makes its modules; ours are modules already when they get their class.
+/// Initializes a module as PyTorch's `GenericModule` does. interlock's own modules exist before they are assigned their
+/// class.
 unsafe extern "C" fn init_module(
     module: *mut ffi::PyObject,
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> c_int {
     or_minus_one(|py| {
-        // SAFETY: the interpreter lends a new module, a tuple, and a dict or null.
+        // SAFETY: the interpreter passes a new module, a tuple, and a dict or null.
         let (module, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, module),
@@ -189,9 +191,9 @@ unsafe extern "C" fn init_module(
                 Bound::from_borrowed_ptr_or_opt(py, named).map(|named| named.cast_into_unchecked::<PyDict>()),
             )
         };
-        let argument = |place: usize, name: &str| match &named {
+        let argument = |qualified_name: usize, name: &str| match &named {
             Some(named) if named.contains(name)? => named.get_item(name),
-            _ => Ok(arguments.get_item(place).ok()),
+            _ => Ok(arguments.get_item(qualified_name).ok()),
         };
         let given = arguments.len() + named.as_ref().map_or(0, |named| named.len());
         let (Some(like), Some(name), 2) = (argument(0, "m")?, argument(1, "name")?, given) else {
@@ -212,46 +214,46 @@ fn zero_ended(text: &str) -> PyResult<CString> {
     CString::new(text).map_err(|_| PyValueError::new_err("a zero byte in the table of flags"))
 }
 
-/// The attribute that a getter or setter was made for.
+/// Returns the flag of a getter or setter.
 ///
 /// # Safety
-/// `closure` is the pointer with which the attribute was added in [`class_of`].
-unsafe fn attribute_of(closure: *mut c_void) -> &'static Attribute {
-    // SAFETY: attributes are statics of the table.
-    unsafe { &*closure.cast::<Attribute>() }
+/// `closure` is the pointer that [`class_of`] has registered for the attribute.
+unsafe fn spec_of(closure: *mut c_void) -> &'static FlagSpec {
+    // SAFETY: flags are statics of the table.
+    unsafe { &*closure.cast::<FlagSpec>() }
 }
 
 unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
-    // SAFETY: this getter is only added together with such a closure.
-    let attribute = unsafe { attribute_of(closure) };
-    hot(|| convert::new_reference(attribute.read()))
+    // SAFETY: this getter is registered with such a closure.
+    let spec = unsafe { spec_of(closure) };
+    hot(|| values::new_reference(spec.read()))
 }
 
-/// Assigns, or drops what is assigned where `value` is null (`del`).
+/// Assigns a flag, or unsets it if `value` is null (`del`).
 unsafe extern "C" fn write(
     _owner: *mut ffi::PyObject,
     value: *mut ffi::PyObject,
     closure: *mut c_void,
 ) -> c_int {
-    // SAFETY: this setter is only added together with such a closure.
-    let attribute = unsafe { attribute_of(closure) };
-    // SAFETY: the interpreter lends the value for the call, or null.
-    unsafe { convert::assign(attribute, value) }
+    // SAFETY: this setter is registered with such a closure.
+    let spec = unsafe { spec_of(closure) };
+    // SAFETY: the interpreter passes a value, or null.
+    unsafe { values::assign(spec, value) }
 }
 
-/// `__dict__`: what the owner has of its own, and the flags that hold a value. `mock.patch` looks here for
-/// what to put back, and drops what it assigned where it finds nothing. Reads never look here, because
-/// the getters come first.
+/// Implements `__dict__`: the owner's own entries, and the flags that are set. `mock.patch` looks here for the value to
+/// restore, and unsets its assignment if it finds none. Reads of flags do not use it, because the getters take
+/// precedence.
 unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the owner for the call, and the closure is a leaked Namespace.
+        // SAFETY: the interpreter passes the owner, and the closure is a leaked Namespace.
         let (owner, namespace) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
         let dict = own_dict(&owner);
-        for attribute in &namespace.attributes {
-            let leaf = attribute.owner_and_leaf().1;
-            match attribute.to_put_back() {
-                Some(value) => dict.set_item(leaf, convert::object(py, value)?)?,
+        for spec in &namespace.specs {
+            let leaf = spec.owner_and_leaf().1;
+            match spec.restore_value() {
+                Some(value) => dict.set_item(leaf, values::object(py, value)?)?,
                 None if dict.contains(leaf)? => dict.del_item(leaf)?,
                 None => {}
             }
@@ -260,7 +262,7 @@ unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *m
     })
 }
 
-/// A module's own dict; objects have none.
+/// Returns a module's own dict; other objects have none.
 fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
     match owner.cast::<PyModule>() {
         Ok(module) => module.dict(),
@@ -268,17 +270,17 @@ fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
     }
 }
 
-/// `dir()`: the names that the owner means to be used, and every flag.
-unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+/// Implements `dir()`: the public names of the owner, and every flag.
+unsafe extern "C" fn dir(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the owner for the call.
+        // SAFETY: the interpreter passes the owner.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let own = own_dict(&owner);
         let public = own.get_item("__all__")?.and_then(|public| public.cast_into::<PyList>().ok());
         let names = PySet::new(py, public.unwrap_or_else(|| own.keys()))?;
         let is_module = owner.is_instance_of::<PyModule>();
         for name in owner.get_type().dir()? {
-            // What every module has says nothing of this one.
+            // Attributes that every module has are left out.
             if !(is_module && name.cast::<PyString>()?.to_cow()?.starts_with("__")) {
                 names.add(name)?;
             }
@@ -287,11 +289,11 @@ unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> 
     })
 }
 
-/// `__reduce__`: what sends functions to other processes sends the modules that they use, and knows what to
-/// do with those only that are exactly of the class of modules.
-unsafe extern "C" fn imported(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+/// Implements `__reduce__`: cloudpickle sends the modules that a function uses by name only if they are exactly of type
+/// `ModuleType`.
+unsafe extern "C" fn reduce_module(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends the module for the call.
+        // SAFETY: the interpreter passes the module.
         let module = unsafe { Bound::from_borrowed_ptr(py, module) };
         let name = module.cast::<PyModule>()?.name()?;
         let import = py.import("importlib")?.getattr("import_module")?;
@@ -299,24 +301,24 @@ unsafe extern "C" fn imported(module: *mut ffi::PyObject, _: *mut ffi::PyObject)
     })
 }
 
-/// Refuses names that do not exist, so that an assignment to a misspelt flag is not lost, and values that would replace a
-/// namespace or, unless they are callable, a function. Names with a leading underscore, constants and submodules
-/// (which the import system sets) are let through, and so are callables in place of functions: `mock.patch`
-/// and `monkeypatch` assign those.
-unsafe extern "C" fn strict_set(
+/// Implements `setattr`. Refuses unknown names, so that an assignment to a misspelt flag is not lost, and values that
+/// would replace a namespace or, unless they are callable, a function. Names with a leading underscore, constants,
+/// submodules (which the import system sets) and callables in place of functions (which `mock.patch` and `monkeypatch`
+/// assign) are accepted.
+unsafe extern "C" fn setattr_strict(
     owner: *mut ffi::PyObject,
     name: *mut ffi::PyObject,
     value: *mut ffi::PyObject,
 ) -> c_int {
-    // SAFETY: the interpreter lends an object and its arguments; a flag is a data descriptor of the class, so nothing is
-    // added to the object.
+    // SAFETY: the interpreter passes an object and its arguments; a flag is a data descriptor of the class, so no entry
+    // is added to the object.
     unsafe {
-        if names::knows(ffi::Py_TYPE(owner), name) {
+        if flag_names::contains(ffi::Py_TYPE(owner), name) {
             return ffi::PyObject_GenericSetAttr(owner, name, value);
         }
     }
     let allowed = or_minus_one(|py| {
-        // SAFETY: the interpreter lends the three for the call.
+        // SAFETY: the interpreter passes the three objects.
         let (owner, name, value) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, owner),
@@ -334,49 +336,48 @@ unsafe extern "C" fn strict_set(
         }
     });
     if allowed == 0 {
-        // SAFETY: the interpreter's own arguments; a data descriptor of the class is found first.
+        // SAFETY: the interpreter's own arguments.
         unsafe { ffi::PyObject_GenericSetAttr(owner, name, value) }
     } else {
         allowed
     }
 }
 
-/// Fails where an assignment of `value`, or a deletion where there is none, would remove a namespace or a function of
-/// `owner`.
+/// Fails if assigning `value`, or a deletion if it is `None`, would remove a namespace or a function of `owner`.
 fn refuse_to_replace(
     owner: &Bound<'_, PyAny>,
     name: &str,
     replaced: &Bound<'_, PyAny>,
     value: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    // What is put back is no replacement.
+    // Assigning the same object replaces nothing.
     if value.is_some_and(|value| value.is(replaced)) {
         return Ok(());
     }
-    let full_name = format!("{}.{name}", place(owner)?);
-    let shown = full_name.strip_prefix("interlock.").unwrap_or(&full_name);
+    let full_name = format!("{}.{name}", qualified_name(owner)?);
+    let display = full_name.strip_prefix("interlock.").unwrap_or(&full_name);
     let verb = if value.is_some() { "assigned" } else { "deleted" };
     let (what, cure) = if is_namespace(replaced)? {
-        ("a namespace", cure_for_namespace(shown, replaced)?)
+        ("a namespace", cure_for_namespace(display, replaced)?)
     } else if replaced.is_callable() && !value.is_some_and(|value| value.is_callable()) {
-        ("callable", format!("; call it: {shown}(...)"))
+        ("callable", format!("; call it: {display}(...)"))
     } else {
         return Ok(());
     };
-    let message = format!("{shown} is {what} and cannot be {verb}{cure}");
+    let message = format!("{display} is {what} and cannot be {verb}{cure}");
     Err(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
-/// Whether an object of a module of flags is itself a module or object of flags, or the cache of cuFFT's plans.
+/// Returns whether an object is a module or object of flags, or the cache of cuFFT plans.
 fn is_namespace(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!object.is_callable() && object.get_type().module()?.to_string().starts_with("interlock"))
 }
 
-/// The flags of a namespace, or where it has none its functions, as the end of a message.
-fn cure_for_namespace(shown: &str, namespace: &Bound<'_, PyAny>) -> PyResult<String> {
+/// Returns the end of a message: the flags of a namespace, or its functions if it has none.
+fn cure_for_namespace(display: &str, namespace: &Bound<'_, PyAny>) -> PyResult<String> {
     const MOST: usize = 8;
-    let owner = shown.strip_prefix("backends.").unwrap_or(shown);
-    let flags = backends::own_attributes().map(Attribute::owner_and_leaf).filter(|(of, _)| *of == owner);
+    let owner = display.strip_prefix("backends.").unwrap_or(display);
+    let flags = backends::own_flag_specs().map(FlagSpec::owner_and_leaf).filter(|(of, _)| *of == owner);
     let mut names: Vec<String> = flags.map(|(_, leaf)| leaf.to_owned()).collect();
     let mut advice = "assign one of its flags";
     if names.is_empty() {
@@ -393,7 +394,7 @@ fn cure_for_namespace(shown: &str, namespace: &Bound<'_, PyAny>) -> PyResult<Str
     Ok(format!("; {advice}: {}{more}", names.join(", ")))
 }
 
-/// Whether `value` is what the import system has under the name that it would get.
+/// Returns whether `value` is the submodule with this name in `sys.modules`.
 fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
     let (Some(value), Ok(module)) = (value, owner.cast::<PyModule>()) else { return Ok(false) };
     let full_name = format!("{}.{name}", module.name()?);
@@ -404,14 +405,14 @@ fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, P
 fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
     let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
-    let near = backends::suggest(name, public).or_else(|| elsewhere(name));
+    let near = backends::suggest(name, public).or_else(|| find_elsewhere(name));
     let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-    let message = format!("{} has no flag {name:?}{advice}", place(owner)?);
+    let message = format!("{} has no flag {name:?}{advice}", qualified_name(owner)?);
     Ok(new_exception(owner.py(), "UnknownFlagError", message))
 }
 
-/// The owner as a program names it.
-fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
+/// Returns the owner's name as a program uses it.
+fn qualified_name(owner: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(module) = owner.cast::<PyModule>() {
         return Ok(module.name()?.to_string());
     }
@@ -421,8 +422,8 @@ fn place(owner: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// The flag of this very name that another owner has.
-fn elsewhere(name: &str) -> Option<&'static str> {
-    let mut attributes = backends::own_attributes();
-    attributes.find(|attribute| attribute.owner_and_leaf().1 == name).map(|attribute| attribute.name())
+/// Returns the flag of another owner with this name.
+fn find_elsewhere(name: &str) -> Option<&'static str> {
+    let mut specs = backends::own_flag_specs();
+    specs.find(|spec| spec.owner_and_leaf().1 == name).map(|spec| spec.name())
 }

@@ -1,4 +1,5 @@
-//! A path that the user gave: that library or an error, never another one instead.
+//! User-supplied paths of libraries. Such a path is authoritative: if it cannot be loaded, that is an error, and no
+//! other file is tried.
 
 use std::path::{Path, PathBuf};
 
@@ -6,26 +7,26 @@ use super::{Library, search};
 use crate::base::env;
 use crate::{Error, Result};
 
-/// The file at a path that the user gave, and how.
+/// The file at a user-supplied path.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct UserPath {
     pub(super) file: PathBuf,
-    /// What gave it, as a message names it.
+    /// The variable or call that supplied the path, for messages.
     by: String,
-    /// As it was given.
+    /// The path as it was supplied.
     path: PathBuf,
 }
 
 impl Library {
-    /// The file that the library's variable names; `None` where it is not set, or empty.
-    pub(super) fn given(&self) -> Result<Option<Given>> {
-        let variable = env::variable_of_library(self.name);
-        env::path(&variable).map(|path| self.at(&path, variable)).transpose()
+    /// Returns the file that the library's variable names; `None` if it is not set, or empty.
+    pub(super) fn user_path(&self) -> Result<Option<UserPath>> {
+        let variable = env::library_variable(self.name);
+        env::path(&variable).map(|path| self.resolve_path(&path, variable)).transpose()
     }
 
-    /// The library at `path`: that file, or the one in that folder.
-    pub(super) fn at(&self, path: &Path, by: String) -> Result<Given> {
-        // A name without a folder would be looked for elsewhere than here.
+    /// Returns the file at `path`, or the library's file in that folder.
+    pub(super) fn resolve_path(&self, path: &Path, by: String) -> Result<UserPath> {
+        // The loader would search a name without a folder in its own folders.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let found = if absolute.is_dir() {
             let reason = || format!("it is a folder without any of {}", self.sonames.join(", "));
@@ -37,14 +38,14 @@ impl Library {
         };
         let path = path.to_owned();
         match found {
-            Ok(file) => Ok(Given { file, by, path }),
+            Ok(file) => Ok(UserPath { file, by, path }),
             Err(reason) => Err(Error::LibraryPath { library: self.title, by, path, reason }),
         }
     }
 }
 
-impl Given {
-    /// The error that this file is of no use.
+impl UserPath {
+    /// Returns the error that this file cannot be used.
     pub(super) fn error(&self, library: &Library, reason: String) -> Error {
         Error::LibraryPath { library: library.title, by: self.by.clone(), path: self.path.clone(), reason }
     }

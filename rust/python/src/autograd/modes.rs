@@ -1,5 +1,5 @@
-//! The classes of the modes. Each is `__new__` and `__init__` of its own over one kind of object
-//! ([`object`](super::object)), because `no_grad(function)` makes no `no_grad`.
+//! The mode classes. Each has its own `__new__` and `__init__` over a common object
+//! ([`mode_object`](super::mode_object)), because `no_grad(function)` returns a decorated function, not a `no_grad`.
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -10,19 +10,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use super::decorated;
-use super::object;
+use super::mode_object;
 use crate::object::{or_minus_one, or_null};
-use crate::trace;
+use crate::scope_debug;
 
-/// One class.
-trait Class {
-    const MANAGER: ModeKind;
-    /// The name in Python.
+/// A mode class.
+trait ModeClass {
+    const KIND: ModeKind;
+    /// The Python name.
     const NAME: &'static str;
     const DOC: &'static CStr;
-    /// What the argument is called, and the mode where it is left out.
+    /// The name and the default of the argument.
     const ARGUMENT: (&'static str, Option<bool>) = ("mode", None);
-    /// Whether `name(function)` decorates the function.
+    /// Whether `name(function)` decorates a function.
     const BARE: bool = false;
 }
 
@@ -30,7 +30,7 @@ macro_rules! classes {
     ($($class:ident { $($body:tt)* })+) => {
         $(
             struct $class;
-            impl Class for $class { $($body)* }
+            impl ModeClass for $class { $($body)* }
         )+
 
         pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -42,77 +42,76 @@ macro_rules! classes {
 
 classes! {
     NoGrad {
-        const MANAGER: ModeKind = ModeKind::NoGrad;
+        const KIND: ModeKind = ModeKind::NoGrad;
         const NAME: &'static str = "no_grad";
         const DOC: &'static CStr = c"no_grad(orig_func=None)\n--\n\n\
-            Operations inside do not record what a backward pass needs.\n\n\
-            A context manager and a decorator, with or without parentheses. It holds for the thread that\n\
-            enters it; other threads and new ones are not affected.";
+            Disable the recording of the autograd graph for the current thread.\n\n\
+            A context manager and a decorator, with or without parentheses. Other threads, also new ones,\n\
+            are not affected.";
         const ARGUMENT: (&'static str, Option<bool>) = ("orig_func", Some(true));
         const BARE: bool = true;
     }
     EnableGrad {
-        const MANAGER: ModeKind = ModeKind::EnableGrad;
+        const KIND: ModeKind = ModeKind::EnableGrad;
         const NAME: &'static str = "enable_grad";
         const DOC: &'static CStr = c"enable_grad(orig_func=None)\n--\n\n\
-            Operations inside record what a backward pass needs, also within `no_grad`.\n\n\
-            A context manager and a decorator, with or without parentheses. It holds for the thread that\n\
-            enters it. Inference mode stays on where it is on.";
+            Enable the recording of the autograd graph for the current thread, also inside `no_grad`.\n\n\
+            A context manager and a decorator, with or without parentheses. Inference mode is not changed.";
         const ARGUMENT: (&'static str, Option<bool>) = ("orig_func", Some(true));
         const BARE: bool = true;
     }
     SetGradEnabled {
-        const MANAGER: ModeKind = ModeKind::SetGradEnabled;
+        const KIND: ModeKind = ModeKind::SetGradEnabled;
         const NAME: &'static str = "set_grad_enabled";
         const DOC: &'static CStr = c"set_grad_enabled(mode)\n--\n\n\
-            Records gradients or not: as a function at once, as a context manager inside, as a decorator\n\
-            during each call.\n\n\
-            As a function it lasts as long as the innermost scope of this thread that decides the mode, or\n\
-            for the thread. `mode` is a bool.";
+            Enable or disable the recording of the autograd graph for the current thread.\n\n\
+            A function, a context manager and a decorator. As a function it sets the mode in the innermost\n\
+            scope of the thread that decides it, else for the thread. `mode` is a bool.";
     }
     InferenceMode {
-        const MANAGER: ModeKind = ModeKind::InferenceMode;
+        const KIND: ModeKind = ModeKind::InferenceMode;
         const NAME: &'static str = "inference_mode";
         const DOC: &'static CStr = c"inference_mode(mode=True)\n--\n\n\
-            Tensors made inside are inference tensors: they record nothing, not even their version, and\n\
-            can't be used where gradients are recorded.\n\n\
-            `inference_mode(False)` inside it is ordinary again. A context manager and a decorator, with or\n\
-            without parentheses. `mode` is a bool.";
+            Enable or disable inference mode for the current thread.\n\n\
+            Tensors that are created inside are inference tensors: they record neither the autograd graph\n\
+            nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`\n\
+            inside disables it again.\n\n\
+            A context manager and a decorator, with or without parentheses. `mode` is a bool.";
         const ARGUMENT: (&'static str, Option<bool>) = ("mode", Some(true));
         const BARE: bool = true;
     }
     SetMultithreadingEnabled {
-        const MANAGER: ModeKind = ModeKind::SetMultithreadingEnabled;
+        const KIND: ModeKind = ModeKind::SetMultithreadingEnabled;
         const NAME: &'static str = "set_multithreading_enabled";
         const DOC: &'static CStr = c"set_multithreading_enabled(mode)\n--\n\n\
-            Lets a backward pass use other threads, or keeps it on the thread that calls it.\n\n\
-            interlock's own engine keeps to that thread in any case. A function, a context manager and a\n\
+            Allow or forbid a backward pass to use threads other than the calling one.\n\n\
+            interlock's own engine always uses the calling thread. A function, a context manager and a\n\
             decorator. `mode` is a bool.";
     }
     ForceOriginalViewTracking {
-        const MANAGER: ModeKind = ModeKind::ForceOriginalViewTracking;
+        const KIND: ModeKind = ModeKind::ForceOriginalViewTracking;
         const NAME: &'static str = "_force_original_view_tracking";
         const DOC: &'static CStr = c"_force_original_view_tracking(mode)\n--\n\n\
-            Tracks views by replaying the operation that made them, or not.\n\n\
+            Enable or disable tracking views by replaying the operation that created them.\n\n\
             A function, a context manager and a decorator. `mode` is a bool.";
     }
     EnforceGradLayoutPolicy {
-        const MANAGER: ModeKind = ModeKind::EnforceGradLayoutPolicy;
+        const KIND: ModeKind = ModeKind::EnforceGradLayoutPolicy;
         const NAME: &'static str = "enforce_grad_layout_policy";
         const DOC: &'static CStr = c"enforce_grad_layout_policy(enable=True)\n--\n\n\
-            Brings a gradient into the layout of its tensor when it is accumulated, or leaves it.\n\n\
+            Enable or disable converting an accumulated gradient to the layout of its tensor.\n\n\
             A function, a context manager and a decorator. `enable` is a bool.";
         const ARGUMENT: (&'static str, Option<bool>) = ("enable", Some(true));
     }
 }
 
-/// Adds a class to the module, and to its `__all__` unless the name is private.
+/// Adds a class to the module, and to `__all__` unless the name is private.
 fn add(module: &Bound<'_, PyModule>, name: &str, class: Bound<'_, PyType>) -> PyResult<()> {
     if name.starts_with('_') { module.setattr(name, class) } else { module.add(name, class) }
 }
 
-fn class<C: Class>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
-    let made = object::class("interlock.autograd.grad_mode", C::NAME, C::MANAGER)?.doc(C::DOC);
+fn class<C: ModeClass>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    let made = mode_object::class("interlock.autograd.grad_mode", C::NAME, C::KIND)?.doc(C::DOC);
     // SAFETY: the two are a newfunc and an initproc.
     let made = unsafe {
         made.slot(ffi::Py_tp_new, new::<C> as ffi::newfunc as *mut c_void)
@@ -121,23 +120,23 @@ fn class<C: Class>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     made.build(py, &py.get_type::<PyAny>())
 }
 
-/// `name(function)` is a decorator without parentheses: what comes out is the decorated function, and
-/// `__init__` is not called. Anything else is for `__init__`, which a subclass may have of its own.
-unsafe extern "C" fn new<C: Class>(
+/// `name(function)` is a decorator without parentheses: it returns the decorated function, and `__init__` is not
+/// called. All other arguments are for `__init__`, which a subclass may override.
+unsafe extern "C" fn new<C: ModeClass>(
     class: *mut ffi::PyTypeObject,
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     // SAFETY: the interpreter calls this with one of these classes or a subclass, and a tuple.
     unsafe {
-        // A mode is no function to decorate.
-        let is_mode = C::MANAGER.takes_mode() && only_bool(arguments).is_some();
+        // A bool is not a function to decorate.
+        let is_mode = C::KIND.accepts_mode() && only_bool(arguments).is_some();
         if named.is_null() && (ffi::PyTuple_Size(arguments) == 0 || is_mode) {
-            return object::allocate(class, C::MANAGER);
+            return mode_object::allocate(class, C::KIND);
         }
     }
     or_null(|py| {
-        // SAFETY: the interpreter lends a class, a tuple, and a dict or null for the call.
+        // SAFETY: the interpreter passes a class, a tuple, and a dict or null.
         let (type_object, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, class.cast()).cast_into_unchecked::<PyType>(),
@@ -148,21 +147,21 @@ unsafe extern "C" fn new<C: Class>(
         match bare_function::<C>(&arguments, named.as_ref())? {
             Some(function) => Ok(decorated(&type_object.call0()?, &function)?.into_ptr()),
             None => {
-                // SAFETY: as above.
-                let made = unsafe { object::allocate(class, C::MANAGER) };
+                // SAFETY: `class` is one of these classes or a subclass.
+                let made = unsafe { mode_object::allocate(class, C::KIND) };
                 if made.is_null() { Err(PyErr::fetch(py)) } else { Ok(made) }
             }
         }
     })
 }
 
-/// The only argument, where that is True or False.
+/// Returns the only argument if it is True or False.
 ///
 /// # Safety
 /// `arguments` is a tuple, and this thread is attached to the interpreter.
 #[inline]
 unsafe fn only_bool(arguments: *mut ffi::PyObject) -> Option<bool> {
-    // SAFETY: the item is borrowed from a tuple that has one; the two singletons live as long as the interpreter.
+    // SAFETY: the item is borrowed from a tuple of one item; the two singletons live as long as the interpreter.
     unsafe {
         if ffi::PyTuple_Size(arguments) != 1 {
             return None;
@@ -172,20 +171,20 @@ unsafe fn only_bool(arguments: *mut ffi::PyObject) -> Option<bool> {
     }
 }
 
-/// The mode that `arguments` give to an object whose making writes nothing, where that takes no more than a look.
+/// Returns the mode in `arguments` for a class that does not write eagerly, if it can be read without further checks.
 ///
 /// # Safety
 /// As for [`only_bool`].
 #[inline]
-unsafe fn plain_mode<C: Class>(arguments: *mut ffi::PyObject) -> Option<bool> {
-    if C::MANAGER.writes_when_made() || trace::is_on() {
+unsafe fn plain_mode<C: ModeClass>(arguments: *mut ffi::PyObject) -> Option<bool> {
+    if C::KIND.writes_eagerly() || scope_debug::is_on() {
         return None;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { if ffi::PyTuple_Size(arguments) == 0 { C::ARGUMENT.1 } else { only_bool(arguments) } }
 }
 
-fn bare_function<'py, C: Class>(
+fn bare_function<'py, C: ModeClass>(
     arguments: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -203,41 +202,40 @@ fn bare_function<'py, C: Class>(
     Ok(can_be_decorated(&only)?.then_some(only))
 }
 
-/// Whether it is called, or becomes something that is once a class has it.
+/// Returns whether a value is callable, or a `classmethod`, which is callable on its class.
 fn can_be_decorated(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_callable() || value.is_instance(&value.py().import("builtins")?.getattr("classmethod")?)?)
 }
 
-unsafe extern "C" fn init<C: Class>(
+unsafe extern "C" fn init<C: ModeClass>(
     object: *mut ffi::PyObject,
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> c_int {
     // SAFETY: the interpreter calls this with a tuple.
-    if !C::MANAGER.takes_mode() && named.is_null() && unsafe { ffi::PyTuple_Size(arguments) } == 0 {
+    if !C::KIND.accepts_mode() && named.is_null() && unsafe { ffi::PyTuple_Size(arguments) } == 0 {
         return 0;
     }
-    if C::MANAGER.takes_mode()
+    if C::KIND.accepts_mode()
         && named.is_null()
-        // SAFETY: as above.
+        // SAFETY: the interpreter calls this with a tuple.
         && let Some(mode) = unsafe { plain_mode::<C>(arguments) }
     {
-        // SAFETY: the interpreter lends an object of this class or a subclass for the call.
-        unsafe { object::manager(object) }.recall(mode);
+        // SAFETY: the interpreter passes an object of this class or a subclass.
+        unsafe { mode_object::context(object) }.restore(mode);
         return 0;
     }
     or_minus_one(|py| {
-        // SAFETY: the interpreter lends an object of this class or a subclass, a tuple, and a dict or
-        // null for the call.
-        let (manager, arguments, named) = unsafe {
+        // SAFETY: the interpreter passes an object of this class or a subclass, a tuple, and a dict or null.
+        let (context, arguments, named) = unsafe {
             (
-                object::manager(object),
+                mode_object::context(object),
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
                 Bound::from_borrowed_ptr_or_opt(py, named).map(|named| named.cast_into_unchecked::<PyDict>()),
             )
         };
         let given = only_argument::<C>(&arguments, named.as_ref())?;
-        if !manager.manager().takes_mode() {
+        if !context.kind().accepts_mode() {
             return match given.filter(|given| !given.is_none()) {
                 None => Ok(()),
                 Some(other) => Err(wrong_type::<C>(&other, "a function to decorate or nothing")),
@@ -253,20 +251,20 @@ unsafe extern "C" fn init<C: Class>(
                 return Err(PyTypeError::new_err(message));
             }
         };
-        trace::look(py)?;
-        manager.tell(mode);
+        scope_debug::warn_suspended_scopes(py)?;
+        context.set(mode);
         Ok(())
     })
 }
 
-fn wrong_type<C: Class>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
+fn wrong_type<C: ModeClass>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     let class = given.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default();
     let (name, argument) = (C::NAME, C::ARGUMENT.0);
     PyTypeError::new_err(format!("{name}() takes {argument}, {allowed}, got a value of type {class}"))
 }
 
-/// The one argument, by position or by name; None where it is left out.
-fn only_argument<'py, C: Class>(
+/// Returns the argument by position or by name; `None` if it is missing.
+fn only_argument<'py, C: ModeClass>(
     arguments: &Bound<'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {

@@ -1,27 +1,27 @@
-//! What `INTERLOCK_DEBUG=1` says of scopes: which are open where nobody expects them, and where they were
-//! entered.
+//! The warnings of `INTERLOCK_DEBUG=1` about scopes that are open or exited unexpectedly, with the lines that entered
+//! them.
 
 use interlock::backends::{SourceLocation, writes_are_traced};
 use interlock::state::Scope;
-use interlock::state::scope_trace::{self, Leave};
+use interlock::state::scope_trace::{self, ExitOrder};
 use pyo3::prelude::*;
 
-use crate::site;
+use crate::call_site;
 
-/// Whether anything of this is to be done.
+/// Returns whether scopes are traced.
 #[inline]
 pub(crate) fn is_on() -> bool {
     writes_are_traced()
 }
 
-/// Warns of scopes that are open on this thread while the generator or coroutine that entered them is
-/// suspended: what runs now runs in their state.
-pub(crate) fn look(py: Python<'_>) -> PyResult<()> {
+/// Warns about scopes that are open on this thread while the generator or coroutine that entered them is suspended:
+/// other code then runs in their state.
+pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<()> {
     if !is_on() {
         return Ok(());
     }
     for entered in scope_trace::newly_suspended(&running_frames(py)) {
-        let here = site::of_caller(py);
+        let here = call_site::current(py);
         let message = format!(
             "the scope entered at {entered} is open at {here} too, while the generator or coroutine that \
              entered it is suspended; decorate that function, or give tasks a state of their own with \
@@ -32,35 +32,39 @@ pub(crate) fn look(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Enters a scope, and notes where. Nothing is entered if a warning about other scopes is an error.
+/// Enters a scope and records the line. Enters nothing if a warning about other scopes raises.
 pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyResult<()> {
-    look(py)?;
+    warn_suspended_scopes(py)?;
     enter();
     if is_on() {
-        let frame = site::user_frame(py);
+        let frame = call_site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
-        scope_trace::note_enter(scope, site::of_caller(py), suspendable.map(|frame| frame.as_ptr() as usize));
+        scope_trace::note_enter(
+            scope,
+            call_site::current(py),
+            suspendable.map(|frame| frame.as_ptr() as usize),
+        );
     }
     Ok(())
 }
 
-/// Leaves a scope, and warns where that is odd.
-pub(crate) fn leave(py: Python<'_>, scope: &Scope) -> PyResult<()> {
-    scope.leave();
+/// Exits a scope, and warns if the exit is out of order or on another thread.
+pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
+    scope.exit();
     if !is_on() {
         return Ok(());
     }
-    let here = site::of_caller(py);
-    match scope_trace::note_leave(scope) {
-        Leave::InOrder => Ok(()),
-        Leave::OutOfOrder { entered, later } => {
+    let here = call_site::current(py);
+    match scope_trace::note_exit(scope) {
+        ExitOrder::InOrder => Ok(()),
+        ExitOrder::OutOfOrder { entered, later } => {
             let message = format!(
                 "the scope entered at {entered} is left at {here}, before the one entered later at {later}, \
                  which stays open"
             );
             warn(py, &message, &here)
         }
-        Leave::Elsewhere { entered } => {
+        ExitOrder::Elsewhere { entered } => {
             let message = format!(
                 "the scope entered at {entered} is left at {here} by another thread or task; it ends \
                  where it was entered, with the next scope or write there"
@@ -80,21 +84,21 @@ fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
     Ok(())
 }
 
-/// The addresses of the frames that run on this thread, the innermost first.
+/// Returns the addresses of the frames on this thread's stack, innermost first.
 fn running_frames(py: Python<'_>) -> Vec<usize> {
-    let innermost = site::innermost_frame(py);
-    let frames = std::iter::successors(innermost, |frame| site::caller_of(frame));
+    let innermost = call_site::innermost_frame(py);
+    let frames = std::iter::successors(innermost, |frame| call_site::caller_of(frame));
     frames.map(|frame| frame.as_ptr() as usize).collect()
 }
 
-/// Whether the frame is a generator's or coroutine's, and not of one that is suspended with scopes open on
-/// purpose: by `contextlib.contextmanager` and its like, and as a fixture of pytest.
+/// Returns whether the frame belongs to a generator or coroutine, except one that `contextlib` or pytest suspends with
+/// open scopes on purpose.
 fn may_be_suspended(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // As `inspect` names them: CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR.
+    // CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR of `inspect`.
     const SUSPENDABLE: u32 = 0x20 | 0x80 | 0x200;
     let flags: u32 = frame.getattr("f_code")?.getattr("co_flags")?.extract()?;
     let on_purpose = |caller: Bound<'_, PyAny>| {
-        site::module_of(&caller).is_some_and(|name| name == "contextlib" || name.starts_with("_pytest."))
+        call_site::module_of(&caller).is_some_and(|name| name == "contextlib" || name.starts_with("_pytest."))
     };
-    Ok(flags & SUSPENDABLE != 0 && !site::caller_of(frame).is_some_and(on_purpose))
+    Ok(flags & SUSPENDABLE != 0 && !call_site::caller_of(frame).is_some_and(on_purpose))
 }

@@ -1,4 +1,4 @@
-//! The line of the Python program that called.
+//! The line of the Python program that called interlock.
 
 use std::sync::Arc;
 
@@ -6,42 +6,41 @@ use interlock::backends::SourceLocation;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// The line that runs in the innermost frame that is not interlock's own; unknown where no Python program
-/// runs.
-pub(crate) fn of_caller(py: Python<'_>) -> SourceLocation {
+/// Returns the current line of the innermost frame outside of interlock, or a placeholder if no Python code runs.
+pub(crate) fn current(py: Python<'_>) -> SourceLocation {
     user_frame(py)
         .and_then(|frame| site_of(&frame).ok())
         .unwrap_or_else(|| SourceLocation::Foreign { file: Arc::from("<no Python program>"), line: 0 })
 }
 
-/// The same where writes are traced, else nothing: looking through frames costs.
-pub(crate) fn if_traced(py: Python<'_>) -> Option<SourceLocation> {
-    interlock::backends::writes_are_traced().then(|| of_caller(py))
+/// Like [`current`], but `None` unless writes are traced, because walking frames is slow.
+pub(crate) fn current_if_tracing(py: Python<'_>) -> Option<SourceLocation> {
+    interlock::backends::writes_are_traced().then(|| current(py))
 }
 
-/// The core asks here where a program is.
-pub(crate) fn tell_the_core() {
-    SourceLocation::set_provider(|| Python::try_attach(of_caller));
+/// Sets [`current`] as the source of foreign locations in the core.
+pub(crate) fn install_hook() {
+    SourceLocation::set_provider(|| Python::try_attach(current));
 }
 
-/// The innermost frame that is not interlock's own.
+/// Returns the innermost frame outside of interlock.
 pub(crate) fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     let mut frames = std::iter::successors(innermost_frame(py), caller_of);
     frames.find(|frame| !is_ours(frame))
 }
 
-/// The frame that runs.
+/// Returns the running frame.
 pub(crate) fn innermost_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     // SAFETY: PyEval_GetFrame returns a borrowed reference, or null where no frame runs.
     unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }
 }
 
-/// The frame that called this one.
+/// Returns the frame that called this one.
 pub(crate) fn caller_of<'py>(frame: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     frame.getattr("f_back").ok().filter(|back| !back.is_none())
 }
 
-/// The name of the module whose code the frame runs.
+/// Returns the name of the module whose code the frame runs.
 pub(crate) fn module_of(frame: &Bound<'_, PyAny>) -> Option<String> {
     frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract().ok()
 }

@@ -1,4 +1,4 @@
-//! The lines of the Python program for which memory is allocated.
+//! Python stacks of memory allocations.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -8,16 +8,16 @@ use interlock::accelerator::memory::{Frame, Stack, stacks_are_recorded};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::site::{caller_of, innermost_frame};
+use crate::call_site::{caller_of, innermost_frame};
 
-/// All that called each other on this thread, the innermost first, if a history is recorded that wants to know.
+/// Captures the Python stack of this thread, innermost frame first, if a memory history records stacks.
 #[inline]
-pub(crate) fn if_recorded(py: Python<'_>) -> Option<Stack> {
-    stacks_are_recorded().then(|| of_caller(py))
+pub(crate) fn capture_if_enabled(py: Python<'_>) -> Option<Stack> {
+    stacks_are_recorded().then(|| capture(py))
 }
 
 #[cold]
-fn of_caller(py: Python<'_>) -> Stack {
+fn capture(py: Python<'_>) -> Stack {
     let frames = std::iter::successors(innermost_frame(py), caller_of);
     frames.filter_map(|frame| frame_of(&frame).ok()).collect()
 }
@@ -26,12 +26,12 @@ fn frame_of(frame: &Bound<'_, PyAny>) -> PyResult<Frame> {
     let code = frame.getattr("f_code")?;
     let file = shared(&code.getattr("co_filename")?)?;
     let name = shared(&code.getattr("co_qualname")?)?;
-    // Code that was made by hand may lie on no line.
+    // Code objects that were created at run time may have no line.
     let line = frame.getattr("f_lineno")?.extract::<Option<u32>>()?.unwrap_or(0);
     Ok(Frame { file, line, name })
 }
 
-/// The text, which is the same for many frames.
+/// Returns an interned copy of a text, because many frames have equal texts.
 fn shared(text: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
     thread_local! {
         static KNOWN: RefCell<HashSet<Arc<str>>> = RefCell::default();
@@ -42,10 +42,10 @@ fn shared(text: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
         if let Some(found) = known.get(&*text) {
             return found.clone();
         }
-        let made = Arc::<str>::from(&*text);
-        known.insert(made.clone());
-        made
+        let text = Arc::<str>::from(&*text);
+        known.insert(text.clone());
+        text
     });
-    // A thread that ends shares nothing.
+    // A thread that is ending has no cache.
     Ok(found.unwrap_or_else(|_| Arc::from(&*text)))
 }

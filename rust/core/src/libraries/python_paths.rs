@@ -1,4 +1,4 @@
-//! Where Python's packages are, among which vendors' own packages put libraries.
+//! The folders of Python's packages, in which vendors' packages install libraries.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,48 +6,47 @@ use std::sync::Arc;
 use crate::base::fork::rank;
 use crate::base::sync::ForkLock;
 
-/// Where a Python program has its packages.
+/// The import path and the prefix of a Python interpreter.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packages {
-    /// The folders in which it looks for packages (`sys.path`).
+pub struct PythonPaths {
+    /// The folders of `sys.path`.
     pub folders: Vec<PathBuf>,
-    /// Where its installation lies (`sys.prefix`).
+    /// The installation folder (`sys.prefix`).
     pub prefix: Option<PathBuf>,
 }
 
-/// What was told last. The value is shared, so that it is copied and dropped outside of the lock.
-static PACKAGES: ForkLock<Option<Arc<Packages>>> = ForkLock::new(rank::PYTHON_PATHS, None);
+/// The paths that were set last. The value is shared, so that it is copied and dropped outside of the lock.
+static PYTHON_PATHS: ForkLock<Option<Arc<PythonPaths>>> = ForkLock::new(rank::PYTHON_PATHS, None);
 
-/// Tells where packages are, from now on. Who uses interlock from Python need not: each question for a library
-/// that comes from there tells it before.
+/// Sets the folders of Python's packages. The Python bindings call this before each search that starts in Python.
 ///
 /// # Safety
 /// A file in these folders that has the name of a vendor library is that library: the search may load it, which runs
 /// its constructors, and call its functions.
 #[doc(hidden)]
-pub unsafe fn set_packages(packages: Packages) {
-    if told().as_deref() != Some(&packages) {
+pub unsafe fn set_python_paths(packages: PythonPaths) {
+    if current().as_deref() != Some(&packages) {
         let packages = Some(Arc::new(packages));
-        let before = std::mem::replace(&mut *PACKAGES.lock(), packages);
+        let before = std::mem::replace(&mut *PYTHON_PATHS.lock(), packages);
         drop(before);
     }
 }
 
-/// Returns whether exactly these folders and this prefix were told last, so that they need not be told again.
+/// Returns whether exactly these folders and this prefix are set.
 #[doc(hidden)]
-pub fn packages_are<'a>(folders: impl Iterator<Item = &'a Path>, prefix: Option<&Path>) -> bool {
-    told().is_some_and(|told| told.prefix.as_deref() == prefix && told.folders.iter().eq(folders))
+pub fn python_paths_are<'a>(folders: impl Iterator<Item = &'a Path>, prefix: Option<&Path>) -> bool {
+    current().is_some_and(|current| current.prefix.as_deref() == prefix && current.folders.iter().eq(folders))
 }
 
-pub(super) fn told() -> Option<Arc<Packages>> {
-    PACKAGES.lock().clone()
+pub(super) fn current() -> Option<Arc<PythonPaths>> {
+    PYTHON_PATHS.lock().clone()
 }
 
-/// The folders that are one of `below` in a folder of packages, and with `prefixes` the libraries of the
-/// installations that the folders belong to.
+/// Returns the subfolders `below` of each package folder, and with `prefixes` the library folders of the installations
+/// that the folders belong to.
 pub(super) fn folders(below: &[&str], prefixes: bool) -> Vec<PathBuf> {
-    let Some(packages) = told() else { return Vec::new() };
+    let Some(packages) = current() else { return Vec::new() };
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in &packages.folders {
         found.extend(below.iter().map(|below| folder.join(below)));
@@ -63,7 +62,7 @@ pub(super) fn folders(below: &[&str], prefixes: bool) -> Vec<PathBuf> {
     found
 }
 
-/// Of `P/lib/python3.11/site-packages`, `P/lib`: what a package of a user puts beside its modules.
+/// Returns `P/lib` for `P/lib/python3.11/site-packages`, into which some packages install libraries.
 fn libraries_of(folder: &Path) -> Option<PathBuf> {
     let is_for_packages = folder.file_name().is_some_and(|name| name == "site-packages");
     let libraries = folder.parent()?.parent()?;
@@ -75,12 +74,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_looked_through_in_their_order_and_each_place_once() {
+    fn folders_returns_package_folders_in_order_and_each_prefix_once() {
         let folders =
             ["/v/lib/python3.11/site-packages", "/home/me/.local/lib/python3.11/site-packages", "/src"];
-        let packages = Packages { folders: folders.map(PathBuf::from).to_vec(), prefix: Some("/v".into()) };
+        let packages =
+            PythonPaths { folders: folders.map(PathBuf::from).to_vec(), prefix: Some("/v".into()) };
         // SAFETY: this test loads nothing.
-        unsafe { set_packages(packages) };
+        unsafe { set_python_paths(packages) };
         let below = super::folders(&["nvidia/cudnn/lib"], false);
         assert_eq!(below, folders.map(|folder| Path::new(folder).join("nvidia/cudnn/lib")));
         let beside = super::folders(&[], true);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_folder_of_an_installation_has_no_libraries_beside_it() {
+    fn libraries_of_other_folders_is_none() {
         for folder in
             ["/", "site-packages", "/site-packages", "/usr/lib/python3/dist-packages", "/a/b/site-packages"]
         {

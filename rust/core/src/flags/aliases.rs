@@ -1,31 +1,31 @@
-//! The attributes without a word of their own: nodes of the precision tree, older names that are views of
-//! them, parts of a flag, and what can only be read.
+//! The flags without a word of their own: nodes of the precision tree, older names that are aliases of nodes, parts of
+//! a flag, and constants.
 
-use super::attribute::{Attribute, Part, Target};
-use super::choice::QuantizedEngine;
 use super::effect::Effect;
-use super::effect::consumers::*;
+use super::effect::effects::*;
+use super::enums::QuantizedEngine;
+use super::env_parse::{EnvFormat, EnvVar};
 use super::flag::FlagWord;
+use super::flag_spec::{Backing, FlagSpec, Projection};
 use super::precision::Node;
 use super::table::words;
 use super::value::Value;
-use super::variable::{Reading, Variable};
 
-pub(super) static VIEWS: [Attribute; 15] = [
+pub(super) static ALIASES: [FlagSpec; 15] = [
     node(
         Node::Generic,
         &FLOAT32_OF_ALL,
-        "The float32 precision of every backend that holds none of its own.",
+        "The float32 precision of every backend whose own precision is not set.",
     ),
     node(
         Node::Cuda,
         &FLOAT32_OF_CUDA,
-        "The float32 precision of operations on cuda that hold none of their own.",
+        "The float32 precision of operations on cuda whose own precision is not set.",
     ),
     node(
         Node::Mkldnn,
         &ONEDNN_OPERATIONS,
-        "The float32 precision of oneDNN's operations that hold none of their own.",
+        "The float32 precision of oneDNN's operations whose own precision is not set.",
     ),
     node(Node::CudaMatmul, &CUBLAS_PRODUCTS, "The float32 precision of matrix products on cuda."),
     node(Node::CudaConv, &CUDNN_CONVOLUTIONS, "The float32 precision of convolutions on cuda."),
@@ -33,19 +33,19 @@ pub(super) static VIEWS: [Attribute; 15] = [
     node(Node::MkldnnMatmul, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's matrix products."),
     node(Node::MkldnnConv, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's convolutions."),
     node(Node::MkldnnRnn, &ONEDNN_OPERATIONS, "The float32 precision of oneDNN's recurrent layers."),
-    view(
+    alias(
         "cudnn.allow_tf32",
-        Target::Tf32(&[Node::CudaConv, Node::CudaRnn]),
+        Backing::Tf32(&[Node::CudaConv, Node::CudaRnn]),
         &CUDNN_OPERATIONS,
-        "Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision.",
+        "Whether convolutions and recurrent layers on cuda use TensorFloat-32: an alias of their fp32_precision.",
     ),
-    Attribute {
+    FlagSpec {
         name: "cuda.matmul.allow_tf32",
-        target: Target::Tf32(&[Node::CudaMatmul]),
+        backing: Backing::Tf32(&[Node::CudaMatmul]),
         effect: &CUBLAS_PRODUCTS,
         own_variable: None,
-        variables: &[Variable { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", reading: Reading::AsksForOn }],
-        doc: "Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision.",
+        variables: &[EnvVar { name: "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", format: EnvFormat::SwitchOn }],
+        doc: "Whether matrix products on cuda use TensorFloat-32: an alias of their fp32_precision.",
     },
     split(
         "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
@@ -57,28 +57,28 @@ pub(super) static VIEWS: [Attribute; 15] = [
         &words::CUDA_MATMUL_BF16_REDUCTION.word,
         "Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to.",
     ),
-    view(
+    alias(
         "quantized.supported_engines",
-        Target::Constant(Value::Names(QuantizedEngine::NAMES)),
+        Backing::Constant(Value::Names(QuantizedEngine::NAMES)),
         &QUANTIZED_OPERATIONS,
         "The engines that can run quantized operations here.",
     ),
-    view(
+    alias(
         "xnnpack.enabled",
-        Target::Constant(Value::Bool(false)),
+        Backing::Constant(Value::Bool(false)),
         &CPU_OPERATIONS,
         "Whether operations may run on XNNPACK: they never do here.",
     ),
 ];
 
-const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> Attribute {
-    view(node.name(), Target::Node(node), effect, doc)
+const fn node(node: Node, effect: &'static Effect, doc: &'static str) -> FlagSpec {
+    alias(node.name(), Backing::Node(node), effect, doc)
 }
 
-const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> Attribute {
-    view(name, Target::Word(word, Part::Second), &CUBLAS_PRODUCTS, doc)
+const fn split(name: &'static str, word: &'static FlagWord, doc: &'static str) -> FlagSpec {
+    alias(name, Backing::Word(word, Projection::Second), &CUBLAS_PRODUCTS, doc)
 }
 
-const fn view(name: &'static str, target: Target, effect: &'static Effect, doc: &'static str) -> Attribute {
-    Attribute { name, target, effect, own_variable: None, variables: &[], doc }
+const fn alias(name: &'static str, backing: Backing, effect: &'static Effect, doc: &'static str) -> FlagSpec {
+    FlagSpec { name, backing, effect, own_variable: None, variables: &[], doc }
 }

@@ -1,29 +1,29 @@
-//! The folders in which the system's loader looks.
+//! The search path of the system's loader.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where glibc is told of folders beyond its own; absent on other systems.
+/// The configuration of glibc's loader; absent on other systems.
 const CONFIGURATION: &str = "/etc/ld.so.conf";
 
-/// Folders that no configuration has to name.
+/// The default folders of the loader.
 const BUILT_IN: &[&str] = if cfg!(target_os = "macos") {
     &["/usr/local/lib", "/opt/homebrew/lib", "/usr/lib"]
 } else {
     &["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"]
 };
 
-/// How deep files may include each other; deeper, they go round in a circle.
-const DEEPEST: u32 = 8;
+/// The maximum depth of includes, which stops files that include each other.
+const MAX_DEPTH: u32 = 8;
 
 pub(super) fn folders() -> Vec<PathBuf> {
     let mut folders = Vec::new();
-    read(Path::new(CONFIGURATION), DEEPEST, &mut folders);
+    read(Path::new(CONFIGURATION), MAX_DEPTH, &mut folders);
     folders.extend(BUILT_IN.iter().map(PathBuf::from));
     folders
 }
 
-/// Adds the folders that a file of configuration names. What can't be read names none.
+/// Adds the folders that a configuration file names. A file that cannot be read names none.
 fn read(file: &Path, depth: u32, folders: &mut Vec<PathBuf>) {
     let Some(depth) = depth.checked_sub(1) else { return };
     let Ok(text) = fs::read_to_string(file) else { return };
@@ -31,9 +31,9 @@ fn read(file: &Path, depth: u32, folders: &mut Vec<PathBuf>) {
         let line = line.split('#').next().unwrap_or_default().trim();
         match line.split_once(char::is_whitespace) {
             Some(("include", pattern)) => {
-                // A relative name is one beside the file.
+                // A relative name is relative to the folder of the file.
                 let pattern = file.parent().unwrap_or(Path::new("/")).join(pattern.trim());
-                matching(&pattern).iter().for_each(|included| read(included, depth, folders));
+                glob(&pattern).iter().for_each(|included| read(included, depth, folders));
             }
             None if !line.is_empty() => folders.push(PathBuf::from(line)),
             _ => {}
@@ -41,20 +41,19 @@ fn read(file: &Path, depth: u32, folders: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files of a name with at most one `*`, which is all that such configurations use, in the order of
-/// their names.
-fn matching(pattern: &Path) -> Vec<PathBuf> {
+/// Returns the files that match a name with at most one `*`, the only pattern that these files use, sorted by name.
+fn glob(pattern: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (pattern.parent(), pattern.file_name().and_then(|name| name.to_str()))
     else {
         return Vec::new();
     };
     let Some((start, end)) = name.split_once('*') else { return vec![pattern.to_owned()] };
-    let is_meant = |file: &PathBuf| {
+    let is_match = |file: &PathBuf| {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_meant).collect();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_match).collect();
     files.sort();
     files
 }
@@ -63,7 +62,7 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A folder of its own for one test, removed at its end.
+    /// A temporary folder for one test, removed when it is dropped.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -88,12 +87,12 @@ mod tests {
 
     fn folders_of(file: &Path) -> Vec<PathBuf> {
         let mut folders = Vec::new();
-        read(file, DEEPEST, &mut folders);
+        read(file, MAX_DEPTH, &mut folders);
         folders
     }
 
     #[test]
-    fn a_configuration_names_folders_and_files_with_more_of_them() {
+    fn read_returns_folders_of_a_file_and_its_includes() {
         let folder = Folder::new("configuration");
         folder.file("b.conf", "/second\n");
         folder.file("a.conf", "# a remark\n  /first  # another\n\n");
@@ -103,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_that_includes_itself_comes_to_an_end() {
+    fn read_of_a_file_that_includes_itself_ends() {
         let folder = Folder::new("circle");
         let file = folder.file("main", "include main\n/once\n");
-        assert_eq!(folders_of(&file).len(), DEEPEST as usize);
+        assert_eq!(folders_of(&file).len(), MAX_DEPTH as usize);
     }
 
     #[test]
-    fn what_is_missing_names_no_folder() {
+    fn read_of_a_missing_file_returns_no_folder() {
         assert!(folders_of(Path::new("/nonexistent/ld.so.conf")).is_empty());
-        assert!(matching(Path::new("/nonexistent/*.conf")).is_empty());
+        assert!(glob(Path::new("/nonexistent/*.conf")).is_empty());
     }
 }

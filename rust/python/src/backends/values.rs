@@ -1,92 +1,93 @@
-//! Values of flags to and from Python.
+//! Conversion of flag values from and to Python.
 
 use std::ffi::c_int;
 
-use interlock::backends::{self, Attribute, Given, Value};
+use interlock::backends::{self, FlagSpec, InputValue, Value};
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use crate::call_site;
 use crate::errors::IntoPyResult;
 use crate::object::{hot_or_minus_one, or_null};
-use crate::site;
 use crate::whole;
 
-/// How much of an unsuitable value a message shows.
+/// The longest repr of a refused value that a message shows.
 const LONGEST_SHOWN: usize = 60;
 
-/// What a program gave, for the core to check. Fails where `__index__` of a value raises, and where asking a value for
-/// its text is interrupted.
+/// Converts a Python value to an unchecked [`InputValue`]. Fails if `__index__` of the value raises, or if its repr is
+/// interrupted.
 #[inline]
-pub(super) fn given<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
-    match plain(value) {
+pub(super) fn from_py<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<InputValue<'a>> {
+    match from_scalar(value) {
         Some(given) => Ok(given),
-        None => unusual(value),
+        None => from_other(value),
     }
 }
 
-/// What is neither a tuple or list nor unknown.
+/// Converts a scalar; `None` for a tuple, a list or another type.
 #[inline]
-fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
+fn from_scalar<'a>(value: &'a Bound<'_, PyAny>) -> Option<InputValue<'a>> {
     // A bool is an int to Python, so it comes first.
     if let Ok(switch) = value.cast::<PyBool>() {
-        Some(Given::Bool(switch.is_true()))
+        Some(InputValue::Bool(switch.is_true()))
     } else if value.is_none() {
-        Some(Given::None)
+        Some(InputValue::None)
     } else if let Ok(number) = value.cast::<PyInt>() {
-        Some(whole::int64(number).map_or_else(|| huge_integer(number), Given::Integer))
+        Some(whole::int64(number).map_or_else(|| huge_integer(number), InputValue::Integer))
     } else if let Ok(number) = value.cast_exact::<PyFloat>() {
-        Some(Given::Float(number.value()))
+        Some(InputValue::Float(number.value()))
     } else {
-        value.cast::<PyString>().ok()?.to_str().ok().map(|text| Given::Text(text.into()))
+        value.cast::<PyString>().ok()?.to_str().ok().map(|text| InputValue::Text(text.into()))
     }
 }
 
 #[cold]
-fn huge_integer(number: &Bound<'_, PyInt>) -> Given<'static> {
+fn huge_integer(number: &Bound<'_, PyInt>) -> InputValue<'static> {
     let nearest = whole::float64(number);
-    let shown =
+    let display =
         nearest.map_or_else(|| "an int that is too large for a float".to_owned(), |_| type_of(number));
-    Given::HugeInteger { shown, nearest }
+    InputValue::HugeInteger { display, nearest }
 }
 
 #[cold]
-fn unusual<'a>(value: &Bound<'_, PyAny>) -> PyResult<Given<'a>> {
-    // What is inside an item stays a mere text: no flag takes it, and a list may contain itself.
-    let item =
-        |item: Bound<'_, PyAny>| plain(&item).map_or_else(|| Given::Other(type_of(&item)), Given::into_owned);
+fn from_other<'a>(value: &Bound<'_, PyAny>) -> PyResult<InputValue<'a>> {
+    // Nested items become text: no flag accepts them, and a list may contain itself.
+    let item = |item: Bound<'_, PyAny>| {
+        from_scalar(&item).map_or_else(|| InputValue::Other(type_of(&item)), InputValue::into_owned)
+    };
     if let Ok(tuple) = value.cast::<PyTuple>() {
-        Ok(Given::List(tuple.iter().map(item).collect()))
+        Ok(InputValue::List(tuple.iter().map(item).collect()))
     } else if let Ok(list) = value.cast::<PyList>() {
-        Ok(Given::List(list.iter().map(item).collect()))
+        Ok(InputValue::List(list.iter().map(item).collect()))
     } else if let Some(number) = whole_number(value)? {
         Ok(number)
     } else if let Ok(number) = value.cast::<PyFloat>() {
-        Ok(Given::Float(number.value()))
+        Ok(InputValue::Float(number.value()))
     } else {
-        Ok(Given::Other(shown(value)?))
+        Ok(InputValue::Other(display(value)?))
     }
 }
 
-/// What says of itself that it is a whole number, as those of NumPy do; but no member of an enumeration.
-fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<Given<'static>>> {
+/// Converts an object with `__index__`, such as NumPy integers, but not a member of an enumeration.
+fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>>> {
     if value.get_type().hasattr("__members__")? {
         return Ok(None);
     }
     let number = whole::index(value)?;
-    Ok(number.and_then(|number| plain(&number).map(Given::into_owned)))
+    Ok(number.and_then(|number| from_scalar(&number).map(InputValue::into_owned)))
 }
 
-/// The value and its type, for a message.
-pub(super) fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
+/// Returns the value and its type, for a message.
+pub(super) fn display(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.repr().map(|repr| repr.to_string()) {
         Ok(repr) if repr.chars().count() <= LONGEST_SHOWN => {
             Ok(format!("{repr} ({})", value.get_type().fully_qualified_name()?))
         }
-        // A request to stop is not an error of the value's.
+        // A `KeyboardInterrupt` is not an error of the value.
         Err(error) if !error.is_instance_of::<PyException>(value.py()) => Err(error),
-        // Too long, or a repr that raises: the type says enough.
+        // The repr is too long or raises, so only the type is shown.
         _ => Ok(type_of(value)),
     }
 }
@@ -96,27 +97,27 @@ fn type_of(value: &Bound<'_, PyAny>) -> String {
     format!("a value of type {name}")
 }
 
-/// The attribute with this dotted name.
-pub(super) fn named(name: &Bound<'_, PyAny>) -> PyResult<&'static Attribute> {
+/// Returns the flag with this dotted name.
+pub(super) fn named(name: &Bound<'_, PyAny>) -> PyResult<&'static FlagSpec> {
     backends::find(&name_of_flag(name)?).into_py_result(name.py())
 }
 
-/// A [`Given`] of each flag that was named.
-pub(super) type NamedValues = Vec<(&'static Attribute, Given<'static>)>;
+/// Flags with their input values.
+pub(super) type NamedValues = Vec<(&'static FlagSpec, InputValue<'static>)>;
 
-/// `{"cudnn.enabled": False}` as the attributes and values that it names.
+/// Converts a dict such as `{"cudnn.enabled": False}` to flags and values.
 pub(super) fn named_values(values: &Bound<'_, PyDict>) -> PyResult<NamedValues> {
-    let attribute = |name: &str| backends::find(name).into_py_result(values.py());
-    texts_and_values(values)?.into_iter().map(|(name, given)| Ok((attribute(&name)?, given))).collect()
+    let spec = |name: &str| backends::find(name).into_py_result(values.py());
+    texts_and_values(values)?.into_iter().map(|(name, given)| Ok((spec(&name)?, given))).collect()
 }
 
-/// The same, with names that need not be those of flags.
-pub(super) fn texts_and_values(values: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Given<'static>)>> {
+/// Converts a dict of names and values, without looking up flags.
+pub(super) fn texts_and_values(values: &Bound<'_, PyDict>) -> PyResult<Vec<(String, InputValue<'static>)>> {
     let text_and_value = |item: Bound<'_, PyAny>| {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        Ok((name_of_flag(&name)?, given(&value)?.into_owned()))
+        Ok((name_of_flag(&name)?, from_py(&value)?.into_owned()))
     };
-    // A list of its own: what a value does when it is asked for its text may change the dict.
+    // A copy of the items, because the repr of a value may change the dict.
     values.items().iter().map(text_and_value).collect()
 }
 
@@ -126,7 +127,7 @@ fn name_of_flag(name: &Bound<'_, PyAny>) -> PyResult<String> {
         Err(_) => {
             let error = interlock::Error::FlagType {
                 name: "the name of a flag".to_owned(),
-                given: shown(name)?,
+                given: display(name)?,
                 allowed: "a str".to_owned(),
             };
             Err(error).into_py_result(name.py())
@@ -146,7 +147,7 @@ pub(super) fn new_reference(value: Value) -> *mut ffi::PyObject {
 
 /// Like [`new_reference`], for a value of any type.
 fn new_object(value: Value) -> *mut ffi::PyObject {
-    // SAFETY: called while attached; every branch gives a new reference, or null with an error set.
+    // SAFETY: called while attached; every branch returns a new reference, or null with an error set.
     unsafe {
         match value {
             Value::Bool(value) => ffi::Py_NewRef(switch(value)),
@@ -158,48 +159,48 @@ fn new_object(value: Value) -> *mut ffi::PyObject {
             }
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),
             Value::Names(names) => or_null(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
-            Value::Ranking(names, ranking) => {
-                let ranked: Vec<&str> = ranking.names(names).collect();
+            Value::PriorityOrder(names, order) => {
+                let ranked: Vec<&str> = order.names(names).collect();
                 or_null(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
             }
         }
     }
 }
 
-/// Assigns a value for a setter, or drops what is assigned where `value` is null (`del`); 0, or -1 with an error set.
+/// Assigns a value, or unsets the flag if `value` is null (`del`). Returns 0, or -1 with an error set.
 ///
 /// # Safety
 /// This thread is attached to the interpreter, and `value` is null or alive.
-pub(super) unsafe fn assign(attribute: &'static Attribute, value: *mut ffi::PyObject) -> c_int {
-    // A bool that is taken needs nothing more of Python. What is refused is assigned again, for the error.
-    let assigned_at_once = || {
-        // SAFETY: as the caller says.
+pub(super) unsafe fn assign(spec: &'static FlagSpec, value: *mut ffi::PyObject) -> c_int {
+    // An accepted bool needs no further conversion. A refused one is assigned again below, to raise the error.
+    let assign_bool = || {
+        // SAFETY: as the caller guarantees.
         let given = unsafe {
             if value == ffi::Py_True() {
-                Given::Bool(true)
+                InputValue::Bool(true)
             } else if value == ffi::Py_False() {
-                Given::Bool(false)
+                InputValue::Bool(false)
             } else {
                 return false;
             }
         };
-        !backends::writes_are_traced() && backends::assign(&[(attribute, Some(given))], None).is_ok()
+        !backends::writes_are_traced() && backends::assign(&[(spec, Some(given))], None).is_ok()
     };
-    hot_or_minus_one(assigned_at_once, |py| {
-        // SAFETY: as the caller says.
+    hot_or_minus_one(assign_bool, |py| {
+        // SAFETY: as the caller guarantees.
         let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
-        let given: Option<Given> = value.as_ref().map(given).transpose()?;
-        backends::assign(&[(attribute, given)], site::if_traced(py)).into_py_result(py)
+        let given: Option<InputValue> = value.as_ref().map(from_py).transpose()?;
+        backends::assign(&[(spec, given)], call_site::current_if_tracing(py)).into_py_result(py)
     })
 }
 
-/// A borrowed reference.
+/// Returns a borrowed reference to True or False.
 unsafe fn switch(on: bool) -> *mut ffi::PyObject {
     // SAFETY: the two singletons live as long as the interpreter.
     unsafe { if on { ffi::Py_True() } else { ffi::Py_False() } }
 }
 
-/// The value as Python has it.
+/// Returns the Python object of a value.
 pub(super) fn object(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: a new reference, or null with an error set.
     unsafe { Bound::from_owned_ptr_or_err(py, new_reference(value)) }

@@ -1,4 +1,4 @@
-//! The object behind every mode class: a [`ModeContext`] that Python enters, leaves and calls.
+//! The object of every mode class: a [`ModeContext`] that Python enters, exits and calls.
 
 use std::ffi::c_void;
 
@@ -10,41 +10,41 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
-use crate::trace;
+use crate::scope_debug;
 
 #[repr(C)]
 struct ModeObject {
     header: ffi::PyObject,
-    manager: ModeContext,
+    context: ModeContext,
 }
 
-/// A class of such objects, without `__new__` and `__init__`.
-pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<HeapType> {
+/// Creates a mode class without `__new__` and `__init__`.
+pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapType> {
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
-        .method(c"__enter__", c"__enter__($self)\n--\n\nThe mode holds on this thread until `__exit__`.", Method::Plain(enter))
+        .method(c"__enter__", c"__enter__($self)\n--\n\nSet the mode on this thread until `__exit__`.", Method::Plain(enter))
         .method(
             c"__exit__",
-            c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nThe innermost layer of this object ends.",
+            c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nRemove the innermost layer of this object.",
             Method::FastAndNamed(exit),
         )
         .method(
             c"__reduce_ex__",
-            c"What `copy` and `pickle` make it again from; protocols 0 and 1 use the form of protocol 2.",
+            c"Support `copy` and `pickle`; protocols 0 and 1 use the form of protocol 2.",
             Method::Fast(reduce),
         )
-        .method(c"__getstate__", c"What a copy must be told, and its attributes.", Method::Plain(get_state))
-        .method(c"__setstate__", c"Takes that back; nothing is written.", Method::Fast(set_state))
+        .method(c"__getstate__", c"Return the mode and the attributes.", Method::Plain(get_state))
+        .method(c"__setstate__", c"Restore the mode and the attributes, without a write.", Method::Fast(set_state))
         .method(
             c"clone",
-            c"clone($self, /)\n--\n\nA new object of the same class, told the same.",
+            c"clone($self, /)\n--\n\nReturn a new object of the same class with the same mode.",
             Method::Plain(clone),
         );
-    if manager.takes_mode() {
-        class = class.attribute(c"mode", c"What the object was told.", mode, None, std::ptr::null_mut());
+    if kind.accepts_mode() {
+        class = class.attribute(c"mode", c"The mode that the object sets.", mode, None, std::ptr::null_mut());
     }
     class = class.attribute(
         c"prev",
-        c"What the mode was when the object was last told or entered.",
+        c"The mode before the object last set it.",
         previous,
         None,
         std::ptr::null_mut(),
@@ -55,46 +55,46 @@ pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<Hea
             .slot(ffi::Py_tp_dealloc, deallocate as ffi::destructor as *mut c_void)
             .slot(ffi::Py_tp_call, call as ffi::ternaryfunc as *mut c_void)
     };
-    if manager == ModeKind::SetGradEnabled {
-        // SAFETY: a reprfunc; `str` falls back to it.
+    if kind == ModeKind::SetGradEnabled {
+        // SAFETY: the function is a reprfunc, which `str` falls back to.
         class = unsafe { class.slot(ffi::Py_tp_repr, represent as ffi::reprfunc as *mut c_void) };
     }
     Ok(class)
 }
 
-/// A new object, not told anything yet, or null with an error set.
+/// Allocates an object with the default mode. Returns null with an error set if memory runs out.
 ///
 /// # Safety
-/// `class` is one of [`class`] or a subclass.
+/// `class` was created by [`class`] or is a subclass.
 #[inline]
-pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, manager: ModeKind) -> *mut ffi::PyObject {
-    // SAFETY: what such a class allocates is a ModeObject at least; the manager is written before
-    // anybody can see the object.
+pub(super) unsafe fn allocate(class: *mut ffi::PyTypeObject, kind: ModeKind) -> *mut ffi::PyObject {
+    // SAFETY: an instance of such a class begins with a ModeObject; the context is written before other code can access
+    // the object.
     unsafe {
         let made = ffi::PyType_GenericAlloc(class, 0);
         if !made.is_null() {
-            (&raw mut (*made.cast::<ModeObject>()).manager).write(ModeContext::new(manager));
+            (&raw mut (*made.cast::<ModeObject>()).context).write(ModeContext::new(kind));
         }
         made
     }
 }
 
-/// The manager of an object.
+/// Returns the context of an object.
 ///
 /// # Safety
-/// `object` lives and is of one of the classes of [`class`], or of a subclass.
+/// `object` is alive and an instance of a class that [`class`] created, or of a subclass.
 #[inline]
-pub(super) unsafe fn manager<'a>(object: *mut ffi::PyObject) -> &'a ModeContext {
-    // SAFETY: such an object was made by `allocate`.
-    unsafe { &(*object.cast::<ModeObject>()).manager }
+pub(super) unsafe fn context<'a>(object: *mut ffi::PyObject) -> &'a ModeContext {
+    // SAFETY: `allocate` created the object.
+    unsafe { &(*object.cast::<ModeObject>()).context }
 }
 
 unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
-    // SAFETY: the interpreter calls this once, with the last reference to an object of `allocate`. The
-    // manager owns nothing that must be dropped. Instances of a heap type own a reference to it.
+    // SAFETY: the interpreter calls this once, with the last reference to an object of `allocate`. The context needs no
+    // drop. Instances of a heap type own a reference to it.
     unsafe {
         let class = ffi::Py_TYPE(object);
-        // A subclass written in Python may have attributes, and is then known to the collector.
+        // A subclass written in Python may have attributes, and is then tracked by the garbage collector.
         if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
             ffi::PyObject_Free(object.cast());
         } else {
@@ -104,17 +104,17 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
     }
 }
 
-// The manager is dropped with its memory.
+// The deallocator does not drop the context.
 const _: () = assert!(!std::mem::needs_drop::<ModeContext>());
 
 unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: a method of these classes; None lives as long as the interpreter.
     hot(|| unsafe {
-        let manager = manager(object);
-        if trace::is_on() {
-            return traced(|py| trace::enter(py, manager.scope(), || manager.enter()));
+        let context = context(object);
+        if scope_debug::is_on() {
+            return traced(|py| scope_debug::enter(py, context.scope(), || context.enter()));
         }
-        manager.enter();
+        context.enter();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }
@@ -126,7 +126,7 @@ unsafe extern "C" fn exit(
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     if count != 3 || !names.is_null() {
-        // SAFETY: the interpreter lends a tuple of names or null.
+        // SAFETY: the interpreter passes a tuple of names or null.
         let checked = or_minus_one(|py| unsafe { check_exit(py, count, names) });
         if checked != 0 {
             return std::ptr::null_mut();
@@ -134,16 +134,16 @@ unsafe extern "C" fn exit(
     }
     // SAFETY: as for `enter`.
     hot(|| unsafe {
-        let manager = manager(object);
-        if trace::is_on() {
-            return traced(|py| manager.leave_with(|scope| trace::leave(py, scope)));
+        let context = context(object);
+        if scope_debug::is_on() {
+            return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        manager.leave();
+        context.exit();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }
 
-/// Refuses arguments of `__exit__` that are not its three.
+/// Checks that the arguments of `__exit__` are its three.
 ///
 /// # Safety
 /// `names` is a tuple of str, or null.
@@ -151,12 +151,12 @@ unsafe extern "C" fn exit(
 unsafe fn check_exit(py: Python<'_>, count: ffi::Py_ssize_t, names: *mut ffi::PyObject) -> PyResult<()> {
     const NAMES: [&str; 3] = ["exc_type", "exc_value", "traceback"];
     let positional = usize::try_from(count).unwrap_or(0);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let named: Vec<String> = match unsafe { Bound::from_borrowed_ptr_or_opt(py, names) } {
         Some(names) => names.extract()?,
         None => Vec::new(),
     };
-    // What is not given in its place must be named, in any order, and nothing else may be.
+    // Arguments that are not positional must be named, in any order, without extra names.
     let missing = NAMES.iter().skip(positional);
     if positional + named.len() == NAMES.len()
         && missing.into_iter().all(|name| named.iter().any(|one| one == name))
@@ -178,15 +178,14 @@ fn traced(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> *mut ffi::PyObject
 unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
-        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();
-        let made =
-            if manager.manager().takes_mode() { class.call1((manager.mode(),)) } else { class.call0() };
+        let made = if context.kind().accepts_mode() { class.call1((context.mode(),)) } else { class.call0() };
         Ok(made?.into_ptr())
     })
 }
 
-/// Python's own reduction of protocols 0 and 1 refuses classes that are not written in Python.
+/// `object.__reduce_ex__` fails for protocols 0 and 1 if the class is not written in Python.
 unsafe extern "C" fn reduce(
     object: *mut ffi::PyObject,
     arguments: *mut *mut ffi::PyObject,
@@ -205,14 +204,14 @@ unsafe extern "C" fn reduce(
     })
 }
 
-/// For `copy` and `pickle`: a copy is made without `__init__`, which would write.
+/// Used by `copy` and `pickle`: a copy is created without `__init__`, which would write.
 unsafe extern "C" fn get_state(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
-        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         // Only objects of a subclass may have attributes.
         let attributes = object.getattr_opt("__dict__")?;
-        Ok((manager.mode(), attributes).into_pyobject(py)?.into_any().into_ptr())
+        Ok((context.mode(), attributes).into_pyobject(py)?.into_any().into_ptr())
     })
 }
 
@@ -226,10 +225,10 @@ unsafe extern "C" fn set_state(
             return Err(PyTypeError::new_err(format!("__setstate__() takes 1 argument, got {count}")));
         }
         // SAFETY: a method of these classes, called with one of their objects and `count` arguments.
-        let (object, manager, state) = unsafe {
+        let (object, context, state) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, object),
-                manager(object),
+                context(object),
                 Bound::<PyAny>::from_borrowed_ptr(py, *arguments),
             )
         };
@@ -237,23 +236,23 @@ unsafe extern "C" fn set_state(
         if let Some(attributes) = attributes {
             object.getattr("__dict__")?.cast::<PyDict>()?.update(attributes.as_mapping())?;
         }
-        manager.recall(mode);
+        context.restore(mode);
         Ok(py.None().into_ptr())
     })
 }
 
-/// Used as a decorator.
+/// Decorates a function.
 unsafe extern "C" fn call(
     object: *mut ffi::PyObject,
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
     or_null(|py| {
-        // SAFETY: the interpreter lends an object of these classes, a tuple, and a dict or null.
-        let (scope, manager, arguments, named) = unsafe {
+        // SAFETY: the interpreter passes an object of these classes, a tuple, and a dict or null.
+        let (scope, context, arguments, named) = unsafe {
             (
                 Bound::from_borrowed_ptr(py, object),
-                manager(object),
+                context(object),
                 Bound::from_borrowed_ptr(py, arguments).cast_into_unchecked::<PyTuple>(),
                 Bound::from_borrowed_ptr_or_opt(py, named),
             )
@@ -262,46 +261,47 @@ unsafe extern "C" fn call(
             1 if named.is_none_or(|named| named.is_empty().unwrap_or(false)) => arguments.get_item(0)?,
             _ => return Err(PyTypeError::new_err("a mode is called with one function to decorate")),
         };
-        manager.decorate();
-        let calls = if is_exactly_ours(object) { twin(py, object)? } else { scope };
+        context.revoke_write();
+        let calls = if is_exactly_ours(object) { clone_unentered(py, object)? } else { scope };
         Ok(decorated(&calls, &function)?.into_ptr())
     })
 }
 
-/// Whether the object is of a class made here, and of no subclass.
+/// Returns whether the object is an instance of a mode class, not of a subclass.
 fn is_exactly_ours(object: *mut ffi::PyObject) -> bool {
     // SAFETY: called with a live object; its deallocator is inherited unless Python made the class.
     unsafe { ffi::PyType_GetSlot(ffi::Py_TYPE(object), ffi::Py_tp_dealloc) == deallocate as *mut c_void }
 }
 
-/// An object told the same, for the calls of a decorated function: a leave of the decorator itself must
-/// find the thread that entered it. Nothing is written.
-fn twin(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
-    // SAFETY: `object` is of one of these classes; the new one is not shared yet when it gets its manager.
+/// Returns an unentered copy for the calls of a decorated function: an exit of the decorator itself must find the
+/// thread that entered it. Writes nothing.
+fn clone_unentered(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: `object` is an instance of one of these classes; no other code can access the new object before its
+    // context is written.
     unsafe {
-        let made = allocate(ffi::Py_TYPE(object), manager(object).manager());
+        let made = allocate(ffi::Py_TYPE(object), context(object).kind());
         let made = Bound::from_owned_ptr_or_err(py, made)?;
-        (&raw mut (*made.as_ptr().cast::<ModeObject>()).manager).write(manager(object).twin());
+        (&raw mut (*made.as_ptr().cast::<ModeObject>()).context).write(context(object).clone_unentered());
         Ok(made)
     }
 }
 
 unsafe extern "C" fn mode(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.mode()).to_owned().into_any().into_ptr()))
+    or_null(|py| Ok(PyBool::new(py, unsafe { context(object) }.mode()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn previous(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.previous()).to_owned().into_any().into_ptr()))
+    or_null(|py| Ok(PyBool::new(py, unsafe { context(object) }.previous()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn represent(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     or_null(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
-        let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
+        let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();
-        let mode = if manager.mode() { "True" } else { "False" };
+        let mode = if context.mode() { "True" } else { "False" };
         let text = format!("{}.{}(mode={mode})", class.module()?, class.qualname()?);
         Ok(PyString::new(py, &text).into_any().into_ptr())
     })

@@ -1,0 +1,332 @@
+//! The functions of `interlock._core.backends`.
+
+use interlock::Error;
+use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use super::libraries;
+use super::values::{from_py, named, named_values, object, texts_and_values};
+use crate::call_site;
+use crate::errors::IntoPyResult;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(assign, module)?)?;
+    module.add_function(wrap_pyfunction!(unset, module)?)?;
+    module.add_function(wrap_pyfunction!(read, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(table, module)?)?;
+    module.add_function(wrap_pyfunction!(register_flag, module)?)?;
+    module.add_function(wrap_pyfunction!(misspelt_variables, module)?)?;
+    module.add_function(wrap_pyfunction!(write_log, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshot, module)?)?;
+    module.add_function(wrap_pyfunction!(restore, module)?)?;
+    module.add_function(wrap_pyfunction!(install, module)?)?;
+    module.add_function(wrap_pyfunction!(reset, module)?)?;
+    module.add_function(wrap_pyfunction!(epoch, module)?)?;
+    module.add_function(wrap_pyfunction!(disable_global_flags, module)?)?;
+    module.add_function(wrap_pyfunction!(flags_frozen, module)?)?;
+    module.add_function(wrap_pyfunction!(environment_problems, module)?)?;
+    module.add_function(wrap_pyfunction!(environment_variables, module)?)?;
+    module.add_function(wrap_pyfunction!(get_float32_matmul_precision, module)?)?;
+    module.add_function(wrap_pyfunction!(set_float32_matmul_precision, module)?)
+}
+
+/// Write several flags without a scope, all or none; `values` maps dotted names to values.
+#[pyfunction]
+fn assign(values: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = values.py();
+    let writes: Vec<_> = named_values(values)?.into_iter().map(|(spec, given)| (spec, Some(given))).collect();
+    backends::assign(&writes, call_site::current_if_tracing(py)).into_py_result(py)
+}
+
+/// Unset the flag with this dotted name.
+#[pyfunction]
+fn unset(name: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = name.py();
+    backends::assign(&[(named(name)?, None)], call_site::current_if_tracing(py)).into_py_result(py)
+}
+
+/// Return the active value of the flag with this dotted name on this thread.
+#[pyfunction]
+fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    object(name.py(), named(name)?.read())
+}
+
+/// Explain a flag: return its value, level, the line or variable that set it or None, the effective value, what
+/// overrides it or None, and what it affects.
+#[pyfunction]
+fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
+    libraries::update_python_paths(name.py());
+    let explanation = named(name)?.explain();
+    Ok((
+        object(name.py(), explanation.value)?,
+        explanation.level.name(),
+        explanation.set_by.map(|set_by| set_by.to_string()),
+        object(name.py(), explanation.effective)?,
+        explanation.overridden_by,
+        explanation.affects,
+    ))
+}
+
+type Explained<'py> =
+    (Bound<'py, PyAny>, &'static str, Option<String>, Bound<'py, PyAny>, Option<&'static str>, String);
+
+/// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
+/// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
+/// environment; `affects`; `doc`. Flags of other libraries are included if `registered` is true.
+#[pyfunction]
+#[pyo3(signature = (registered=false))]
+fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    backends::flag_specs()
+        .filter(|spec| registered || !spec.is_registered())
+        .map(|spec| {
+            let row = PyDict::new(py);
+            row.set_item("name", spec.name())?;
+            row.set_item("reads", spec.annotation())?;
+            row.set_item("accepts", spec.accepted_annotation())?;
+            let allowed = (!spec.is_read_only()).then(|| spec.accepted());
+            row.set_item("allowed", allowed)?;
+            row.set_item("default", object(py, spec.default())?)?;
+            row.set_item("variables", spec.variables())?;
+            row.set_item("affects", spec.effect().operations())?;
+            row.set_item("doc", spec.doc().trim())?;
+            Ok(row)
+        })
+        .collect()
+}
+
+/// Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"` or `"choice"`; `values` are
+/// the choices or the minimum and maximum; `optional` allows None. Returns the environment variables that could not be
+/// parsed, each with the reason.
+#[pyfunction]
+#[pyo3(signature = (name, default, doc, flag_type, values, optional, variable, affects))]
+#[expect(clippy::too_many_arguments, reason = "the parts of one declaration")]
+fn register_flag(
+    py: Python<'_>,
+    name: &Bound<'_, PyString>,
+    default: &Bound<'_, PyAny>,
+    doc: &Bound<'_, PyString>,
+    flag_type: &str,
+    values: Vec<Bound<'_, PyAny>>,
+    optional: bool,
+    variable: Option<Bound<'_, PyString>>,
+    affects: Option<Bound<'_, PyString>>,
+) -> PyResult<Vec<(String, String)>> {
+    let text = |text: &Bound<'_, PyString>| text.to_string_lossy().into_owned();
+    let name = text(name);
+    let values: Vec<InputValue<'_>> = values.iter().map(from_py).collect::<PyResult<_>>()?;
+    let flag_type =
+        flag_type_of(&name, from_py(default)?, flag_type, &values, optional).into_py_result(py)?;
+    let declaration = FlagDecl {
+        name,
+        flag_type,
+        doc: text(doc),
+        variable: variable.as_ref().map(text),
+        affects: affects.as_ref().map(text),
+    };
+    let (_, problems) = backends::register(declaration).into_py_result(py)?;
+    Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
+}
+
+/// Returns the type of a declaration. None is accepted as the default if the flag is `optional`.
+fn flag_type_of(
+    name: &str,
+    default: InputValue<'_>,
+    flag_type: &str,
+    values: &[InputValue<'_>],
+    optional: bool,
+) -> Result<FlagType, Error> {
+    if optional {
+        let default_is_none = default == InputValue::None;
+        // The other type must have a default that it accepts.
+        let of = if default_is_none { any_value(flag_type, values) } else { default };
+        let flag_type = Box::new(flag_type_of(name, of, flag_type, values, false)?);
+        return Ok(FlagType::Optional { flag_type, default_is_none });
+    }
+    let refused = |reason: String| Error::FlagRegistration { name: name.to_owned(), reason };
+    match (flag_type, default) {
+        ("bool", InputValue::Bool(default)) => Ok(FlagType::Switch { default }),
+        ("int", InputValue::HugeInteger { display, .. }) => {
+            Err(refused(format!("the default is too large, got {display}")))
+        }
+        ("int", InputValue::Integer(default)) => {
+            let [minimum, maximum] = range(values, [InputValue::Integer(0), InputValue::Integer(LARGEST)]);
+            let bound = |which, bound| match bound {
+                InputValue::Integer(number) => Ok(number),
+                other => Err(refused(format!("the {which} must be an int of at most 2**60, got {other}"))),
+            };
+            let (minimum, maximum) = (bound("minimum", minimum)?, bound("maximum", maximum)?);
+            // A count, which Rust reads as `u64`.
+            match (u64::try_from(default), u64::try_from(maximum)) {
+                (Ok(default), Ok(maximum)) if minimum == 0 => Ok(FlagType::Count { default, maximum }),
+                _ => Ok(FlagType::Integer { default, minimum, maximum }),
+            }
+        }
+        (
+            "float",
+            default @ (InputValue::Float(_) | InputValue::Integer(_) | InputValue::HugeInteger { .. }),
+        ) => {
+            let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(InputValue::Float));
+            let number = |which, number: InputValue<'_>| {
+                let wrong = || refused(format!("the {which} must be a float, got {number}"));
+                number.as_float().ok_or_else(wrong)
+            };
+            Ok(FlagType::Float {
+                default: number("default", default)?,
+                minimum: number("minimum", minimum)?,
+                maximum: number("maximum", maximum)?,
+            })
+        }
+        ("choice", InputValue::Text(default)) => {
+            let names = values.iter().map(|name| match name {
+                InputValue::Text(name) => Ok(name.clone().into_owned()),
+                other => Err(Error::FlagType {
+                    name: format!("a choice of {name}"),
+                    given: other.to_string(),
+                    allowed: "a str".to_owned(),
+                }),
+            });
+            Ok(FlagType::Choice { default: default.into_owned(), names: names.collect::<Result<_, _>>()? })
+        }
+        ("str", InputValue::Text(default)) => Ok(FlagType::Text { default: default.into_owned() }),
+        (flag_type, default) => Err(Error::FlagType {
+            name: format!("the default of {name}"),
+            given: default.to_string(),
+            allowed: match flag_type {
+                "int" => "an int".to_owned(),
+                "choice" => "one of its choices, a str".to_owned(),
+                other => format!("a {other}"),
+            },
+        }),
+    }
+}
+
+const LARGEST: i64 = backends::MAX_INTEGER as i64;
+
+/// Returns the minimum and the maximum, or their defaults.
+fn range<'a>(given: &[InputValue<'a>], [minimum, maximum]: [InputValue<'a>; 2]) -> [InputValue<'a>; 2] {
+    let or = |index: usize, otherwise| match given.get(index) {
+        None | Some(InputValue::None) => otherwise,
+        Some(given) => given.clone(),
+    };
+    [or(0, minimum), or(1, maximum)]
+}
+
+/// Returns any value that a flag accepts.
+fn any_value<'a>(flag_type: &str, values: &[InputValue<'a>]) -> InputValue<'a> {
+    match flag_type {
+        "bool" => InputValue::Bool(false),
+        "int" | "float" => {
+            let [minimum, maximum] = range(values, [InputValue::None, InputValue::None]);
+            match (minimum, maximum) {
+                (InputValue::None, InputValue::None) => InputValue::Integer(0),
+                (InputValue::None, maximum) => match maximum {
+                    // The default minimum is 0.
+                    InputValue::Integer(_) if flag_type == "int" => InputValue::Integer(0),
+                    maximum => maximum,
+                },
+                (minimum, _) => minimum,
+            }
+        }
+        "choice" => values.first().cloned().unwrap_or(InputValue::Text("".into())),
+        _ => InputValue::Text("".into()),
+    }
+}
+
+/// Return the environment variables that are set and resemble those of a library's registered flags, each with the
+/// reason why it has no effect.
+#[pyfunction]
+fn misspelt_variables(library: &str) -> Vec<(String, String)> {
+    let misspelt = backends::misspelt_variables(library).into_iter();
+    misspelt.map(|(variable, error)| (variable, error.to_string())).collect()
+}
+
+type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);
+
+/// Return the last writes, oldest first: name, value, whether the flag was unset, `file:line`.
+#[pyfunction]
+fn write_log(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
+    let display = |write: LoggedWrite| {
+        let value = object(py, write.value.unwrap_or(Value::None))?;
+        Ok((write.name, value, write.value.is_none(), write.site.to_string()))
+    };
+    backends::recent_writes().into_iter().map(display).collect()
+}
+
+/// Return the dotted name, the value in the process and the level of every flag.
+#[pyfunction]
+fn snapshot(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, PyAny>, &'static str)>> {
+    backends::snapshot()
+        .into_iter()
+        .map(|entry| Ok((entry.name, object(py, entry.value)?, entry.level.name())))
+        .collect()
+}
+
+/// Assign these flags for the process and unset all others, all or none. A flag of another library that is not
+/// registered yet is assigned when it is registered.
+#[pyfunction]
+fn restore(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = assigned.py();
+    backends::restore(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
+}
+
+/// Like `restore`, but do nothing if exactly these flags are assigned already.
+#[pyfunction]
+fn install(assigned: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = assigned.py();
+    backends::install(&texts_and_values(assigned)?, call_site::current_if_tracing(py)).into_py_result(py)
+}
+
+/// Unset every flag of the process.
+#[pyfunction]
+fn reset(py: Python<'_>) -> PyResult<()> {
+    backends::reset(call_site::current_if_tracing(py)).into_py_result(py)
+}
+
+/// Return a count that changes with every write of a flag of the process.
+#[pyfunction]
+fn epoch() -> u64 {
+    backends::epoch()
+}
+
+/// Freeze flags until the process exits.
+#[pyfunction]
+fn disable_global_flags(py: Python<'_>) {
+    backends::disable_global_flags(call_site::current(py));
+}
+
+/// Return whether flags are frozen.
+#[pyfunction]
+fn flags_frozen() -> bool {
+    backends::flags_frozen()
+}
+
+/// Return the environment variables that could not be parsed, each with the reason.
+#[pyfunction]
+fn environment_problems() -> Vec<(&'static str, String)> {
+    backends::environment_problems()
+        .iter()
+        .map(|(variable, error)| (variable.as_str(), error.to_string()))
+        .collect()
+}
+
+/// Return the names of the environment variables that are read, without those of registered flags.
+#[pyfunction]
+fn environment_variables() -> Vec<String> {
+    backends::environment_variables()
+}
+
+/// Return `highest`, `high` or `medium`: the lower of the precisions of the two matmul nodes.
+#[pyfunction]
+fn get_float32_matmul_precision() -> &'static str {
+    MatmulPrecision::get().name()
+}
+
+/// Assign a precision to both matmul nodes.
+#[pyfunction]
+fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = precision.py();
+    let precision = MatmulPrecision::of(&from_py(precision)?).into_py_result(py)?;
+    precision.set(call_site::current_if_tracing(py)).into_py_result(py)
+}
