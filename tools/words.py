@@ -1,8 +1,8 @@
 """Refuse vague words in comments, docstrings, messages and pages, and test names that are too long.
 
-`words.py [PATH...]` checks the given files and folders, or the whole repository. It prints one line for each finding
-and exits with 1 if there is one. In Python, Rust and C it reads comments and string literals but no identifiers; it
-reads pages and configuration files as a whole.
+`words.py [PATH...]` checks the given files and folders, or the whole repository. It prints one line for each
+finding and exits with 1 if there is one. In Python, Rust and C it reads comments and string literals but no
+identifiers; it reads pages and configuration files as a whole.
 """
 
 import io
@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKED = ("rust", "python", "stubs", "tests", "tools", "benchmarks", "examples", "docs", "*.md", "*.toml", "Makefile")
+FOLDERS = ["rust", "python", "stubs", "tests", "tools", "benchmarks", "examples", "docs"]
+CHECKED = [*FOLDERS, "*.md", "*.toml", "Makefile"]
+SUFFIXES = (".py", ".pyi", ".rs", ".c", ".h", ".md", ".toml")
 MAX_TEST_NAME = 70
 
 # Words that hide the actor ("nobody", "told") or the event ("goes", "comes to").
-ANYWHERE = ["nobody", "somebody", "anybody", "whoever", "whom", "told", "tells", "goes", "lets? go", "letting go"]
-ANYWHERE += ["in vain", "comes to", "has gone"]
+ANYWHERE = ["nobody", "somebody", "anybody", "whoever", "whom", "told", "tells", "goes", "in vain"]
+ANYWHERE += ["lets? go", "letting go", "comes to", "has gone"]
 # These are refused only at the beginning of a sentence.
 CAPITALIZED = ["The same for", "That of"]
 FORBIDDEN = "|".join([f"(?i:{'|'.join(ANYWHERE)})", *CAPITALIZED])
@@ -30,7 +32,7 @@ PERHAPS = re.compile(rf"\b(?:{FORBIDDEN})\b".replace(" ", r"\W+"))
 COMMENTS_AND_STRINGS = re.compile(
     r"""//[^\n]*(?:\n[ \t]*//[^\n]*)*"""  # consecutive line comments
     r"""|/\*.*?\*/"""
-    r'''|\br(?P<hashes>\#*)".*?"(?P=hashes)'''
+    r"""|\br(?P<hashes>\#*)".*?"(?P=hashes)"""
     r'''|"(?:[^"\\]|\\.)*"'''
     r"""|'(?:[^'\\\n]|\\[^'\n]+)'""",  # a character, which may be a quotation mark
     re.DOTALL,
@@ -38,7 +40,7 @@ COMMENTS_AND_STRINGS = re.compile(
 QUOTES = re.compile(r"""^[A-Za-z]{0,2}["']+|["']+$""")
 MARKER = re.compile(r"^[ \t]*(?://[/!]?|#+)", re.MULTILINE)
 STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1), getattr(tokenize, "TSTRING_MIDDLE", -1)}
-# Tokens between the parts of one text: consecutive comments, strings that Python concatenates, an f-string's fields.
+# Tokens between the parts of one text: consecutive comments, or strings that Python concatenates.
 BETWEEN = {tokenize.NL, getattr(tokenize, "FSTRING_START", -1), getattr(tokenize, "FSTRING_END", -1)}
 
 PYTHON_TEST = re.compile(r"^ *(?:async )?def (test_\w+)", re.MULTILINE)
@@ -156,7 +158,7 @@ def files(arguments: list[str]) -> Iterator[Path]:
             folders = path.relative_to(ROOT).parts[:-1]
             if "target" in folders or any(folder.startswith(".") for folder in folders):
                 continue
-            is_text = path.suffix in (".py", ".pyi", ".rs", ".c", ".h", ".md", ".toml") or path.name == "Makefile"
+            is_text = path.suffix in SUFFIXES or path.name == "Makefile"
             if is_text and path.is_file() and not path.is_symlink():
                 yield path
 
