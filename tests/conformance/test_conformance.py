@@ -72,12 +72,12 @@ def test_every_case_was_run() -> None:
     assert len(CASES) == sum(len(load(name)) for name in FILES), "two cases have the same id"
 
 
-def test_uncovered_names_only_cases_and_none_twice() -> None:
+def test_not_implemented_names_recorded_cases_once() -> None:
     assert set(NOT_IMPLEMENTED) <= set(CASES)
     assert len(NOT_IMPLEMENTED) == len(set(NOT_IMPLEMENTED))
 
 
-def test_differences_name_only_cases_with_their_row_and_reason() -> None:
+def test_intentional_differences_name_cases_with_row_and_reason() -> None:
     assert set(DIFFERENCES) <= set(CASES)
     assert not set(DIFFERENCES) & set(NOT_IMPLEMENTED)
     assert len(DIFFERENCES) == len(load("intentional_differences.json"))

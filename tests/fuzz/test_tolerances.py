@@ -51,14 +51,14 @@ def test_every_class_of_operations_has_tolerances_for_both_dtypes() -> None:
     assert all(set(row) == {"float32", "float64"} for row in TOLERANCES.values())
 
 
-def test_a_departure_needs_both_sides_and_the_operation() -> None:
+def test_departures_match_both_sides_and_the_operation() -> None:
     overlap = "RuntimeError: elements of the tensor refer to a single memory location."
     assert departs("add_", "no error", overlap) is not None
     assert departs("add_", overlap, "no error") is None
     assert departs("softmax", "ShapeError: x", "no error") is None
 
 
-def test_a_result_keeps_every_bit_on_its_way_through_json() -> None:
+def test_results_round_trip_through_json_exactly() -> None:
     import interlock
 
     (made,) = run_step(interlock, Step("leaf", [[0.1, NAN, -0.0], {"dtype": "float32"}, True, "cpu"]), [])
@@ -68,7 +68,7 @@ def test_a_result_keeps_every_bit_on_its_way_through_json() -> None:
     assert (result.shape, result.requires_grad, result.is_leaf) == ([3], True, True)
 
 
-def test_products_that_overflow_may_end_as_any_number_that_is_not_finite() -> None:
+def test_overflowing_products_may_be_any_non_finite_number() -> None:
     got, want = np.array([-np.inf, 1.0], np.float32), np.array([np.nan, 1.0], np.float32)
     assert difference("matmul", got, want, 1e60) is None
     assert difference("matmul", got, want, 1e30) is not None

@@ -45,7 +45,7 @@ def test_the_pages_have_examples() -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
-def test_an_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
+def test_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
     if block.startswith(NOT_INSTALLED):
         compile(block, "example", "exec")
         return
@@ -65,7 +65,7 @@ def test_some_docstrings_have_examples() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_of_a_docstring_shows_what_happens(example: doctest.DocTest) -> None:
+def test_example_of_a_docstring_prints_its_output(example: doctest.DocTest) -> None:
     module = example.globs["__name__"]
     attempted, failed, report = eval_program("integration/examples_run_one.py", module, example.name)
     assert attempted > 0

@@ -84,7 +84,7 @@ def test_crate_depends_on_lower_crates_only(name: str) -> None:
     assert ours <= ALLOWED[name]
 
 
-def test_example_driver_depends_on_the_contract_alone() -> None:
+def test_example_driver_depends_on_the_driver_crate_alone() -> None:
     # Neither other crates of interlock nor third-party crates: a newcomer copies it with one dependency.
     assert {one["name"] for one in packages()["example_driver"]["dependencies"]} == {"interlock-driver"}
 
@@ -154,7 +154,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_folders_of_a_crate_form_no_circle(name: str) -> None:
+def test_folders_of_a_crate_have_no_import_cycle(name: str) -> None:
     graph = arrows(ROOT / "rust" / name / "src")
     assert len(graph) > 3
     for members in CIRCLES.get(name, {}):
@@ -165,7 +165,7 @@ def test_folders_of_a_crate_form_no_circle(name: str) -> None:
     assert circle(graph) == []
 
 
-def test_a_circle_is_found(tmp_path: Path) -> None:
+def test_import_cycle_is_found(tmp_path: Path) -> None:
     sources = {
         "lib.rs": "pub use high::{Other, Thing};",
         "low.rs": "use super::{Error};\nuse crate::Thing;",

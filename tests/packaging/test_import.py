@@ -79,7 +79,7 @@ def test_the_list_names_only_what_is_loaded() -> None:
 
 
 @pytest.mark.parametrize("options", INTERPRETERS.values(), ids=INTERPRETERS)
-def test_the_list_brings_nothing_that_is_slow_to_load(options: tuple[str, ...]) -> None:
+def test_the_list_contains_no_module_that_is_slow_to_load(options: tuple[str, ...]) -> None:
     slow = {
         "argparse",
         "asyncio",
@@ -94,13 +94,13 @@ def test_the_list_brings_nothing_that_is_slow_to_load(options: tuple[str, ...]) 
     assert modules_after("import interlock", options) & slow == set()
 
 
-def test_the_report_and_what_else_is_imported_by_name_stays_out() -> None:
+def test_import_leaves_out_the_report_and_other_explicit_modules() -> None:
     loaded = modules_after("import interlock", ())
     assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
 
 
 @pytest.mark.parametrize("name", ["aio", "testing"])
-def test_what_is_imported_on_first_use_needs_no_import_of_its_own(name: str) -> None:
+def test_modules_imported_on_first_use_need_no_import_statement(name: str) -> None:
     loaded = modules_after(f"import interlock; assert interlock.{name}.__all__", ())
     assert f"interlock.{name}" in loaded
     listed = eval_python(f"import interlock\nresult = {name!r} in dir(interlock)")
@@ -108,7 +108,7 @@ def test_what_is_imported_on_first_use_needs_no_import_of_its_own(name: str) -> 
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Path) -> None:
+def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path) -> None:
     for soname in (*(row.soname for row in LIBRARIES.values()), "libcuda.so.1"):
         fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
     given = {f"INTERLOCK_{name.upper()}_PATH": str(tmp_path) for name in LIBRARIES}

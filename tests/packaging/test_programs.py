@@ -55,7 +55,7 @@ def long_programs(source: str) -> list[tuple[int, str]]:
     return found
 
 
-def test_no_test_holds_a_longer_program_as_a_string() -> None:
+def test_tests_contain_no_long_program_as_a_string() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{number}: {first}"
         for path in sorted(TESTS.rglob("*.py"))
@@ -65,7 +65,7 @@ def test_no_test_holds_a_longer_program_as_a_string() -> None:
     assert found == [], "make each a file of tests/programs, which gets its parameters as JSON"
 
 
-def test_programs_are_told_from_other_texts() -> None:
+def test_long_programs_are_distinguished_from_other_texts() -> None:
     lines = ["import os", "def f():", "    return os.name", "print(f())", "f()"]
     program = "\n".join(lines)
     assert long_programs(f"code = {program!r}") == [(1, "import os")]

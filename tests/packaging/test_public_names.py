@@ -38,7 +38,7 @@ def test_public_modules_are_found() -> None:
 
 
 @EACH
-def test_all_names_only_what_is_public_and_there(module: ModuleType) -> None:
+def test_all_lists_only_public_and_existing_names(module: ModuleType) -> None:
     names = module.__all__
     assert [name for name in names if name.startswith("_") and name != "__version__"] == []
     assert [name for name in names if not hasattr(module, name)] == []
@@ -46,13 +46,13 @@ def test_all_names_only_what_is_public_and_there(module: ModuleType) -> None:
 
 
 @EACH
-def test_a_public_module_says_what_it_is_for(module: ModuleType) -> None:
+def test_public_module_has_a_docstring(module: ModuleType) -> None:
     assert module.__doc__
     assert module.__doc__.strip().partition("\n")[0].endswith(".")
 
 
 @EACH
-def test_a_public_type_is_named_after_the_module_that_offers_it(module: ModuleType) -> None:
+def test_public_type_names_the_module_that_exports_it(module: ModuleType) -> None:
     for name in module.__all__:
         offered = getattr(module, name)
         if isinstance(offered, type):
@@ -67,7 +67,7 @@ def test_the_extension_module_lists_no_private_names() -> None:
         assert [name for name in module.__all__ if name.startswith("_")] == []
 
 
-def test_testing_has_the_tools_that_make_devices_fail() -> None:
+def test_testing_exports_the_tools_for_fault_injection() -> None:
     assert testing.__all__ == ["FaultInjector", "PausedCopies"]
     for name in testing.__all__:
         assert getattr(testing, name).__module__ == "interlock.testing"

@@ -31,7 +31,7 @@ def described(*version: int | str, usable: bool = True) -> str:
     return json.dumps({"version": version, "usable": usable, "libraries": ""})
 
 
-def test_the_newest_release_that_can_load_the_wheel_is_taken_of_each_version(tmp_path: Path) -> None:
+def test_newest_usable_release_of_each_version_is_selected(tmp_path: Path) -> None:
     first, second, pyenv = tmp_path / "first", tmp_path / "second", tmp_path / "pyenv"
     installed = pyenv / "versions" / "3.14.11t" / "bin"
     installed.mkdir(parents=True)
@@ -53,7 +53,7 @@ def test_the_newest_release_that_can_load_the_wheel_is_taken_of_each_version(tmp
     }
 
 
-def test_the_versions_of_the_tool_are_those_of_the_classifiers_from_the_oldest_on() -> None:
+def test_versions_equal_the_classifiers_from_the_oldest_on() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     supported = answer("result = pythons.supported()")
     assert isinstance(supported, list)
@@ -61,18 +61,18 @@ def test_the_versions_of_the_tool_are_those_of_the_classifiers_from_the_oldest_o
     assert "3.14" in supported
 
 
-def test_a_version_that_is_not_supported_is_refused() -> None:
+def test_unsupported_version_is_refused() -> None:
     done = run_command([sys.executable, str(TOOLS / "pythons.py"), "3.9"])
     assert done.code == 1
     assert done.stderr.startswith("not supported: 3.9; supported: 3.11, ")
 
 
-def test_a_suite_that_prints_nothing_is_killed() -> None:
+def test_silent_suite_is_killed() -> None:
     killed = eval_program("packaging/watch_a_silent_suite.py", str(TOOLS))
     assert killed == [False, -6]
 
 
-def test_a_suite_that_ends_is_not_killed() -> None:
+def test_finished_suite_is_not_killed() -> None:
     ended = answer(
         """
 import pathlib, subprocess, tempfile

@@ -42,7 +42,7 @@ def found() -> dict[str, Facts]:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_name(name: str) -> None:
+def test_name_of_interlock_matches_pytorch(name: str) -> None:
     want: Facts = DIFFERENCES[name]["want"] if name in DIFFERENCES else RECORDED[name]
     different = mismatch(want, found()[name])
     if name in NOT_IMPLEMENTED:
@@ -51,18 +51,18 @@ def test_name(name: str) -> None:
         assert different is None, different
 
 
-def test_uncovered_lists_only_names_and_none_twice() -> None:
+def test_not_implemented_lists_known_names_once() -> None:
     assert set(NOT_IMPLEMENTED) <= set(RECORDED)
     assert len(NOT_IMPLEMENTED) == len(set(NOT_IMPLEMENTED))
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
-def test_a_difference_is_one_and_has_a_reason(name: str) -> None:
+def test_intentional_difference_exists_and_has_a_reason(name: str) -> None:
     entry = DIFFERENCES[name]
     assert entry.keys() == {"name", "want", "reason"}
     assert entry["reason"]
     assert mismatch(RECORDED[name], entry["want"]) is not None
 
 
-def test_no_difference_is_listed_twice() -> None:
+def test_intentional_differences_are_unique() -> None:
     assert len(DIFFERENCES) == len(load("intentional_differences.json"))

@@ -16,11 +16,11 @@ from tests.hardware.gpu.slow_kernel import Library
 pytestmark = pytest.mark.gpu
 
 
-def test_questions_make_no_context() -> None:
+def test_queries_create_no_cuda_context() -> None:
     assert not any(processes.value("contexts_after_questions"))
 
 
-def test_a_device_that_nobody_uses_gets_no_context(two_devices: tuple[str, str]) -> None:
+def test_unused_device_gets_no_cuda_context(two_devices: tuple[str, str]) -> None:
     first, second, *_ = processes.value("contexts_after_use_of_the_second_device")
     assert (first, second) == (False, True)
 
@@ -81,7 +81,7 @@ CALLS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize("name", CALLS)
-def test_a_context_of_another_library_is_current_after_each_call(
+def test_context_of_another_library_stays_current_after_each_call(
     name: str, library: Library, foreign: int
 ) -> None:
     CALLS[name]()

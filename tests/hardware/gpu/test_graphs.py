@@ -17,7 +17,7 @@ from tests.hardware.gpu.slow_kernel import Kernels, Library
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 
 
-def test_a_replay_runs_kernels_copies_and_fills_on_what_is_in_memory_then(kernels: Kernels) -> None:
+def test_replay_runs_kernels_copies_and_fills_on_current_memory(kernels: Kernels) -> None:
     source, middle, target = (Buffer(int32_buffers.BYTES) for _ in range(3))
     stream, graph = Stream(exclusive=True), Graph()
     with stream, graph:
@@ -32,7 +32,7 @@ def test_a_replay_runs_kernels_copies_and_fills_on_what_is_in_memory_then(kernel
         assert int32_buffers.read(source, stream) == 0
 
 
-def test_every_replay_runs_once(kernels: Kernels, cell: Buffer) -> None:
+def test_replay_runs_once_per_call(kernels: Kernels, cell: Buffer) -> None:
     stream, graph = Stream(exclusive=True), Graph()
     with stream, graph:
         for _ in range(3):
@@ -44,7 +44,7 @@ def test_every_replay_runs_once(kernels: Kernels, cell: Buffer) -> None:
     assert int32_buffers.read(cell, stream) == 300
 
 
-def test_replays_take_less_time_than_launches(kernels: Kernels, cell: Buffer) -> None:
+def test_replay_takes_less_time_than_launches(kernels: Kernels, cell: Buffer) -> None:
     stream, graph = Stream(exclusive=True), Graph()
 
     def launch() -> None:
@@ -69,7 +69,7 @@ def test_replays_take_less_time_than_launches(kernels: Kernels, cell: Buffer) ->
     assert int32_buffers.read(cell, stream) == 5 * 2 * 500
 
 
-def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined(kernels: Kernels) -> None:
+def test_capture_includes_a_second_stream_from_its_wait_to_its_join(kernels: Kernels) -> None:
     main, side = Stream(exclusive=True), Stream(exclusive=True)
     first, second = Buffer(int32_buffers.BYTES), Buffer(int32_buffers.BYTES)
     graph = Graph()
@@ -84,7 +84,7 @@ def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined(kernel
     assert int32_buffers.read(second, main) == 8
 
 
-def test_a_capture_that_is_broken_by_a_wait_of_ours_says_so(kernels: Kernels, cell: Buffer) -> None:
+def test_capture_invalidated_by_synchronize_names_the_wait(kernels: Kernels, cell: Buffer) -> None:
     stream, graph = Stream(exclusive=True), Graph()
     with pytest.raises(errors.GraphError, match=r"Stream\.synchronize was called"):  # noqa: PT012, SIM117
         with stream, graph:
@@ -95,7 +95,7 @@ def test_a_capture_that_is_broken_by_a_wait_of_ours_says_so(kernels: Kernels, ce
     assert int32_buffers.read(cell, stream) == 1
 
 
-def test_a_capture_that_another_library_breaks_says_so(
+def test_capture_invalidated_by_another_library_is_reported(
     library: Library, kernels: Kernels, cell: Buffer
 ) -> None:
     stream, graph = Stream(exclusive=True), Graph()

@@ -33,7 +33,7 @@ def content(buffer: Buffer) -> bytes:
 
 
 @pytest.mark.parametrize("way", ["from_dlpack", "from_interface"])
-def test_memory_of_ours_is_read_and_written_where_it_lies(other: Library, way: str) -> None:
+def test_pytorch_reads_and_writes_a_buffer_without_copying(other: Library, way: str) -> None:
     buffer = Buffer(1000).fill_(3)
     array = getattr(other, way)(buffer)
     assert other.address(array) == buffer.data_ptr()
@@ -43,7 +43,7 @@ def test_memory_of_ours_is_read_and_written_where_it_lies(other: Library, way: s
     assert content(buffer) == b"\x09" * 1000
 
 
-def test_what_was_taken_through_dlpack_outlives_the_buffer(other: Library) -> None:
+def test_dlpack_tensor_outlives_the_buffer(other: Library) -> None:
     before = accelerator.memory_allocated()
     buffer = Buffer(1000).fill_(5)
     array = other.from_dlpack(buffer)
@@ -55,7 +55,7 @@ def test_what_was_taken_through_dlpack_outlives_the_buffer(other: Library) -> No
     assert accelerator.memory_allocated() == before
 
 
-def test_whoever_takes_memory_comes_after_what_is_queued(other: Library, kernels: Kernels) -> None:
+def test_dlpack_orders_the_consumer_after_queued_work(other: Library, kernels: Kernels) -> None:
     stream = Stream(exclusive=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     kernels.spin(stream.native_handle, SECONDS, buffer.data_ptr(), 0x07070707)
@@ -64,7 +64,7 @@ def test_whoever_takes_memory_comes_after_what_is_queued(other: Library, kernels
     assert other.content(array) == b"\7" * 4
 
 
-def test_a_copy_through_dlpack_is_memory_of_its_own(other: Library) -> None:
+def test_dlpack_copy_has_its_own_memory(other: Library) -> None:
     buffer = Buffer(8).fill_(1)
     array = other.from_dlpack(Capsule(buffer.__dlpack__(copy=True), buffer))
     assert other.address(array) != buffer.data_ptr()
@@ -84,7 +84,7 @@ class Capsule:
         return self._buffer.__dlpack_device__()
 
 
-def test_another_library_queues_on_a_stream_of_ours(other: Library, kernels: Kernels) -> None:
+def test_pytorch_queues_work_on_an_interlock_stream(other: Library, kernels: Kernels) -> None:
     stream = Stream(exclusive=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     array = other.from_dlpack(buffer)
@@ -98,7 +98,7 @@ def test_another_library_queues_on_a_stream_of_ours(other: Library, kernels: Ker
 
 
 @pytest.mark.usefixtures("own_state")
-def test_we_queue_on_a_stream_of_another_library(other: Library, kernels: Kernels, cell: Buffer) -> None:
+def test_interlock_queues_work_on_a_pytorch_stream(other: Library, kernels: Kernels, cell: Buffer) -> None:
     theirs, waiting = other.stream(), Stream(exclusive=True)
     given: Any = theirs if hasattr(theirs, "__cuda_stream__") else Told(other.handle(theirs))
     kernels.spin(other.handle(theirs), SECONDS, cell.data_ptr(), 7)
@@ -114,9 +114,7 @@ def test_we_queue_on_a_stream_of_another_library(other: Library, kernels: Kernel
     assert content(cell) == b"\x09" * 4
 
 
-def test_synchronize_waits_for_streams_of_another_library(
-    other: Library, kernels: Kernels, cell: Buffer
-) -> None:
+def test_synchronize_waits_for_streams_of_pytorch(other: Library, kernels: Kernels, cell: Buffer) -> None:
     theirs = other.stream()
     kernels.spin(other.handle(theirs), SECONDS, cell.data_ptr(), 7)
     assert not other.is_done(theirs)

@@ -17,9 +17,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 SECONDS = 0.5
 
 
-def test_an_event_behind_a_slow_kernel_is_passed_when_the_kernel_is_over(
-    kernels: Kernels, cell: Buffer
-) -> None:
+def test_event_completes_when_the_kernel_before_it_has_completed(kernels: Kernels, cell: Buffer) -> None:
     stream = Stream(exclusive=True)
     kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
     event = stream.record_event()
@@ -28,14 +26,14 @@ def test_an_event_behind_a_slow_kernel_is_passed_when_the_kernel_is_over(
     assert (stream.query(), event.query(), int32_buffers.read(cell)) == (True, True, 7)
 
 
-def test_a_stream_that_waits_sees_what_a_slow_kernel_stores(kernels: Kernels, cell: Buffer) -> None:
+def test_wait_stream_makes_the_result_of_a_kernel_visible(kernels: Kernels, cell: Buffer) -> None:
     first, second = Stream(exclusive=True), Stream(exclusive=True)
     kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
     second.wait_stream(first)
     assert int32_buffers.read(cell, second) == 7
 
 
-def test_a_stream_that_does_not_wait_goes_ahead(kernels: Kernels, cell: Buffer) -> None:
+def test_stream_without_a_wait_runs_ahead(kernels: Kernels, cell: Buffer) -> None:
     first, second = Stream(exclusive=True), Stream(exclusive=True)
     kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
     assert int32_buffers.read(cell, second) == 0
@@ -55,7 +53,7 @@ def test_streams_and_the_default_stream_do_not_wait_for_each_other(kernels: Kern
         slow.synchronize()
 
 
-def test_the_driver_knows_the_priorities(library: Library) -> None:
+def test_priority_is_that_of_the_driver_stream(library: Library) -> None:
     with library.current(library.primary_context(0)):
         least, greatest = ctypes.c_int(), ctypes.c_int()
         library.call("cuCtxGetStreamPriorityRange", ctypes.byref(least), ctypes.byref(greatest))
@@ -67,7 +65,7 @@ def test_the_driver_knows_the_priorities(library: Library) -> None:
             assert stream.priority == told.value == wanted
 
 
-def test_a_stream_that_is_let_go_still_does_what_was_queued(kernels: Kernels, cell: Buffer) -> None:
+def test_destroyed_stream_completes_its_queued_work(kernels: Kernels, cell: Buffer) -> None:
     stream = Stream(exclusive=True)
     kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
     del stream

@@ -12,7 +12,7 @@ WAITS = ("stream.synchronize()", "event.synchronize()", "accelerator.synchronize
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_a_heartbeat_goes_on_while_a_thread_waits_for_a_kernel_of_two_seconds(wait: str) -> None:
+def test_synchronize_lets_other_threads_run_during_a_kernel(wait: str) -> None:
     beats, longest_pause, waited = processes.value("beat_during_a_wait", wait)
     assert waited >= 1.9
     assert beats > 20, "two hundred are expected of an idle machine"
@@ -21,7 +21,7 @@ def test_a_heartbeat_goes_on_while_a_thread_waits_for_a_kernel_of_two_seconds(wa
 
 @pytest.mark.parametrize("blocking", [False, True])
 @pytest.mark.parametrize("wait", WAITS)
-def test_ctrl_c_is_raised_while_the_kernel_runs(wait: str, blocking: bool) -> None:
+def test_synchronize_raises_keyboard_interrupt_during_a_kernel(wait: str, blocking: bool) -> None:
     took, was_running = float("inf"), False
     for _ in range(3):  # A machine may be busy with something else for a moment, hardly three times.
         took, was_running = processes.value("interrupt_a_wait", wait, blocking)

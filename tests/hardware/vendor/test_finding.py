@@ -11,7 +11,7 @@ from tests.hardware.vendor.programs import answer, answer_of
 EACH = pytest.mark.parametrize(("name", "packed"), LIBRARIES.items(), ids=LIBRARIES)
 
 
-def test_every_library_has_a_package_here_except_for_what_comes_with_a_driver() -> None:
+def test_expected_packages_cover_all_but_driver_libraries() -> None:
     assert sorted({*LIBRARIES, *NOT_PACKED}) == sorted(libraries.NAMES)
 
 
@@ -35,7 +35,7 @@ def test_looking_for_everything_loads_none() -> None:
 
 
 @EACH
-def test_loading_brings_along_only_what_the_library_needs(name: str, packed: Packed) -> None:
+def test_loading_maps_only_dependencies_of_the_library(name: str, packed: Packed) -> None:
     code = f"""
         from interlock.backends import libraries
         libraries.load({name!r})

@@ -56,7 +56,7 @@ ABSENT = pytest.mark.parametrize("given", [missing_file, folder_without_it])
 
 
 @USELESS
-def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp_path: Path) -> None:
+def test_load_from_a_variable_names_path_and_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     env = {"INTERLOCK_ONEDNN_PATH": str(path)}
     refusals, loaded = answer_of("load_onednn_that_is_refused", env=env)
@@ -68,7 +68,7 @@ def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp
 
 
 @USELESS
-def test_loading_what_an_argument_gives_names_the_path(given: Given, tmp_path: Path) -> None:
+def test_load_from_an_argument_names_the_path(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     error, message, loaded = answer_of("load_onednn_from_a_path_that_is_refused", str(path))
     assert error == "LibraryPathError"
@@ -77,9 +77,7 @@ def test_loading_what_an_argument_gives_names_the_path(given: Given, tmp_path: P
 
 
 @ABSENT
-def test_looking_for_what_is_not_where_a_variable_says_names_path_and_variable(
-    given: Given, tmp_path: Path
-) -> None:
+def test_find_of_a_missing_path_names_path_and_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     code = """
         from interlock import backends
@@ -95,7 +93,7 @@ def test_looking_for_what_is_not_where_a_variable_says_names_path_and_variable(
 
 
 @USELESS
-def test_the_version_of_what_a_variable_gives_is_refused_too(given: Given, tmp_path: Path) -> None:
+def test_version_is_refused_for_an_unusable_path_of_a_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     env = {"INTERLOCK_CUSPARSELT_PATH": str(path)}
     code = """
@@ -111,7 +109,7 @@ def test_the_version_of_what_a_variable_gives_is_refused_too(given: Given, tmp_p
     assert loaded == []
 
 
-def test_another_path_than_that_of_the_loaded_library_is_refused_and_the_library_stays() -> None:
+def test_load_of_another_path_is_refused_and_the_library_stays() -> None:
     other = PREFIX / "libdnnl.so.3.2"
     code = f"""
         from interlock.backends import libraries

@@ -18,13 +18,13 @@ def libraries(*options: str) -> dict[str, dict[str, Any]]:
     return {name: told[name] for name in LIBRARIES}
 
 
-def test_the_report_loads_none() -> None:
+def test_report_loads_no_library() -> None:
     for name, told in libraries().items():
         found = told["path"], told["source"], told["is_loaded"], told["version"], told["problem"]
         assert found == (str(LIBRARIES[name].file), "packages", False, None, None)
 
 
-def test_the_report_loads_all_when_told_to() -> None:
+def test_report_with_load_loads_all_libraries() -> None:
     told = libraries("--load")
     assert all(library["is_loaded"] and library["problem"] is None for library in told.values())
     versions = {name: library["version"] for name, library in told.items()}

@@ -16,7 +16,7 @@ OTHER_ONEDNN = PREFIX / "libdnnl.so.3.2"
 
 
 @pytest.mark.parametrize("given", [OTHER_ONEDNN, "folder"], ids=["file", "folder"])
-def test_what_a_variable_gives_comes_before_what_is_loaded(given: Path | str, tmp_path: Path) -> None:
+def test_variable_precedes_loaded_libraries(given: Path | str, tmp_path: Path) -> None:
     expected = OTHER_ONEDNN
     if given == "folder":
         expected = tmp_path / "libdnnl.so.3"
@@ -30,13 +30,13 @@ def test_what_a_variable_gives_comes_before_what_is_loaded(given: Path | str, tm
 
 
 @pytest.mark.parametrize("variable", ["", str(ONEDNN)], ids=["alone", "with variable"])
-def test_what_an_argument_gives_comes_before_what_is_loaded_and_a_variable(variable: str) -> None:
+def test_argument_precedes_loaded_libraries_and_variable(variable: str) -> None:
     paths, env = (str(ONEDNN), str(OTHER_ONEDNN)), {"INTERLOCK_ONEDNN_PATH": variable}
     expected = [str(OTHER_ONEDNN), "given", True, LIBRARIES["onednn"].version()]
     assert answer_of("load_a_path_beside_a_loaded_library", *paths, env=env) == expected
 
 
-def test_what_is_loaded_comes_before_packages() -> None:
+def test_loaded_libraries_precede_packages() -> None:
     found, loaded, version, copies = answer_of("find_and_load_onednn", str(OTHER_ONEDNN), False)
     assert found == loaded == [str(OTHER_ONEDNN), "loaded"]
     assert version == LIBRARIES["onednn"].version()
@@ -44,9 +44,7 @@ def test_what_is_loaded_comes_before_packages() -> None:
 
 
 @pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "CONDA_PREFIX"])
-def test_packages_come_before_the_environment_and_that_before_the_system(
-    variable: str, tmp_path: Path
-) -> None:
+def test_packages_precede_the_environment_and_the_system(variable: str, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     elsewhere = tmp_path / "lib" / "libdnnl.so.3"
     elsewhere.symlink_to(OTHER_ONEDNN)

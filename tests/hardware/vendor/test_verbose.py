@@ -38,12 +38,12 @@ def test_onednn_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
     assert reports == {"before": "", "inside": "call", "after": ""}
 
 
-def test_onednn_reports_what_it_prepares_at_the_second_level() -> None:
+def test_onednn_reports_primitive_creation_at_level_two() -> None:
     reports = reported("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON_CREATION, True)
     assert reports == {"before": "", "inside": "call preparation", "after": ""}
 
 
-def test_an_inner_scope_brings_back_the_level_of_the_outer() -> None:
+def test_inner_scope_restores_the_level_of_the_outer_one() -> None:
     assert reported("verbose_inside_of_verbose") == {
         "oneDNN inside": "call",
         "MKL inside": "call",
@@ -56,7 +56,7 @@ def test_an_inner_scope_brings_back_the_level_of_the_outer() -> None:
 
 
 @pytest.mark.parametrize("variable", ["ONEDNN_VERBOSE", "DNNL_VERBOSE"])
-def test_onednn_goes_on_as_its_variable_says(variable: str) -> None:
+def test_onednn_follows_its_variable_after_the_scope(variable: str) -> None:
     reports = reported("verbose_around_calls", "mkldnn", 2, True, env={variable: "1"})
     assert reports == {
         "before": "call",
@@ -65,12 +65,12 @@ def test_onednn_goes_on_as_its_variable_says(variable: str) -> None:
     }
 
 
-def test_onednns_variable_counts_where_the_scope_is_what_loads_it() -> None:
+def test_onednn_follows_its_variable_if_the_scope_loads_it() -> None:
     reports = reported("verbose_around_calls", "mkldnn", 1, False, env={"ONEDNN_VERBOSE": "2"})
     assert reports == {"inside": "call", "after": "call preparation"}
 
 
-def test_mkl_goes_on_as_its_variable_says() -> None:
+def test_mkl_follows_its_variable_after_the_scope() -> None:
     reports = reported("verbose_around_calls", "mkl", 1, False, env={"MKL_VERBOSE": "1"})
     assert reports == {"inside": "call", "after": "call"}
 

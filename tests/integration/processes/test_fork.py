@@ -5,11 +5,11 @@ from __future__ import annotations
 from tests.helpers.subprocess import run_program
 
 
-def test_a_child_forked_in_the_middle_of_scopes_and_writes_goes_on() -> None:
+def test_fork_during_scopes_and_writes_leaves_a_working_child() -> None:
     done = run_program("processes/a_child_forked_in_the_middle_of_scopes_and_writes_goes_on.py")
     assert (done.code, done.stdout) == (0, "{0} True False\n"), done.stderr
 
 
-def test_a_child_forked_by_a_task_has_the_state_of_that_task_and_goes_on_with_the_others() -> None:
+def test_fork_in_a_task_keeps_its_state_and_the_other_tasks() -> None:
     done = run_program("processes/a_child_forked_by_a_task_has_the_state_of_that_task_and_goes.py")
     assert (done.code, done.stdout) == (0, "0 True False\n"), done.stderr

@@ -50,7 +50,7 @@ def outcomes(driver: str, state: str, no_driver: tuple[tuple[str, str], ...]) ->
 @pytest.mark.parametrize(
     ("used", "contract"), CONTRACTS, ids=[f"{driver} {contract['call']}" for driver, contract in CONTRACTS]
 )
-def test_a_call_answers_as_the_table_says(
+def test_call_behaves_as_listed_in_the_table(
     used: str, contract: dict[str, Any], state: str, no_driver: dict[str, str]
 ) -> None:
     told, fixed = outcomes(used, state, tuple(no_driver.items()))[contract["call"]]
@@ -63,7 +63,7 @@ def test_a_call_answers_as_the_table_says(
         assert not fixed, "without a device there is nothing to be fixed"
 
 
-def test_the_table_has_every_function_of_the_namespace() -> None:
+def test_table_contains_every_function_of_the_namespace() -> None:
     from interlock import accelerator
     from interlock.accelerator import memory
 

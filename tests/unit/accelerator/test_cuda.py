@@ -30,7 +30,7 @@ def run(program: str) -> Result:
 
 @pytest.mark.parametrize("leave", LEAVES)
 @pytest.mark.parametrize("group", range(5))
-def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
+def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
         "accelerator/leave_in_the_middle_of_work_on_cuda.py",
         leave,
@@ -45,7 +45,7 @@ def value(program: str, *arguments: object) -> Any:
     return eval_program(program, *arguments, env=environment(), options=OPTIONS)
 
 
-def test_a_forked_child_is_refused_every_handle_and_all_that_is_new_and_lets_its_parent_go_on() -> None:
+def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
     told, why, is_available, status, parent = value(
         "accelerator/a_forked_child_is_refused_every_handle_and_all_that_is_new.py"
     )
@@ -56,7 +56,7 @@ def test_a_forked_child_is_refused_every_handle_and_all_that_is_new_and_lets_its
 
 
 @pytest.mark.parametrize("code", [700, 719])
-def test_a_device_that_breaks_is_lost_for_good_and_the_process_ends_as_it_wants(code: int) -> None:
+def test_failed_device_stays_lost_and_the_exit_status_is_kept(code: int) -> None:
     (name, number, operation, text), later = value(
         "accelerator/a_device_that_breaks_is_lost_for_good_and_the_process_ends.py", code
     )
@@ -65,6 +65,6 @@ def test_a_device_that_breaks_is_lost_for_good_and_the_process_ends_as_it_wants(
     assert set(later.values()) == {"DeviceLostError"}
 
 
-def test_nothing_is_said_when_the_process_ends_with_a_device_that_broke() -> None:
+def test_exit_with_a_failed_device_prints_nothing() -> None:
     done = run("accelerator/nothing_is_said_when_the_process_ends_with_a_device_that.py")
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")

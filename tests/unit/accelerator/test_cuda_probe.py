@@ -88,7 +88,7 @@ NAMES = [
 ]
 
 
-def test_without_the_library_nothing_is_available_and_the_sentence_names_it() -> None:
+def test_missing_libcuda_makes_cuda_unavailable_with_its_name() -> None:
     if a_driver_is_installed():
         pytest.skip("a real driver library is installed here, so it can not be missing")
     available, counts, why, current = ask({"LD_LIBRARY_PATH": ""})
@@ -98,7 +98,7 @@ def test_without_the_library_nothing_is_available_and_the_sentence_names_it() ->
 
 
 @pytest.mark.parametrize(("make", "words"), UNUSABLE, ids=NAMES)
-def test_a_driver_that_can_not_be_used_is_no_accelerator_and_says_why(
+def test_unusable_driver_is_no_accelerator_and_gives_the_reason(
     make: Callable[[Path], Environment], words: list[str], tmp_path: Path
 ) -> None:
     env = make(tmp_path)
@@ -118,7 +118,7 @@ def test_a_driver_with_two_devices_is_an_accelerator(tmp_path: Path) -> None:
     assert (available, counts, why, current) == (True, [2, 2], None, "cuda")
 
 
-def test_another_name_of_the_driver_is_the_driver(tmp_path: Path) -> None:
+def test_driver_is_found_under_another_file_name(tmp_path: Path) -> None:
     env = fake_driver.build(tmp_path)
     (tmp_path / "libcuda.so").symlink_to(fake_driver.DRIVER)
     assert ask(env) == [True, [2, 2], None, "cuda"]

@@ -53,9 +53,7 @@ def test_equal_devices_have_equal_hashes(given: tuple[Any, ...], kind: str, inde
 
 
 @GOOD
-def test_a_device_travels_through_pickle_and_copy(
-    given: tuple[Any, ...], kind: str, index: int | None
-) -> None:
+def test_devices_can_be_pickled_and_copied(given: tuple[Any, ...], kind: str, index: int | None) -> None:
     made = device(*given)
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(made, protocol)) == made
@@ -139,7 +137,7 @@ def test_a_device_can_not_be_changed_or_ordered() -> None:
     assert str(made) == "cuda:1"
 
 
-def test_without_a_driver_counting_answers_zero_and_a_bare_index_says_what_is_missing(
+def test_device_count_is_zero_and_an_index_raises_without_a_driver(
     no_driver: dict[str, str],
 ) -> None:
     available, count, current, checked, why, error, named = eval_program(

@@ -14,7 +14,7 @@ HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 @pytest.mark.parametrize("leave", LEAVES)
 @pytest.mark.parametrize("group", range(5))
-def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
+def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
         "accelerator/leave_in_the_middle_of_work_on_host.py",
         leave,
@@ -24,23 +24,23 @@ def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, 
     )
 
 
-def test_a_thread_in_synchronize_does_not_end_the_process() -> None:
+def test_thread_in_synchronize_does_not_abort_the_process() -> None:
     done = run_program("accelerator/a_thread_in_synchronize_does_not_end_the_process.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-def test_work_ends_well_that_an_exit_handler_waits_for() -> None:
+def test_exit_handler_can_wait_for_queued_work() -> None:
     done = run_program("accelerator/work_ends_well_that_an_exit_handler_waits_for.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "[0, 1]\n", "")
 
 
-def test_a_function_that_waits_for_a_stream_is_let_go_before_the_interpreter_ends() -> None:
+def test_function_waiting_for_a_stream_is_woken_before_finalization() -> None:
     done = run_program("accelerator/a_function_that_waits_for_a_stream_is_let_go_before_the.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("handler", ["a lock of logging", "a join"])
-def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> None:
+def test_earlier_exit_handlers_are_not_delayed(handler: str) -> None:
     done = run_program(
         "accelerator/handlers_that_were_registered_before_are_not_held_up.py",
         handler,
@@ -50,7 +50,7 @@ def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> N
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-def test_handlers_that_were_only_called_end_nothing() -> None:
+def test_calling_exit_handlers_directly_shuts_nothing_down() -> None:
     done = run_program("accelerator/handlers_that_were_only_called_end_nothing.py", env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
@@ -66,7 +66,7 @@ def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
     assert (done.code, done.stdout, done.stderr) == (1, "", "for a reason\n")
 
 
-def test_nothing_is_left_open_by_a_module_that_is_never_asked_for_a_device() -> None:
+def test_importing_without_use_leaves_nothing_open() -> None:
     code = """
         import threading
         import interlock
@@ -126,7 +126,7 @@ def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None
     assert done.stderr == "done" or done.stderr.endswith(STOPPED)
 
 
-def test_waits_after_exit_handlers_ran_on_another_thread_do_not_stop_the_exit() -> None:
+def test_waits_after_exit_handlers_on_another_thread_end() -> None:
     done = run_program(
         "accelerator/exit_late.py",
         False,

@@ -35,7 +35,7 @@ class NoText(Exception):
     ],
     ids=stable_repr,
 )
-def test_whatever_is_raised_is_told_and_the_stream_goes_on(error: BaseException, told: str) -> None:
+def test_launch_reports_any_exception_and_the_stream_continues(error: BaseException, told: str) -> None:
     def fails() -> None:
         raise error
 
@@ -49,7 +49,7 @@ def test_whatever_is_raised_is_told_and_the_stream_goes_on(error: BaseException,
     assert seen == [1]
 
 
-def test_a_function_that_waits_for_its_own_stream_or_device_fails_and_stops_nothing() -> None:
+def test_wait_inside_a_function_for_its_own_stream_raises() -> None:
     stream = Stream(exclusive=True)
     for wait in (stream.synchronize, accelerator.synchronize, lambda: accelerator.Graph().__enter__()):
         accelerator.launch(stream, wait)
@@ -78,7 +78,7 @@ def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
 
 
 @pytest.mark.parametrize("wrong", [42, None, "print", object()], ids=stable_repr)
-def test_what_can_not_be_called_is_refused_at_once(wrong: Any) -> None:
+def test_launch_refuses_objects_that_are_not_callable(wrong: Any) -> None:
     stream = Stream()
     with pytest.raises(TypeError, match="takes a function"):
         accelerator.launch(stream, wrong)
@@ -86,7 +86,7 @@ def test_what_can_not_be_called_is_refused_at_once(wrong: Any) -> None:
         accelerator.launch(stream, wrong, named=1)
 
 
-def test_a_coroutine_function_is_told_of_because_nothing_would_await_it() -> None:
+def test_launch_warns_of_a_coroutine_function() -> None:
     async def work() -> None:
         raise AssertionError
 
@@ -117,7 +117,7 @@ def test_a_callable_needs_no_name() -> None:
     assert odd.called == [((), {}), ((1,), {"named": 2})]
 
 
-def test_nothing_of_a_call_is_kept_when_the_stream_has_passed_it() -> None:
+def test_launch_keeps_no_reference_after_completion() -> None:
     class Kept:
         def __call__(self, other: Kept) -> None:
             pass
@@ -133,7 +133,7 @@ def test_nothing_of_a_call_is_kept_when_the_stream_has_passed_it() -> None:
     assert [reference() for reference in gone] == [None, None]
 
 
-def test_many_launches_are_served_by_few_threads() -> None:
+def test_many_launches_use_few_threads() -> None:
     stream = Stream(exclusive=True)
     threads: set[int] = set()
     for _ in range(500):
@@ -143,29 +143,29 @@ def test_many_launches_are_served_by_few_threads() -> None:
 
 
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
-def test_a_wait_is_for_what_was_queued_when_it_began(wait: str) -> None:
+def test_wait_covers_only_work_queued_before_it(wait: str) -> None:
     done = run_program("accelerator/launch_without_end.py", wait, env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_child_that_is_forked_by_a_function_ends() -> None:
+def test_child_forked_inside_a_function_exits() -> None:
     assert eval_program("accelerator/a_child_that_is_forked_by_a_function_ends.py", env=HOST, seconds=30) == [
         0
     ]
 
 
-def test_children_are_forked_while_streams_let_python_objects_go() -> None:
+def test_fork_while_streams_release_python_objects() -> None:
     assert (
         eval_program("accelerator/children_are_forked_while_streams_let_python_objects_go.py", env=HOST)
         == [0] * 150
     )
 
 
-def test_events_and_streams_that_threads_make_at_once_leave_nothing_behind() -> None:
+def test_concurrently_created_events_and_streams_leak_nothing() -> None:
     assert eval_program("accelerator/events_and_streams_that_threads_make_at_once_leave_nothing.py") == 0
 
 
-def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, ...]) -> None:
+def test_stream_lookup_during_creation_and_destruction_of_others(devices: tuple[str, ...]) -> None:
     ended = threading.Event()
 
     def come_and_go() -> None:

@@ -24,7 +24,7 @@ def numbers(scope: memory.scope) -> tuple[int, int, int, int]:
     return scope.current, scope.peak, scope.total, scope.allocations
 
 
-def test_a_block_counts_what_is_allocated_in_it_live_and_afterwards() -> None:
+def test_tracker_counts_allocations_during_and_after_its_scope() -> None:
     before = Buffer(1000)
     with memory.scope() as scope:
         assert numbers(scope) == (0, 0, 0, 0)
@@ -38,7 +38,7 @@ def test_a_block_counts_what_is_allocated_in_it_live_and_afterwards() -> None:
     assert numbers(scope) == (512, MIB + 512, MIB + 512, 2), "they stay"
 
 
-def test_blocks_nest_and_one_object_can_be_entered_again() -> None:
+def test_trackers_nest_and_can_be_reentered() -> None:
     scope = memory.scope()
     with memory.scope() as outer, scope:
         first = Buffer(512)
@@ -54,14 +54,14 @@ def test_blocks_nest_and_one_object_can_be_entered_again() -> None:
     del first, second
 
 
-def test_a_block_counts_what_other_threads_allocate(workers: tuple[Worker, Worker]) -> None:
+def test_tracker_counts_allocations_of_other_threads(workers: tuple[Worker, Worker]) -> None:
     with memory.scope() as scope:
         kept = [worker.do(lambda: Buffer(512)) for worker in workers]
     assert numbers(scope) == (1024, 1024, 1024, 2)
     del kept
 
 
-def test_a_block_is_of_one_device(two_devices: tuple[str, str]) -> None:
+def test_tracker_counts_one_device(two_devices: tuple[str, str]) -> None:
     with memory.scope(two_devices[1]) as there, memory.scope(device=0) as here, accelerator.device_index(1):
         kept = Buffer(512)
         with memory.scope() as current:
@@ -70,7 +70,7 @@ def test_a_block_is_of_one_device(two_devices: tuple[str, str]) -> None:
     del kept
 
 
-def test_functions_generators_and_coroutines_are_counted_by_call_and_step() -> None:
+def test_tracker_decorates_functions_generators_and_coroutines() -> None:
     scope = memory.scope()
 
     @scope
@@ -103,7 +103,7 @@ def test_functions_generators_and_coroutines_are_counted_by_call_and_step() -> N
     del kept
 
 
-def test_a_block_that_is_left_by_an_exception_is_over() -> None:
+def test_tracker_ends_with_an_exception() -> None:
     scope = memory.scope()
 
     def fail() -> None:
@@ -119,7 +119,7 @@ def test_a_block_that_is_left_by_an_exception_is_over() -> None:
 
 
 @pytest.mark.parametrize("wrong", [99, -2, "cpu", "host:9"], ids=stable_repr)
-def test_what_is_no_device_is_refused_before_anything_is_counted(wrong: Any) -> None:
+def test_tracker_refuses_an_invalid_device(wrong: Any) -> None:
     with pytest.raises(errors.DeviceError):
         memory.scope(wrong).__enter__()
     for value in (True, 1.5):
@@ -127,7 +127,7 @@ def test_what_is_no_device_is_refused_before_anything_is_counted(wrong: Any) -> 
             memory.scope(value)  # type: ignore[arg-type]
 
 
-def test_without_an_accelerator_nothing_is_counted() -> None:
+def test_tracker_counts_nothing_without_an_accelerator() -> None:
     assert (
         eval_program(
             "accelerator/without_an_accelerator_nothing_is_counted.py", env={"INTERLOCK_ACCELERATOR": "none"}

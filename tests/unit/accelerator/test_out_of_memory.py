@@ -32,7 +32,7 @@ def refused(nbytes: int, **named: Any) -> OutOfMemoryError:
     return caught.value
 
 
-def test_the_error_tells_how_things_stood(devices: tuple[str, ...]) -> None:
+def test_error_reports_the_state_of_the_allocator(devices: tuple[str, ...]) -> None:
     stream = Stream(devices[0], exclusive=True)
     kept = [Buffer(3 * MIB, stream=stream), Buffer(40 * MIB)]
     error = refused(30 * MIB + 1, stream=stream)
@@ -61,7 +61,7 @@ def test_the_error_tells_how_things_stood(devices: tuple[str, ...]) -> None:
     assert len(kept) == 2
 
 
-def test_the_text_names_what_stands_against_the_request() -> None:
+def test_message_names_the_limit_that_refused_the_request() -> None:
     memory.set_limit(10 * MIB)
     try:
         assert "set_limit" in str(refused(12 * MIB))
@@ -77,7 +77,7 @@ def test_the_text_names_what_stands_against_the_request() -> None:
     assert len(kept) == 3
 
 
-def test_it_travels_with_what_it_tells() -> None:
+def test_error_can_be_pickled_with_its_attributes() -> None:
     error = refused(TOTAL + 1)
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is OutOfMemoryError
@@ -87,7 +87,7 @@ def test_it_travels_with_what_it_tells() -> None:
     assert (bare.requested, bare.device, bare.pool) == (None, None, None)
 
 
-def test_the_processor_has_one_too() -> None:
+def test_error_exists_for_the_cpu() -> None:
     with pytest.raises(
         OutOfMemoryError, match=r"out of memory on cpu: .* EiB could not be allocated"
     ) as caught:
@@ -99,7 +99,7 @@ def test_the_processor_has_one_too() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
-def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
+def test_error_names_the_pool_of_the_captured_graph() -> None:
     graph = Graph()
     with Stream(), graph:
         error = refused(TOTAL + 1)
@@ -108,13 +108,13 @@ def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
     assert refused(TOTAL + 1).pool is None
 
 
-def test_more_than_can_be_counted_is_refused() -> None:
+def test_allocation_beyond_64_bits_is_refused() -> None:
     error = refused(2**64 - 1)
     assert error.requested == 2**64 - 1
     assert counted("num_ooms") == 1
 
 
-def test_what_is_kept_for_others_is_given_back_before_a_request_is_refused(gate: Gate) -> None:
+def test_cached_blocks_are_released_before_an_allocation_fails(gate: Gate) -> None:
     own, other = Stream(exclusive=True), Stream(exclusive=True)
     accelerator.launch(other, gate)
     buffer = Buffer(40 * MIB, stream=own)
@@ -130,7 +130,7 @@ def test_what_is_kept_for_others_is_given_back_before_a_request_is_refused(gate:
     assert accelerator.memory_allocated() == wanted.nbytes
 
 
-def test_a_callback_that_lets_something_go_gets_the_request_one_more_try() -> None:
+def test_on_oom_callback_that_frees_memory_causes_a_retry() -> None:
     cache: list[Buffer] = [Buffer(40 * MIB)]
     told: list[OutOfMemoryError] = []
 
@@ -149,7 +149,7 @@ def test_a_callback_that_lets_something_go_gets_the_request_one_more_try() -> No
     assert len(told) == 2, "the block was left"
 
 
-def test_callbacks_are_asked_in_turn_until_one_says_true_on_the_thread_that_allocates(
+def test_on_oom_callbacks_run_on_the_thread_until_one_returns_true(
     workers: tuple[Worker, Worker],
 ) -> None:
     import threading
@@ -184,7 +184,7 @@ def test_callbacks_are_asked_in_turn_until_one_says_true_on_the_thread_that_allo
 
 
 @pytest.mark.parametrize("raised", [ValueError("no"), KeyboardInterrupt()], ids=stable_repr)
-def test_what_a_callback_raises_is_raised_by_the_allocation_with_the_error_as_its_context(
+def test_on_oom_exception_is_raised_with_the_error_as_its_context(
     raised: BaseException,
 ) -> None:
     def fail(error: OutOfMemoryError) -> None:
@@ -203,7 +203,7 @@ def test_what_a_callback_raises_is_raised_by_the_allocation_with_the_error_as_it
     assert error.__context__ is None, "nothing is left of it"
 
 
-def test_a_callback_may_raise_what_it_was_given_or_from_something_else() -> None:
+def test_on_oom_callback_may_raise_its_argument_or_with_a_cause() -> None:
     def again(error: OutOfMemoryError) -> None:
         error.add_note("asked")
         raise error
@@ -225,7 +225,7 @@ def test_a_callback_may_raise_what_it_was_given_or_from_something_else() -> None
     assert isinstance(inner.__context__, OutOfMemoryError)
 
 
-def test_a_callback_may_allocate_and_is_not_asked_for_that() -> None:
+def test_on_oom_callback_may_allocate_without_recursion() -> None:
     asked: list[int | None] = []
 
     def allocate(error: OutOfMemoryError) -> None:
@@ -241,12 +241,12 @@ def test_a_callback_may_allocate_and_is_not_asked_for_that() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "callback"], ids=stable_repr)
-def test_what_can_not_be_called_is_refused(wrong: Any) -> None:
+def test_on_oom_refuses_objects_that_are_not_callable(wrong: Any) -> None:
     with pytest.raises(TypeError, match="function"):
         memory.on_oom(wrong)
 
 
-def test_an_injected_failure_leaves_the_allocator_whole() -> None:
+def test_injected_failure_leaves_the_allocator_consistent() -> None:
     *told, ooms = eval_program("accelerator/an_injected_failure_leaves_the_allocator_whole.py")
     assert told == [[0] * 5] * 8, "a failure is overcome by giving back what is kept"
     assert ooms == 0
@@ -256,17 +256,17 @@ OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 
 
 @pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "allocate_once()", "fork()"], ids=stable_repr)
-def test_a_process_ends_while_callbacks_run(leave: str) -> None:
+def test_exit_while_on_oom_callbacks_run(leave: str) -> None:
     for _ in range(2):
         done = run_program("accelerator/leave_while_oom_callbacks_run.py", leave, options=OPTIONS)
         assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("never", ["spin()", "threading.Event().wait()"])
-def test_a_process_ends_while_a_callback_never_does(never: str) -> None:
+def test_exit_while_an_on_oom_callback_never_returns(never: str) -> None:
     done = run_program("accelerator/a_process_ends_while_a_callback_never_does.py", never)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_the_class_is_one_of_the_errors() -> None:
+def test_error_class_is_exported() -> None:
     assert issubclass(OutOfMemoryError, errors.InterlockError)

@@ -22,7 +22,7 @@ from tests.helpers.thread_worker import Worker
 
 
 @pytest.mark.usefixtures("two_devices", "own_state")
-def test_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
+def test_stream_as_context_manager_stores_nothing_on_the_stream(
     workers: tuple[Worker, Worker],
 ) -> None:
     shared, before = Stream(1, exclusive=True), [worker.do(accelerator.current_stream) for worker in workers]
@@ -41,9 +41,7 @@ def test_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
 
 @fake_driver.NEEDS_COMPILER
 @pytest.mark.parametrize("is_stub", [True, False])
-def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_panic(
-    is_stub: bool, tmp_path: Path
-) -> None:
+def test_invalid_driver_file_raises_a_typed_error_with_its_name(is_stub: bool, tmp_path: Path) -> None:
     env = fake_driver.build(tmp_path, asked=34, init=34)
     library = tmp_path / fake_driver.DRIVER
     if not is_stub:
@@ -58,9 +56,7 @@ def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_pani
     ("lacks", "version", "words"),
     [("", 11_080, "CUDA 11.8"), ("cuDeviceGet", 12_000, "lacks the function cuDeviceGet")],
 )
-def test_a_driver_that_is_too_old_is_a_typed_error_and_never_a_panic(
-    lacks: str, version: int, words: str, tmp_path: Path
-) -> None:
+def test_outdated_driver_raises_a_typed_error(lacks: str, version: int, words: str, tmp_path: Path) -> None:
     done = run_program(
         "accelerator/pytorch_issues_use_a_device.py",
         env=fake_driver.build(tmp_path, version=version, lacks=[lacks]),
@@ -69,7 +65,7 @@ def test_a_driver_that_is_too_old_is_a_typed_error_and_never_a_panic(
     assert words in done.stdout
 
 
-def test_a_process_ends_while_a_thread_waits_for_a_device() -> None:
+def test_exit_while_a_thread_waits_for_a_device() -> None:
     for pause in (0, 0.001, 0.01, 0.02, 0.03):
         done = run_program(
             "accelerator/a_process_ends_while_a_thread_waits_for_a_device.py",
@@ -80,7 +76,7 @@ def test_a_process_ends_while_a_thread_waits_for_a_device() -> None:
 
 
 @pytest.mark.usefixtures("devices")
-def test_events_and_streams_end_and_wait_without_holding_up_other_threads() -> None:
+def test_events_and_streams_wait_without_blocking_other_threads() -> None:
     first, second = threading.Event(), threading.Event()
     stream = Stream(exclusive=True)
     accelerator.launch(stream, first.wait)
@@ -94,7 +90,7 @@ def test_events_and_streams_end_and_wait_without_holding_up_other_threads() -> N
     second.set()
 
 
-def test_a_variable_that_chooses_devices_counts_until_one_is_used_and_then_warns() -> None:
+def test_visible_devices_apply_until_first_use_and_then_warn() -> None:
     first, second, changed, again = eval_program(
         "accelerator/a_variable_that_chooses_devices_counts_until_one_is_used_and.py"
     )
@@ -105,7 +101,7 @@ def test_a_variable_that_chooses_devices_counts_until_one_is_used_and_then_warns
     assert "host:5" in warning
 
 
-def test_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_no_device(
+def test_memory_stats_are_complete_and_refuse_an_invalid_device(
     no_driver: dict[str, str],
 ) -> None:
     unused, refused, used, refused_later = eval_program(
@@ -124,7 +120,7 @@ def test_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_n
         ) == [unused, refused]
 
 
-def test_functions_that_are_documented_to_do_nothing_do_nothing() -> None:
+def test_documented_no_ops_have_no_effect() -> None:
     assert (
         eval_program(
             "accelerator/functions_that_are_documented_to_do_nothing_do_nothing.py",
@@ -134,7 +130,7 @@ def test_functions_that_are_documented_to_do_nothing_do_nothing() -> None:
     )
 
 
-def test_an_accelerator_that_is_not_there_is_none_and_the_error_says_what_was_looked_for(
+def test_missing_accelerator_is_none_and_the_error_names_the_search(
     no_driver: dict[str, str],
 ) -> None:
     current, why, message = eval_program(
@@ -147,7 +143,7 @@ def test_an_accelerator_that_is_not_there_is_none_and_the_error_says_what_was_lo
 
 @pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize("wrong", [-1, -2, 2, 300, True, "xpu:0"], ids=stable_repr)
-def test_a_device_that_is_none_is_refused_in_one_way_and_the_range_is_told(wrong: Any) -> None:
+def test_invalid_device_index_is_refused_with_the_valid_range(wrong: Any) -> None:
     told = set()
     takers: tuple[Any, ...] = (accelerator.set_device_index, accelerator.current_stream, Stream, Event)
     for take in takers:
@@ -161,7 +157,7 @@ def test_a_device_that_is_none_is_refused_in_one_way_and_the_range_is_told(wrong
 
 
 @pytest.mark.usefixtures("devices")
-def test_exclusive_streams_have_handles_of_their_own_and_pooled_ones_say_that_they_are_shared() -> None:
+def test_dedicated_streams_have_own_handles_and_pooled_ones_are_shared() -> None:
     own = [Stream(exclusive=True) for _ in range(64)]
     assert len({stream.native_handle for stream in own}) == len(set(own)) == 64
     assert all(stream.exclusive for stream in own)
@@ -174,7 +170,7 @@ def test_exclusive_streams_have_handles_of_their_own_and_pooled_ones_say_that_th
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize("blocking", [True, False])
-def test_what_an_event_is_made_with_acts_and_can_be_read_back(driver: str, blocking: bool) -> None:
+def test_event_options_take_effect_and_can_be_read(driver: str, blocking: bool) -> None:
     # NVIDIA's events for other processes have no timing.
     timing = driver == "host"
     event = Event(enable_timing=timing, blocking=blocking, interprocess=True)
@@ -197,7 +193,7 @@ def test_what_an_event_is_made_with_acts_and_can_be_read_back(driver: str, block
 
 @pytest.mark.usefixtures("two_devices")
 @pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
-def test_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
+def test_graph_names_the_required_stream_and_follows_its_mode() -> None:
     with pytest.raises(errors.GraphError, match=r"default stream.*Stream\(\)"):
         Graph().capture_begin()
     with Stream(), Graph(capture_error_mode="relaxed"):
@@ -214,7 +210,7 @@ def test_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
 USES_MEMORY = "accelerator/use_memory_of_a_stream.py"
 
 
-def test_a_backend_that_is_not_there_changes_no_figure() -> None:
+def test_missing_backend_does_not_affect_memory_stats() -> None:
     usual, _ = eval_program(USES_MEMORY)
     asked = {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
     statistics, acts = eval_program(USES_MEMORY, env=asked)
@@ -226,7 +222,7 @@ def test_a_backend_that_is_not_there_changes_no_figure() -> None:
 @pytest.mark.parametrize(
     "variable", ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 )
-def test_every_name_of_the_configuration_acts_and_what_it_comes_to_can_be_read(variable: str) -> None:
+def test_config_keys_take_effect_and_have_a_readable_value(variable: str) -> None:
     usual, _ = eval_program(USES_MEMORY)
     statistics, acts = eval_program(USES_MEMORY, env={variable: "expandable_segments:True"})
     assert acts["expandable_segments"] == [True, "on new segments"]

@@ -17,7 +17,7 @@ from tests.helpers.ids import stable_repr
 pytestmark = pytest.mark.usefixtures("devices")
 
 
-def test_a_launched_function_does_not_hold_up_the_program_or_other_streams(gate: Gate) -> None:
+def test_launch_blocks_neither_the_caller_nor_other_streams(gate: Gate) -> None:
     held, free = Stream(exclusive=True), Stream(exclusive=True)
     seen: list[str] = []
     accelerator.launch(held, gate)
@@ -30,7 +30,7 @@ def test_a_launched_function_does_not_hold_up_the_program_or_other_streams(gate:
     assert (held.query(), seen) == (True, ["free", "held"])
 
 
-def test_an_event_behind_a_latch_holds_back_another_stream(gate: Gate) -> None:
+def test_wait_event_blocks_a_stream_until_the_event_completes(gate: Gate) -> None:
     first, second, third = (Stream(exclusive=True) for _ in range(3))
     seen: list[str] = []
     accelerator.launch(first, gate)
@@ -45,7 +45,7 @@ def test_an_event_behind_a_latch_holds_back_another_stream(gate: Gate) -> None:
     assert (event.query(), seen) == (True, ["second", "third"])
 
 
-def test_a_stream_waits_for_what_another_has_queued_by_then_and_no_more(gate: Gate) -> None:
+def test_wait_stream_waits_for_work_queued_before_it_only(gate: Gate) -> None:
     first, second = Stream(exclusive=True), Stream(exclusive=True)
     seen: list[str] = []
     accelerator.launch(first, seen.append, "before")
@@ -92,7 +92,7 @@ def test_functions_of_many_streams_run_at_the_same_time() -> None:
         stream.synchronize()
 
 
-def test_a_function_runs_in_the_state_of_the_thread_that_launched_it(two_devices: tuple[str, str]) -> None:
+def test_launch_runs_in_the_state_of_the_launching_thread(two_devices: tuple[str, str]) -> None:
     stream = Stream(two_devices[1])
     seen: list[object] = []
 
@@ -106,7 +106,7 @@ def test_a_function_runs_in_the_state_of_the_thread_that_launched_it(two_devices
     assert seen == [(False, True), (True, False)]
 
 
-def test_a_stream_tells_what_it_is(two_devices: tuple[str, str]) -> None:
+def test_stream_attributes_describe_the_stream(two_devices: tuple[str, str]) -> None:
     stream = Stream(two_devices[1], priority=-1)
     assert (stream.device, stream.device_index) == (interlock.device(two_devices[1]), 1)
     assert (stream.priority, stream.exclusive, stream.is_capturing()) == (-1, False, False)
@@ -121,7 +121,7 @@ def test_a_stream_tells_what_it_is(two_devices: tuple[str, str]) -> None:
     assert "default" in repr(accelerator.current_stream())
 
 
-def test_a_stream_is_found_by_its_numbers(two_devices: tuple[str, str]) -> None:
+def test_stream_is_found_by_its_ids(two_devices: tuple[str, str]) -> None:
     for stream in (Stream(), Stream(two_devices[1], exclusive=True), accelerator.current_stream(1)):
         numbers: Any = {
             "stream_id": stream.stream_id,
@@ -145,7 +145,7 @@ def test_streams_are_equal_if_work_on_one_is_work_on_the_other(two_devices: tupl
     assert first != first.stream_id
 
 
-def test_priorities_outside_the_range_are_cut_off_below_and_refused_above() -> None:
+def test_priority_is_clamped_below_and_refused_above() -> None:
     least, greatest = accelerator.stream_priority_range()
     assert (least, greatest < 0) == (0, True)
     # Pools tell four priorities apart, as PyTorch's do.
@@ -166,7 +166,7 @@ class Foreign:
 
 
 @pytest.mark.usefixtures("own_state")
-def test_a_stream_of_another_library_is_taken_wherever_a_stream_is(gate: Gate) -> None:
+def test_stream_of_another_library_is_accepted_everywhere(gate: Gate) -> None:
     own = Stream(exclusive=True)
     foreign: Any = Foreign((0, own.native_handle))
     seen: list[int] = []
@@ -186,7 +186,7 @@ def test_a_stream_of_another_library_is_taken_wherever_a_stream_is(gate: Gate) -
 
 
 @pytest.mark.parametrize("told", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=stable_repr)
-def test_a_protocol_that_tells_something_else_is_refused(told: object) -> None:
+def test_invalid_result_of_cuda_stream_protocol_is_refused(told: object) -> None:
     with pytest.raises(TypeError, match="__cuda_stream__"):
         accelerator.set_stream(Foreign(told))
 
@@ -199,7 +199,7 @@ def test_a_handle_that_cannot_be_a_stream_is_refused(handle: int) -> None:
 
 
 @pytest.mark.parametrize("given", [1, "host:0", None, 1.5, object()], ids=stable_repr)
-def test_what_is_no_stream_is_refused_everywhere(given: Any) -> None:
+def test_other_objects_are_refused_as_streams_everywhere(given: Any) -> None:
     stream = Stream()
     takers = [stream.wait_stream, accelerator.set_stream, lambda given: accelerator.launch(given, print)]
     takers += [Event().record, Event().wait] if given is not None else []
@@ -208,7 +208,7 @@ def test_what_is_no_stream_is_refused_everywhere(given: Any) -> None:
             taker(given)
 
 
-def test_a_stream_does_not_travel() -> None:
+def test_streams_cannot_be_pickled_or_copied() -> None:
     stream = Stream()
     for travel in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="Stream"):
@@ -226,7 +226,7 @@ def test_a_subclass_is_a_stream() -> None:
         assert accelerator.current_stream() == stream
 
 
-def test_a_function_that_raises_is_told_once_by_what_next_waits() -> None:
+def test_exception_of_a_function_is_reported_once_by_the_next_wait() -> None:
     def fails() -> None:
         raise ValueError("no such thing")
 
@@ -244,7 +244,7 @@ def test_a_function_that_raises_is_told_once_by_what_next_waits() -> None:
     assert seen == ["later"]
 
 
-def test_a_late_error_is_told_by_the_event_behind_it_or_by_the_device() -> None:
+def test_async_error_is_reported_by_a_later_event_or_the_device() -> None:
     def fails() -> None:
         raise KeyError("gone")
 

@@ -125,6 +125,6 @@ def test_without_the_runner_the_state_is_right_once_all_scopes_have_ended() -> N
     assert repr(interlock.capture()).endswith("layout_policy=True)")
 
 
-def test_the_walk_notices_tasks_that_share_a_state() -> None:
+def test_walk_detects_tasks_that_share_a_state() -> None:
     with pytest.raises(AssertionError):
         asyncio.run(walk_together(alone=True))

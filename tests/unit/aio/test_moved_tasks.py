@@ -41,7 +41,7 @@ async def leave_after_a_step() -> tuple[bool, bool]:
     [enter_after_a_step, enter_after_a_step_in_a_block, leave_after_a_step],
     ids=lambda main: main.__name__,
 )
-def test_a_task_that_moved_takes_its_writes_and_layers_back(
+def test_moved_task_removes_its_writes_and_layers(
     main: Callable[[], Coroutine[Any, Any, tuple[bool, bool]]], workers: tuple[Worker, Worker]
 ) -> None:
     loop = asyncio.new_event_loop()

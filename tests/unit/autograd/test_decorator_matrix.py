@@ -56,7 +56,7 @@ DECORATORS = {
 @pytest.mark.product
 @pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
 @pytest.mark.parametrize(("manager", "decorator"), DECORATORS.values(), ids=DECORATORS.keys())
-def test_a_decorator_holds_while_the_function_runs_and_at_no_other_time(
+def test_decorator_applies_only_while_the_function_runs(
     manager: Manager, decorator: Callable[[], Any], use: Use
 ) -> None:
     with manager.around():

@@ -48,7 +48,7 @@ def test_a_mode_is_one_object_at_the_top_in_autograd_and_in_grad_mode(name: str)
 
 
 @pytest.mark.parametrize(("mode", "inside"), [(True, (False, True)), (False, (True, False))])
-def test_inference_mode_can_be_entered_and_left_by_functions(mode: bool, inside: tuple[bool, bool]) -> None:
+def test_inference_mode_can_be_entered_and_exited_by_functions(mode: bool, inside: tuple[bool, bool]) -> None:
     with interlock.inference_mode(not mode):
         before = public_modes()
         entered = interlock._enter_inference_mode(mode)
@@ -64,7 +64,7 @@ def test_inference_mode_can_be_entered_and_left_by_functions(mode: bool, inside:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "x", public_modes, interlock.no_grad()], ids=stable_repr)
-def test_the_functions_refuse_what_is_no_bool_and_what_was_not_entered(wrong: object) -> None:
+def test_enter_and_exit_functions_refuse_wrong_arguments(wrong: object) -> None:
     for function in (interlock._enter_inference_mode, interlock._exit_inference_mode):
         with pytest.raises(TypeError, match=f"{function.__name__}.* got a value of type"):
             function(wrong)  # type: ignore[arg-type]

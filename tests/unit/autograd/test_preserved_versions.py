@@ -79,7 +79,7 @@ def test_one_tensor_needs_no_tuple(make: Callable[[], Tensor]) -> None:
     assert versions((tensor,)) == ([1] if make is changed else [None])
 
 
-def test_versions_are_put_back_after_an_exception(mixed: tuple[Tensor, ...]) -> None:
+def test_versions_are_restored_after_an_exception(mixed: tuple[Tensor, ...]) -> None:
     @preserve(mixed)
     def fail() -> None:
         change_all(mixed)
@@ -119,7 +119,7 @@ def test_threads_that_overlap_leave_the_version_of_the_first(workers: tuple[Work
     assert tensor._version == 1
 
 
-def test_a_decorated_function_and_generator_go_unnoticed_and_nothing_else_does() -> None:
+def test_decorated_function_and_generator_hide_only_their_changes() -> None:
     tensor = changed()
 
     @preserve(tensor)
@@ -146,6 +146,6 @@ def test_a_clone_keeps_the_tensors(mixed: tuple[Tensor, ...]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[None], (interlock.ones(1), 3), "text"], ids=stable_repr)
-def test_what_is_no_tensor_is_refused(wrong: Any) -> None:
+def test_other_objects_are_refused_as_tensors(wrong: Any) -> None:
     with pytest.raises(TypeError, match="tensors must be tensors, got a value of type"):
         preserve(wrong)

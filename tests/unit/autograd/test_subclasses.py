@@ -79,9 +79,7 @@ def test_a_subclass_may_have_a_constructor_that_takes_nothing(
 
 
 @EACH
-def test_a_subclass_may_add_to_entering_and_leaving(
-    base: type[Any], given: tuple[Any, ...], inside: State
-) -> None:
+def test_subclass_may_extend_enter_and_exit(base: type[Any], given: tuple[Any, ...], inside: State) -> None:
     log: list[Any] = []
 
     class Mine(base):

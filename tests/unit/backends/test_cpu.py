@@ -25,11 +25,11 @@ def ask(wish: str | None) -> tuple[str, list[list[str]]]:
     return seen[0], caught
 
 
-def test_it_has_one_of_the_names() -> None:
+def test_cpu_capability_has_a_known_name() -> None:
     assert backends.cpu.get_cpu_capability() in NAMES
 
 
-def test_the_environment_may_ask_for_what_the_cpu_has_or_for_less() -> None:
+def test_environment_may_select_a_supported_or_lower_capability() -> None:
     widest, caught = ask(None)
     assert caught == []
     assert ask(NAMES[widest]) == (widest, [])
@@ -39,7 +39,7 @@ def test_the_environment_may_ask_for_what_the_cpu_has_or_for_less() -> None:
 
 
 @pytest.mark.parametrize("wish", ["", "bogus", "DEFAULT", "AVX2", "avx", "no avx"])
-def test_a_wish_that_is_not_understood_is_ignored_with_one_warning(wish: str) -> None:
+def test_invalid_capability_is_ignored_with_one_warning(wish: str) -> None:
     capability, caught = ask(wish)
     assert capability == ask(None)[0]
     ((category, message),) = caught
@@ -49,7 +49,7 @@ def test_a_wish_that_is_not_understood_is_ignored_with_one_warning(wish: str) ->
     assert "default" in message
 
 
-def test_the_environment_never_asks_for_more_than_the_cpu_has() -> None:
+def test_environment_cannot_exceed_the_cpu() -> None:
     widest, _ = ask(None)
     for name, wish in NAMES.items():
         capability, caught = ask(wish)

@@ -51,19 +51,19 @@ def explained_names(owner: object, prefix: str = "") -> set[str]:
     return found
 
 
-def test_every_flag_of_the_package_is_in_the_table_and_the_other_way_round() -> None:
+def test_table_contains_exactly_the_flags_of_the_package() -> None:
     assert explained_names(backends) == BY_NAME.keys() | READ_ONLY.keys()
 
 
 @EACH
-def test_it_starts_from_its_default(flag: Flag) -> None:
+def test_flag_starts_from_its_default(flag: Flag) -> None:
     assert flag.get() == flag.default
     assert type(flag.get()) is type(flag.default)
     assert hasattr(flag.owner, flag.attribute), "reading never raises"
 
 
 @EACH
-def test_what_is_assigned_reads_back(flag: Flag) -> None:
+def test_flag_reads_back_its_assigned_value(flag: Flag) -> None:
     for given, reads in flag.accepted:
         flag.set(given)
         assert flag.get() == reads
@@ -71,7 +71,7 @@ def test_what_is_assigned_reads_back(flag: Flag) -> None:
 
 
 @EACH_WRONG
-def test_a_wrong_value_is_refused_and_changes_nothing(flag: Flag, wrong: object) -> None:
+def test_flag_refuses_a_wrong_value_and_is_unchanged(flag: Flag, wrong: object) -> None:
     flag.set(flag.legal[-1])
     before, values, epoch = backends.snapshot(), read_all(), backends.epoch()
     with pytest.raises(RuntimeError) as caught:  # what PyTorch raises
@@ -83,7 +83,7 @@ def test_a_wrong_value_is_refused_and_changes_nothing(flag: Flag, wrong: object)
 
 
 @EACH_WRONG
-def test_the_message_names_flag_value_and_what_is_allowed(flag: Flag, wrong: object) -> None:
+def test_message_names_flag_value_and_accepted_values(flag: Flag, wrong: object) -> None:
     with pytest.raises(RuntimeError) as caught:
         flag.set(wrong)
     message = str(caught.value)
@@ -94,7 +94,7 @@ def test_the_message_names_flag_value_and_what_is_allowed(flag: Flag, wrong: obj
 
 
 @pytest.mark.parametrize(("name", "reads"), READ_ONLY.items())
-def test_what_can_only_be_read_refuses_every_write(name: str, reads: object) -> None:
+def test_read_only_flag_refuses_every_write(name: str, reads: object) -> None:
     assert backends.explain(name)[:3] == (name, reads, "default")
     path, _, attribute = name.rpartition(".")
     owner: Any = backends
@@ -114,7 +114,7 @@ def test_what_can_only_be_read_refuses_every_write(name: str, reads: object) -> 
 
 
 @EACH
-def test_deleting_drops_the_assigned_value_and_leaves_no_trace(flag: Flag) -> None:
+def test_delete_unsets_the_assigned_value_completely(flag: Flag) -> None:
     before = backends.snapshot()
     for value in flag.legal:
         flag.set(value)
@@ -126,7 +126,7 @@ def test_deleting_drops_the_assigned_value_and_leaves_no_trace(flag: Flag) -> No
 
 
 @EACH_STORED
-def test_it_moves_no_other_plain_flag(flag: Flag) -> None:
+def test_assignment_changes_no_other_plain_flag(flag: Flag) -> None:
     plain = [other for other in FLAGS if "tf32" not in other.name and "fp32" not in other.name]
     before = {other.name: other.get() for other in plain if other is not flag}
     flag.set(flag.other)
@@ -134,13 +134,13 @@ def test_it_moves_no_other_plain_flag(flag: Flag) -> None:
 
 
 @EACH_CHANGEABLE
-def test_a_write_on_one_thread_is_seen_by_the_others(flag: Flag, workers: tuple[Worker, Worker]) -> None:
+def test_assignment_is_visible_to_other_threads(flag: Flag, workers: tuple[Worker, Worker]) -> None:
     workers[0].do(lambda: flag.set(flag.other))
     assert flag.get() == flag.other
     assert workers[1].do(flag.get) == flag.other
 
 
-def test_reset_brings_every_default_back() -> None:
+def test_reset_restores_every_default() -> None:
     for flag in FLAGS:
         flag.set(flag.legal[-1])
     backends.reset()
@@ -148,7 +148,7 @@ def test_reset_brings_every_default_back() -> None:
 
 
 @EACH
-def test_it_shows_in_dir_and_where_it_holds_a_value_in_vars(flag: Flag) -> None:
+def test_flag_is_listed_by_dir_and_by_vars_if_set(flag: Flag) -> None:
     assert flag.attribute in dir(flag.owner)
     assert flag.attribute not in vars(flag.owner), "a default is put back by dropping what was assigned"
     for value in flag.legal:
@@ -180,7 +180,7 @@ for each in FLAGS:
 
 
 @EACH
-def test_every_name_one_slip_away_is_refused_with_the_right_one(flag: Flag, full: bool) -> None:
+def test_misspelt_name_is_refused_with_a_suggestion(flag: Flag, full: bool) -> None:
     owner = flag.owner
     siblings = [name for name in dir(owner) if not name.startswith("_")]
     slips = {slip for slip in one_edit(flag.attribute) if not slip.startswith("_")} - set(siblings)

@@ -36,7 +36,7 @@ def explained(names: list[str], variables: dict[str, str]) -> list[Any]:
 
 
 @pytest.mark.parametrize("variable", VENDORS)
-def test_a_variable_of_pytorch_or_a_vendor_is_named_as_the_source(variable: str) -> None:
+def test_explain_names_a_variable_of_pytorch_or_a_vendor(variable: str) -> None:
     text, name, value = VENDORS[variable]
     flag = BY_NAME[name]
     assert explained([name], {variable: text}) == [[value, "environment", variable, value, None]]
@@ -45,7 +45,7 @@ def test_a_variable_of_pytorch_or_a_vendor_is_named_as_the_source(variable: str)
     assert explained([name], own) == [[default, "environment", flag.variable, default, None]]
 
 
-def test_the_variable_that_forbids_tf32_is_named_as_what_overrules() -> None:
+def test_explain_names_the_variable_that_forbids_tf32_as_override() -> None:
     names = [flag.name for flag in FLAGS if "32" in flag.name and not flag.name.startswith("mkldnn")]
     ours = {"INTERLOCK_FP32_PRECISION": "tf32"}
     own = dict(zip(names, explained(names, ours), strict=True))
@@ -65,13 +65,13 @@ def test_the_variable_that_forbids_tf32_is_named_as_what_overrules() -> None:
 # Libraries set flags when they are imported, and one flag beats another without a word.
 
 
-def test_the_module_that_wrote_a_flag_when_it_was_imported_is_named() -> None:
+def test_explain_names_the_module_that_set_a_flag_at_import() -> None:
     lines = eval_program("backends/explain_sources_careless.py", env={"INTERLOCK_DEBUG": "1"})
     assert [line.rpartition("/")[2] for line in lines] == [f"careless.py:{line}" for line in (3, 4, 5, 5)]
 
 
 @pytest.mark.parametrize("by", ["cudnn.deterministic", "deterministic_algorithms"])
-def test_what_overrules_a_flag_is_named_and_its_own_value_stays(by: str) -> None:
+def test_explain_names_the_override_and_keeps_the_own_value(by: str) -> None:
     """Instead of a warning: `explain` says it whenever it is asked."""
     backends.cudnn.benchmark = True
     assert backends.explain("cudnn.benchmark")[4:6] == (True, None)

@@ -56,7 +56,7 @@ def read_with(number: int, *, views: bool) -> Any:
 
 
 @EACH
-def test_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> None:
+def test_variable_sets_the_flag_unless_it_is_assigned(flag: Flag) -> None:
     for number, (_, reads) in enumerate(spelled(flag)):
         values, warned = read_with(number, views=flag.is_view)
         assert values[flag.name] == [
@@ -80,9 +80,7 @@ def allowed_in_the_environment(flag: Flag) -> tuple[str, ...]:
 
 @EACH
 @pytest.mark.parametrize("text", NOT_UNDERSTOOD)
-def test_a_variable_that_is_not_understood_is_warned_of_once_and_counts_as_unset(
-    flag: Flag, text: str
-) -> None:
+def test_invalid_variable_warns_once_and_is_ignored(flag: Flag, text: str) -> None:
     values, warned = read_with_text(text)
     assert values[flag.name] == [as_json(flag.default), "default", None]
     assert len(warned) == len(FLAGS)
@@ -103,7 +101,7 @@ def start_and_other(flag: Flag, start: str) -> tuple[Any, Any]:
 
 @EACH
 @FROM
-def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: str) -> None:
+def test_mock_patch_object_restores_the_whole_state(flag: Flag, start: str) -> None:
     first, second = start_and_other(flag, start)
     before = backends.snapshot()
     with mock.patch.object(flag.owner, flag.attribute, second):
@@ -116,7 +114,7 @@ def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: s
 
 @EACH
 @FROM
-def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
+def test_monkeypatch_restores_the_value(flag: Flag, start: str) -> None:
     """It assigns what it has read, so what was unset is assigned afterwards: see `ARCHITECTURE.md`."""
     first, second = start_and_other(flag, start)
     before = backends.snapshot()
@@ -130,7 +128,7 @@ def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
 
 @EACH
 @FROM
-def test_a_snapshot_brings_it_back_also_through_pickle_and_json(flag: Flag, start: str) -> None:
+def test_snapshot_restores_the_flag_also_through_pickle_and_json(flag: Flag, start: str) -> None:
     first, second = start_and_other(flag, start)
     explained = backends.explain(flag.name)
     taken = backends.snapshot()
@@ -146,7 +144,7 @@ def test_a_snapshot_brings_it_back_also_through_pickle_and_json(flag: Flag, star
 
 
 @EACH
-def test_explain_has_its_value_and_the_level_that_decides_it(flag: Flag) -> None:
+def test_explain_returns_the_value_and_its_source(flag: Flag) -> None:
     def seen() -> tuple[Any, ...]:
         explanation = backends.explain(flag.name)
         assert explanation._fields == (
@@ -173,7 +171,7 @@ def test_explain_has_its_value_and_the_level_that_decides_it(flag: Flag) -> None
 
 
 @EACH
-def test_the_epoch_grows_with_every_change_of_the_process(flag: Flag) -> None:
+def test_epoch_increases_with_every_change_of_the_process(flag: Flag) -> None:
     seen = [backends.epoch()]
     for value in flag.legal:
         flag.set(value)

@@ -38,7 +38,7 @@ def test_the_page_lists_every_library() -> None:
 
 
 @EACH
-def test_a_library_has_a_title_and_asking_for_it_loads_nothing(name: str, row: Row) -> None:
+def test_title_is_returned_without_loading_the_library(name: str, row: Row) -> None:
     found = libraries.find(name)
     assert (found.name, found.title) == (name, row.title)
     assert (found.path is None) == (found.source is None)
@@ -46,7 +46,7 @@ def test_a_library_has_a_title_and_asking_for_it_loads_nothing(name: str, row: R
     json.dumps(found)
 
 
-def test_a_name_of_no_library_is_refused_with_the_near_one() -> None:
+def test_unknown_library_is_refused_with_a_suggestion() -> None:
     with pytest.raises(errors.UnknownLibraryError, match=r"did you mean \"cudnn\""):
         libraries.find("cudn")
     with pytest.raises(ValueError, match=r"there are cublas, .*openmp"):
@@ -55,9 +55,7 @@ def test_a_name_of_no_library_is_refused_with_the_near_one() -> None:
 
 @fake_libraries.NEEDS_COMPILER
 @EACH
-def test_a_library_is_found_then_loaded_and_then_tells_its_version(
-    name: str, row: Row, tmp_path: Path
-) -> None:
+def test_library_is_found_then_loaded_and_reports_its_version(name: str, row: Row, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path, row.soname, row.source))
     code = f"""
     found, mapped = told(libraries.find({name!r})), is_mapped({path!r})
@@ -86,7 +84,7 @@ def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["mkl", "onednn", "openmp"])
 @pytest.mark.parametrize("where", ["prefix", "path"])
-def test_what_its_package_puts_into_the_installation_is_found(name: str, where: str, tmp_path: Path) -> None:
+def test_library_in_the_prefix_of_the_installation_is_found(name: str, where: str, tmp_path: Path) -> None:
     row = LIBRARIES[name]
     path = str(fake_libraries.build(tmp_path / "lib", row.soname, row.source))
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
@@ -96,7 +94,7 @@ def test_what_its_package_puts_into_the_installation_is_found(name: str, where: 
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_path_comes_before_what_is_loaded_that_before_packages_and_those_before_the_environment(
+def test_search_order_is_path_loaded_packages_environment(
     tmp_path: Path,
 ) -> None:
     places = {"given": "", "loaded": "", "packages": "nvidia/cudnn/lib", "environment": ""}
@@ -127,7 +125,7 @@ def test_a_path_comes_before_what_is_loaded_that_before_packages_and_those_befor
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("kind", ["file", "folder", "relative", "link", "another name"])
-def test_a_path_names_a_file_or_a_folder_with_it(kind: str, tmp_path: Path) -> None:
+def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None:
     file = fake_libraries.build(tmp_path / "given", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     (tmp_path / "link").symlink_to(file)
     (tmp_path / "renamed.so").write_bytes(file.read_bytes())
@@ -166,7 +164,7 @@ LATE = ("text", "libother.so.1", "libwrapper.so.1")
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
-def test_a_path_that_can_not_be_used_is_an_error_and_no_other_library_is_taken(
+def test_unusable_path_raises_without_a_fallback(
     wrong: str, wrong_paths: dict[str, str], tmp_path: Path
 ) -> None:
     good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
@@ -189,7 +187,7 @@ def test_a_path_that_can_not_be_used_is_an_error_and_no_other_library_is_taken(
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
-def test_a_path_given_by_argument_that_can_not_be_used_is_an_error_and_leaves_all_as_it_was(
+def test_unusable_path_argument_raises_and_changes_nothing(
     wrong: str, wrong_paths: dict[str, str], tmp_path: Path
 ) -> None:
     good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
@@ -222,7 +220,7 @@ def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_an_argument_is_stronger_than_the_variable_and_an_empty_variable_gives_nothing(
+def test_path_argument_overrides_the_variable_and_empty_means_unset(
     tmp_path: Path,
 ) -> None:
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
@@ -235,7 +233,7 @@ def test_an_argument_is_stronger_than_the_variable_and_an_empty_variable_gives_n
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> None:
+def test_loaded_library_stays_and_another_path_is_refused(tmp_path: Path) -> None:
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
     (tmp_path / "link").symlink_to(one)
@@ -249,7 +247,7 @@ def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> Non
     assert f"loaded from {one} already" in message
 
 
-def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
+def test_path_variables_are_known_and_a_misspelt_one_warns() -> None:
     program = "backends/import_warnings.py"
     variables = {f"INTERLOCK_{name.upper()}_PATH": "/nowhere" for name in libraries.NAMES}
     assert eval_program(program, env=variables) == []
@@ -258,7 +256,7 @@ def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_looking_at_a_mkl_that_somebody_else_has_loaded_calls_none_of_its_functions(tmp_path: Path) -> None:
+def test_find_calls_no_function_of_an_mkl_loaded_by_other_code(tmp_path: Path) -> None:
     path = fake_libraries.build(tmp_path, "libmkl_rt.so.3", fake_libraries.MKL)
     done = run_program(
         "backends/library_search_look_at_a_loaded_mkl.py", str(path), env=fake_libraries.environment()
@@ -270,7 +268,7 @@ def test_looking_at_a_mkl_that_somebody_else_has_loaded_calls_none_of_its_functi
     assert done.stdout.endswith("[<Source.LOADED: 'loaded'>, True, '2026.2']\n")
 
 
-def test_what_is_no_path_is_refused() -> None:
+def test_other_types_are_refused_as_paths() -> None:
     wrong: Any = 3
     with pytest.raises(TypeError):
         libraries.load("cudnn", wrong)
@@ -279,7 +277,7 @@ def test_what_is_no_path_is_refused() -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_path_may_be_no_text(tmp_path: Path) -> None:
+def test_path_may_be_undecodable_bytes(tmp_path: Path) -> None:
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     fake_libraries.build(Path(folder), "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     code = """
@@ -291,7 +289,7 @@ def test_a_path_may_be_no_text(tmp_path: Path) -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_two_threads_that_load_two_files_get_one_and_neither_is_taken_away_again(tmp_path: Path) -> None:
+def test_load_by_two_threads_returns_one_file_and_unloads_none(tmp_path: Path) -> None:
     source = (
         fake_libraries.CUDNN % 92_800
         + """
@@ -309,7 +307,7 @@ def test_two_threads_that_load_two_files_get_one_and_neither_is_taken_away_again
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_given_path_is_not_loaded_because_another_file_of_the_name_is(tmp_path: Path) -> None:
+def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> None:
     given = fake_libraries.build(tmp_path / "given", "libgomp.so.1", fake_libraries.OPENMP % 3)
     other = fake_libraries.build(tmp_path / "other", "libgomp.so.1", fake_libraries.OPENMP % 4)
     code = """
@@ -324,7 +322,7 @@ def test_a_given_path_is_not_loaded_because_another_file_of_the_name_is(tmp_path
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_the_environment_is_read_while_no_other_thread_of_python_changes_it(tmp_path: Path) -> None:
+def test_environment_is_read_without_a_race_with_python_threads(tmp_path: Path) -> None:
     """A race that can't be shown without crashing: what is read is a copy, so a change does not matter."""
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     program = "backends/library_search_while_the_environment_changes.py"

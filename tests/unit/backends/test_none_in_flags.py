@@ -26,7 +26,7 @@ def assign_everything(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", LEAVE)
-def test_flags_of_none_decides_nothing(module: str) -> None:
+def test_flags_of_none_sets_nothing(module: str) -> None:
     assign_everything(module)
     before = read_all()
     scope = module_named(module).flags(*(None for _ in own_flags(module)))
@@ -37,7 +37,7 @@ def test_flags_of_none_decides_nothing(module: str) -> None:
 
 
 @pytest.mark.parametrize(("module", "argument"), EACH)
-def test_flags_leaves_the_argument_that_is_none(module: str, argument: str) -> None:
+def test_flags_ignores_arguments_that_are_none(module: str, argument: str) -> None:
     flag = next(flag for flag in own_flags(module) if flag.name.rpartition(".")[2] == argument)
     flag.set(flag.other)
     others = [other for other in own_flags(module) if other is not flag and "32" not in other.name]
@@ -57,7 +57,7 @@ def test_set_flags_of_none_writes_nothing(module: str) -> None:
     assert (read_all(), backends.epoch()) == (before, epoch)
 
 
-def test_flags_with_none_and_a_value_decides_the_value_alone() -> None:
+def test_flags_with_none_and_a_value_sets_the_value_only() -> None:
     cudnn.allow_tf32 = True
     with cudnn.flags(enabled=None, allow_tf32=False):
         assert (cudnn.enabled, cudnn.allow_tf32) == (True, False)

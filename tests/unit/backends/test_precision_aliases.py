@@ -44,7 +44,7 @@ OURS = {name: owner_and_attribute(backends, name) for name in READ}
 
 
 @pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS.keys())
-def test_after_every_order_of_up_to_three_writes_every_name_reads_as_the_model_says(
+def test_aliases_match_the_model_after_up_to_three_writes(
     chain: list[tuple[str, tuple[Any, ...]]],
 ) -> None:
     writes = [
@@ -67,7 +67,7 @@ def test_after_every_order_of_up_to_three_writes_every_name_reads_as_the_model_s
         assert interlock.get_float32_matmul_precision() == package.get_float32_matmul_precision(), order
 
 
-def test_the_value_in_force_is_told_with_what_decides_it() -> None:
+def test_explain_returns_the_effective_value_and_its_source() -> None:
     explain = backends.explain
     assert explain("cudnn.conv.fp32_precision")[1:3] == ("tf32", "default")
     backends.fp32_precision = "ieee"

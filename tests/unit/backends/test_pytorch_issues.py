@@ -31,7 +31,7 @@ EACH_MODULE = pytest.mark.parametrize("module", MODULES, ids=lambda name: name o
 
 
 @pytest.mark.parametrize("flag", CHANGEABLE, ids=ids)
-def test_staggered_scopes_on_two_threads_leave_every_flag_as_it_was(flag: Flag, workers: Pair) -> None:
+def test_overlapping_scopes_on_two_threads_restore_every_flag(flag: Flag, workers: Pair) -> None:
     first, second = workers
     before = read_all()
     scopes = [backends.override(**{flag.name: flag.other}) for _ in workers]
@@ -47,7 +47,7 @@ def test_staggered_scopes_on_two_threads_leave_every_flag_as_it_was(flag: Flag, 
 # After a write through a newer name, reading an older one raises.
 
 
-def test_the_older_views_never_raise_whatever_is_held() -> None:
+def test_older_aliases_never_raise_on_read() -> None:
     held = itertools.product(*(("none", "ieee", "tf32"),) * 2, ("none", "ieee", "tf32", "bf16"))
     for conv, rnn, generic in held:
         backends.cudnn.conv.fp32_precision = conv
@@ -63,7 +63,7 @@ def test_the_older_views_never_raise_whatever_is_held() -> None:
 
 
 @EACH_MODULE
-def test_a_scope_that_asks_for_nothing_leaves_the_precision_tree_as_it_was(module: str) -> None:
+def test_flags_without_arguments_keeps_the_precision_tree(module: str) -> None:
     """`flags()` decides every flag of its module, as in PyTorch; of the tree it holds nothing."""
     nodes = [flag.name for flag in FLAGS if flag.attribute == "fp32_precision"]
 
@@ -84,8 +84,8 @@ def test_a_scope_that_asks_for_nothing_leaves_the_precision_tree_as_it_was(modul
 # Flags are frozen by unrelated code, for good, and the error does not say by whom.
 
 
-def test_a_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
-    line = inspect.getsourcelines(test_a_freeze_ends_and_its_error_names_the_flag_and_the_line)[1] + 2
+def test_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
+    line = inspect.getsourcelines(test_freeze_ends_and_its_error_names_the_flag_and_the_line)[1] + 2
     with backends.frozen(), pytest.raises(errors.FlagsFrozenError) as caught:
         backends.cudnn.enabled = False
     assert "backends.cudnn.enabled" in str(caught.value)
@@ -98,7 +98,7 @@ def test_a_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
 
 
 @pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
-def test_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through(freeze: str) -> None:
+def test_freeze_holds_during_scopes_on_two_other_threads(freeze: str) -> None:
     assert eval_program("backends/pytorch_issues_loops.py", freeze, seconds=30) == [
         0,
         True,
@@ -112,7 +112,7 @@ def test_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through(fre
 
 
 @EACH_MODULE
-def test_override_leaves_what_is_not_given_and_flags_takes_its_defaults(module: str) -> None:
+def test_override_keeps_omitted_flags_and_flags_sets_defaults(module: str) -> None:
     """`flags()` is as in PyTorch, without a warning: whoever wants the rest unchanged has `override`."""
     flags = own_flags(module)
     for flag in flags:
@@ -137,7 +137,7 @@ def test_override_leaves_what_is_not_given_and_flags_takes_its_defaults(module: 
 # An engine that is not there ends the process.
 
 
-def test_an_engine_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_unsupported_engine_is_refused_with_the_supported_ones() -> None:
     draw = random.Random(21)
     letters = string.printable + "\0\u00e9\u4e00\U0001f600"
     fuzzed = ["".join(draw.choices(letters, k=draw.randrange(12))) for _ in range(500)]
@@ -161,7 +161,7 @@ def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
 
 
 @pytest.mark.parametrize("called", FUNCTIONS)
-def test_a_function_blames_the_flag_that_it_writes(called: str) -> None:
+def test_function_names_the_flag_that_it_writes_in_errors(called: str) -> None:
     function, names = FUNCTIONS[called]
     for position, name in enumerate(names):
         arguments = [BY_NAME[each].other for each in names]

@@ -56,9 +56,7 @@ from tests.unit.cli.command import COMMAND, document, interlock, sections, text,
         (("--load=3",), "--load"),
     ],
 )
-def test_a_wrong_command_line_is_an_error_of_one_line_with_the_near_name(
-    arguments: tuple[str, ...], near: str
-) -> None:
+def test_wrong_command_line_prints_one_line_with_a_suggestion(arguments: tuple[str, ...], near: str) -> None:
     done = interlock(*arguments)
     assert done.code == 2
     assert done.stdout == ""
@@ -67,11 +65,11 @@ def test_a_wrong_command_line_is_an_error_of_one_line_with_the_near_name(
     assert near in line
 
 
-def test_options_may_stand_before_the_command() -> None:
+def test_options_may_precede_the_command() -> None:
     assert text("--json", "--color", "never", "flags", "cudnn") == text("flags", "cudnn", "--json")
 
 
-def test_help_tells_the_commands() -> None:
+def test_help_lists_the_commands() -> None:
     told = text("--help")
     assert all(command in told for command in ("flags", "explain", "accelerators", "--load", "--json"))
     assert "NAME" in text("explain", "--help")
@@ -89,7 +87,7 @@ def test_the_entries_of_a_document_have_the_same_keys() -> None:
         assert len({tuple(entry) for entry in entries}) == 1
 
 
-def test_the_documents_of_the_commands() -> None:
+def test_json_documents_of_the_commands_have_their_structure() -> None:
     (flag,) = document("flags", "cuda.sdp_priority")["flags"]
     assert flag["value"] == flag["default"]
     assert flag["value"][0] == "flash_attention"
@@ -102,7 +100,7 @@ def test_the_documents_of_the_commands() -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_libraries_are_loaded_where_that_is_asked_for_and_one_that_fails_stops_no_other(
+def test_load_option_loads_libraries_and_continues_after_a_failure(
     tmp_path: Path,
 ) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
@@ -131,7 +129,7 @@ def test_libraries_are_loaded_where_that_is_asked_for_and_one_that_fails_stops_n
     assert after["cufft"]["problem"] in rows["cufft"]
 
 
-def test_a_given_path_that_is_wrong_is_told_in_its_row(tmp_path: Path) -> None:
+def test_wrong_path_is_reported_in_the_row_of_its_library(tmp_path: Path) -> None:
     path = str(tmp_path / "nowhere")
     for arguments in ((), ("--load",)):
         rows = {
@@ -144,14 +142,14 @@ def test_a_given_path_that_is_wrong_is_told_in_its_row(tmp_path: Path) -> None:
         assert "INTERLOCK_CUDNN_PATH" in problem
 
 
-def test_a_driver_that_there_is_not_is_told_and_no_failure_of_the_report() -> None:
+def test_missing_driver_is_reported_without_failing() -> None:
     for arguments in ((), ("accelerators",)):
         told = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
         assert told["devices"] == "0"
         assert '"foo"' in told["reason"]
 
 
-def test_a_pipe_that_nobody_reads_ends_it_as_other_commands() -> None:
+def test_closed_output_pipe_ends_the_command_like_others() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with subprocess.Popen(
@@ -183,9 +181,7 @@ def with_output(redirected: str, *arguments: str) -> Result:
         ),
     ],
 )
-def test_output_that_can_not_be_written_is_an_error_of_one_line(
-    redirected: str, reason: str, arguments: tuple[str, ...]
-) -> None:
+def test_unwritable_output_prints_one_line(redirected: str, reason: str, arguments: tuple[str, ...]) -> None:
     done = with_output(redirected, *arguments)
     assert done.code == 1
     (line,) = done.stderr.splitlines()
@@ -193,13 +189,13 @@ def test_output_that_can_not_be_written_is_an_error_of_one_line(
     assert reason in line
 
 
-def test_without_standard_error_a_wrong_name_still_ends_with_its_status() -> None:
+def test_wrong_name_without_stderr_keeps_the_exit_status() -> None:
     done = with_output("2>&-", "zzz")
     assert (done.code, done.stdout) == (2, "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a program make a pipe small")
-def test_an_interrupt_ends_it_without_a_traceback() -> None:
+def test_interrupt_ends_the_command_without_a_traceback() -> None:
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
     with subprocess.Popen(
@@ -237,7 +233,7 @@ def on_a_terminal(columns: int, *arguments: str, **more: str) -> str:
     return written.decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_gets_colours_and_lines_of_its_width() -> None:
+def test_terminal_output_has_colours_and_its_width() -> None:
     for columns in (60, 100):
         written = on_a_terminal(columns, "flags")
         assert written == text("flags", "--color", "always", COLUMNS=str(columns))
@@ -245,5 +241,5 @@ def test_a_terminal_gets_colours_and_lines_of_its_width() -> None:
 
 
 @pytest.mark.parametrize("variable", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
-def test_a_terminal_that_wants_no_colours_gets_none(variable: dict[str, str]) -> None:
+def test_terminal_output_respects_no_color(variable: dict[str, str]) -> None:
     assert "\x1b" not in on_a_terminal(80, **variable)

@@ -48,13 +48,13 @@ def shape(title: str, rows: list[list[str]]) -> Shape:
     return Shape(rows[0], names[1:])
 
 
-def test_every_command_is_captured() -> None:
+def test_every_command_is_documented_with_output() -> None:
     words = {word for command in CAPTURES for word in command.split()}
     assert words >= {"--load", "flags", "explain", "accelerators"}
 
 
 @pytest.mark.parametrize("command", CAPTURES)
-def test_a_capture_has_the_structure_of_a_fresh_one(command: str) -> None:
+def test_documented_output_has_the_structure_of_new_output(command: str) -> None:
     assigned, arguments = command.split("python -m interlock")
     variables = dict(word.split("=") for word in assigned.split())
     fresh = shapes(text(*arguments.split(), COLUMNS="80", **variables))
@@ -80,7 +80,7 @@ def keys(told: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def test_the_table_of_keys_is_that_of_the_documents() -> None:
+def test_documented_keys_equal_those_of_the_json_output() -> None:
     listed = re.findall(r"^\| `([a-z_.\[\]]+)` \|", PAGE.read_text(), re.MULTILINE)
     told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     # Which runtimes are loaded depends on the machine.
@@ -91,7 +91,7 @@ def test_the_table_of_keys_is_that_of_the_documents() -> None:
     assert {*flag} < {*explained["flag"]}
 
 
-def test_the_documents_of_the_commands_are_parts_of_that_of_the_report() -> None:
+def test_documents_of_commands_are_parts_of_the_report() -> None:
     told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")
     assert list(keys(devices)) == ["format", *keys({"accelerators": told["accelerators"]})]

@@ -80,9 +80,7 @@ def test_flags_and_the_report_take_several_modules(folder: str) -> None:
         (".mylib", "TypeError: "),
     ],
 )
-def test_a_module_that_can_not_be_imported_is_an_error_of_one_line(
-    folder: str, module: str, reason: str
-) -> None:
+def test_unimportable_module_prints_one_line(folder: str, module: str, reason: str) -> None:
     done = run(folder, "flags", "--import", module)
     assert (done.code, done.stdout) == (3, "")
     assert done.stderr.startswith(
@@ -100,7 +98,7 @@ def test_a_wrong_command_line_imports_nothing(folder: str) -> None:
     assert 'accelerators has no option "--import"' in done.stderr
 
 
-def test_a_near_name_may_be_that_of_an_imported_library(folder: str) -> None:
+def test_suggestion_may_be_a_flag_of_an_imported_library(folder: str) -> None:
     done = run(folder, "explain", "mylib.verbos", "--import", "mylib")
     assert done.code == 2
     assert 'did you mean "explain mylib.verbose"?' in done.stderr

@@ -37,7 +37,7 @@ def test_the_report_has_every_section() -> None:
     ]
 
 
-def test_a_machine_without_a_device_says_why() -> None:
+def test_report_without_a_device_has_the_reason() -> None:
     told = dict(sections(text())["Accelerators"])
     assert told["driver"] == "none"
     assert told["devices"] == "0"
@@ -74,13 +74,13 @@ def test_a_flag_that_is_set_to_its_default_does_not_differ() -> None:
     assert text(INTERLOCK_CUDNN_ENABLED="1").count("cudnn.enabled") == 0
 
 
-def test_what_overrules_a_flag_stands_below_it() -> None:
+def test_override_of_a_flag_is_printed_below_it() -> None:
     rows = sections(text(INTERLOCK_DETERMINISTIC_ALGORITHMS="1"))["Flags that differ from their default"]
     (row,) = [row for row in rows if row[0] == "cudnn.deterministic"]
     assert row[1:] == ["False", "default", "effective value True, overridden by deterministic_algorithms"]
 
 
-def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
+def test_flags_show_the_line_of_their_write_under_interlock_debug() -> None:
     code = """
         from interlock import backends
         from interlock._cli.main import main
@@ -102,7 +102,7 @@ def test_flags_are_chosen_by_name_and_by_module() -> None:
     assert text("flags", "backends.cudnn.enabled") == text("flags", "interlock.backends.cudnn.enabled")
 
 
-def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> None:
+def test_flags_are_grouped_by_module_in_table_order() -> None:
     table = [row["name"] for row in _native.table()]
     # Another test of this process may have registered flags, which the table lacks.
     every = [flag.name for flag in collect.flags() if flag.name in table]
@@ -116,7 +116,7 @@ def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> Non
         assert [name for name in every if name.rpartition(".")[0] == module] == of_module
 
 
-def test_one_flag_is_explained_with_all_that_is_known() -> None:
+def test_explain_prints_every_field_of_a_flag() -> None:
     printed = text("explain", "cudnn.depthwise_kernel", INTERLOCK_CUDNN_DEPTHWISE_KERNEL="native")
     ((title, (documentation, *rows)),) = sections(printed).items()
     assert title == "backends.cudnn.depthwise_kernel"
@@ -143,7 +143,7 @@ def test_a_variable_that_is_ignored_is_shown_with_the_reason() -> None:
     assert "no_such_key" in problem
 
 
-def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
+def test_control_characters_of_the_environment_are_escaped() -> None:
     printed = text(CUDA_HOME="/a\x1b[31m\nb")
     assert ESCAPE not in printed
     assert "/a\\x1b[31m\\nb" in printed
@@ -151,14 +151,12 @@ def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("flags",), ("accelerators",), ("explain", "cuda.sdp_priority")])
 @pytest.mark.parametrize("columns", [50, 60, 80, 120])
-def test_lines_fit_the_width_unless_they_hold_one_thing_alone(
-    arguments: tuple[str, ...], columns: int
-) -> None:
+def test_lines_fit_the_width_unless_they_are_one_field(arguments: tuple[str, ...], columns: int) -> None:
     for line in text(*arguments, COLUMNS=str(columns), **EVERYTHING).splitlines():
         assert len(line) <= columns or " " not in line.strip()
 
 
-def test_a_path_is_never_broken(tmp_path: Path) -> None:
+def test_paths_are_never_wrapped(tmp_path: Path) -> None:
     with_spaces, long = tmp_path / "a folder with spaces" / ("long" * 20), tmp_path / ("long" * 20)
     printed = text(COLUMNS="60", CUDA_HOME=str(with_spaces), INTERLOCK_CUDNN_PATH=str(long))
     assert f"\n    {with_spaces}\n" in printed
@@ -184,7 +182,7 @@ def test_columns_are_aligned() -> None:
     assert all(line[place - 1] == " " != line[place] for line in lines)
 
 
-def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
+def test_variable_as_long_as_the_width_adds_no_empty_line() -> None:
     name = "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION"
     printed = text(COLUMNS=str(len(name)), **{name: "0"})
     names, *lines = printed[printed.index("Environment\n") :].splitlines()[1:]
@@ -193,7 +191,7 @@ def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
     assert lines[place + 1] == " " * names.index("value") + "0"
 
 
-def test_nothing_is_coloured_in_a_pipe() -> None:
+def test_piped_output_has_no_colours() -> None:
     assert ESCAPE not in text()
 
 
@@ -202,7 +200,7 @@ def test_colours_can_be_forced_by_the_environment(forced: dict[str, str]) -> Non
     assert ESCAPE in text(**forced)
 
 
-def test_no_color_is_stronger_and_the_option_is_the_strongest() -> None:
+def test_no_color_overrides_and_the_option_overrides_both() -> None:
     assert ESCAPE not in text(FORCE_COLOR="1", NO_COLOR="1")
     assert ESCAPE in text("--color", "always", NO_COLOR="1")
     assert ESCAPE not in text("--color", "never", FORCE_COLOR="1")
@@ -215,20 +213,20 @@ def test_colours_add_nothing_but_escape_codes() -> None:
     assert coloured.replace(f"{ESCAPE}[0m", "") == text()
 
 
-def test_a_terminal_without_letters_for_a_path_does_not_end_it(tmp_path: Path) -> None:
+def test_unencodable_path_does_not_fail_on_a_terminal(tmp_path: Path) -> None:
     printed = text(CUDA_HOME="/für/\udcff", PYTHONIOENCODING="ascii")
     assert "/f\\xfcr/\\udcff" in printed
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_the_report_loads_no_library_of_a_vendor(tmp_path: Path) -> None:
+def test_report_loads_no_vendor_library(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     env = fake_libraries.environment(tmp_path) | NEUTRAL
     done = run_program("cli/report_without_and_with_loading.py", env=env)
     assert done.code == 0, done.stderr
 
 
-def test_text_and_json_tell_the_same() -> None:
+def test_text_and_json_contain_the_same_information() -> None:
     given = {"INTERLOCK_ACCELERATOR": "host:2", "INTERLOCK_CUDNN_BENCHMARK": "1"}
     shown, told = sections(text(**given)), document(**given)
     assert dict(shown["Versions"])["Python"] == told["versions"]["python"]

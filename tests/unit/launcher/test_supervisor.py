@@ -22,7 +22,7 @@ two_cores = pytest.mark.skipif(
 
 
 @two_cores
-def test_two_instances_run_on_a_core_of_their_own(tmp_path: Path) -> None:
+def test_instances_run_on_separate_cores(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
     done = launch(*options, TELL, str(tmp_path), "--rank", "a b")
@@ -33,7 +33,7 @@ def test_two_instances_run_on_a_core_of_their_own(tmp_path: Path) -> None:
 
 
 @two_cores
-def test_the_launchers_of_an_outer_one_pin_to_cores_of_their_own(tmp_path: Path) -> None:
+def test_nested_launchers_pin_to_separate_cores(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
     for rank in ("0", "1"):
@@ -43,14 +43,14 @@ def test_the_launchers_of_an_outer_one_pin_to_cores_of_their_own(tmp_path: Path)
     assert [about["cores"] for about in told(tmp_path)] == [[first], [second]]
 
 
-def test_without_pinning_an_instance_may_run_everywhere(tmp_path: Path) -> None:
+def test_instance_without_pinning_may_use_every_core(tmp_path: Path) -> None:
     options = ["--disable-taskset", "--core-list", str(allowed()[-1]), "--ncores-per-instance", "1"]
     done = launch(*options, TELL, str(tmp_path))
     assert done.code == 0, done.stderr
     assert [about["cores"] for about in told(tmp_path)] == [allowed()]
 
 
-def test_a_program_may_lie_in_a_folder_with_spaces_and_be_a_module(tmp_path: Path) -> None:
+def test_program_may_be_a_module_or_have_spaces_in_its_path(tmp_path: Path) -> None:
     tell = Path(TELL).read_text()
     path = script(tmp_path, tell, "a folder/my program.py")
     done = launch(path, str(tmp_path))
@@ -61,13 +61,13 @@ def test_a_program_may_lie_in_a_folder_with_spaces_and_be_a_module(tmp_path: Pat
     assert len(told(tmp_path)) == 2
 
 
-def test_variables_that_are_set_stay_and_are_spoken_of(tmp_path: Path) -> None:
+def test_variables_that_are_set_are_kept_and_logged(tmp_path: Path) -> None:
     done = launch(TELL, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
     assert [about["threads"] for about in told(tmp_path)] == ["77"]
     assert "OMP_NUM_THREADS is already set to '77' and is not changed" in done.stderr
 
 
-def test_output_goes_to_a_file_for_each_instance(tmp_path: Path) -> None:
+def test_output_is_written_to_a_file_per_instance(tmp_path: Path) -> None:
     code = "import sys; print('said'); print('complained', file=sys.stderr)"
     logs = tmp_path / "new" / "logs"
     options = ["--ninstances", "1", "--log-path", str(logs), "--log-file-prefix", "serve"]
@@ -80,7 +80,7 @@ def test_output_goes_to_a_file_for_each_instance(tmp_path: Path) -> None:
     assert "_instance_0_cores_" in log.name
 
 
-def test_output_goes_where_that_of_the_launcher_goes(tmp_path: Path) -> None:
+def test_output_is_inherited_from_the_launcher(tmp_path: Path) -> None:
     code = "import sys; print('said'); print('complained', file=sys.stderr)"
     done = launch(script(tmp_path, code))
     assert done.stdout == "said\n"
@@ -95,7 +95,7 @@ def test_output_goes_where_that_of_the_launcher_goes(tmp_path: Path) -> None:
         ("os.kill(os.getpid(), signal.SIGTERM)", 143, "instance 0 was terminated by SIGTERM"),
     ],
 )
-def test_how_an_instance_ends_is_how_the_launcher_ends(
+def test_launcher_exits_with_the_status_of_its_instance(
     ending: str, code: int, told: str, tmp_path: Path
 ) -> None:
     done = launch(script(tmp_path, f"import os, signal, sys\n{ending}"))
@@ -104,7 +104,7 @@ def test_how_an_instance_ends_is_how_the_launcher_ends(
 
 
 @two_cores
-def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
+def test_failure_of_one_instance_ends_the_others(tmp_path: Path) -> None:
     # The one that gets the folder waits to be ended; the other fails when it is sure of that.
     program = str(PROGRAMS / "launcher" / "fail_beside_an_instance_that_waits.py")
     os.mkfifo(tmp_path / "fifo")
@@ -115,7 +115,7 @@ def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
 
 
 @two_cores
-def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Path) -> None:
+def test_children_of_a_successful_instance_keep_running(tmp_path: Path) -> None:
     # One leaves a process; the other fails when the launcher has taken note of the first one's end.
     os.mkfifo(tmp_path / "fifo")
     assert eval_program(
@@ -127,14 +127,14 @@ def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Pa
     ) == [5, [0, 0]]
 
 
-def test_what_was_started_by_what_has_gone_is_reaped_while_an_instance_runs(tmp_path: Path) -> None:
+def test_orphans_are_reaped_while_an_instance_runs(tmp_path: Path) -> None:
     # The launcher inherits what it does not know; a process that is not reaped keeps its number.
     done = launch(str(PROGRAMS / "launcher" / "wait_until_orphans_are_reaped.py"))
     assert (done.code, done.stdout) == (0, "5\n"), done.stderr
 
 
 @two_cores
-def test_a_launcher_in_an_instance_divides_no_cores_for_the_same_rank_again(tmp_path: Path) -> None:
+def test_nested_launcher_divides_cores_of_a_rank_only_once(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1", "--no-python"]
     env = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
@@ -143,7 +143,7 @@ def test_a_launcher_in_an_instance_divides_no_cores_for_the_same_rank_again(tmp_
     assert [about["cores"] for about in told(tmp_path)] == [[second]]
 
 
-def test_a_log_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path) -> None:
+def test_existing_log_is_kept_and_the_new_one_numbered(tmp_path: Path) -> None:
     done = run_program(
         "launcher/a_log_that_exists_stays_and_the_next_gets_a_number.py",
         str(tmp_path / "logs"),
@@ -156,7 +156,7 @@ def test_a_log_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path) -> N
     assert names == {"first\n": first, "second\n": f"{first}_2", "third\n": f"{first}_3"}
 
 
-def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
+def test_unrequested_features_are_not_logged(tmp_path: Path) -> None:
     # No folder has a library to preload here.
     one_core = machines.lay_out(machines.files("virtual_machine"), tmp_path / "root")
     program = "launcher/launch_on_a_machine.py"
@@ -171,14 +171,14 @@ def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_launcher_whose_words_nobody_reads_goes_on(tmp_path: Path) -> None:
+def test_launcher_with_a_closed_output_continues(tmp_path: Path) -> None:
     line = shlex.join([*LAUNCHER, script(tmp_path, "import sys; print('said'); sys.exit(7)")])
     for output in ("2>&-", "2>/dev/full") if os.path.exists("/dev/full") else ("2>&-",):
         done = run_command(["/bin/sh", "-c", f"{line} {output}"], env=NEUTRAL)
         assert (done.code, done.stdout) == (7, "said\n")
 
 
-def test_memory_is_bound_by_numactl_where_there_are_nodes_to_choose_between(tmp_path: Path) -> None:
+def test_memory_is_bound_by_numactl_on_several_nodes(tmp_path: Path) -> None:
     numactl = tmp_path / "bin" / "numactl"
     numactl.parent.mkdir()
     numactl.write_text('#!/bin/sh\nmemory=$1\nshift\nMEMORY=$memory exec "$@"\n')

@@ -100,7 +100,7 @@ def collected_only_when_asked() -> Any:
 @EACH
 @ACTIONS
 @pytest.mark.usefixtures("collected_only_when_asked")
-def test_the_collector_on_another_thread_ends_the_scope_of_a_generator(
+def test_gc_on_another_thread_ends_the_scope_of_a_generator(
     scope: Case, act: Callable[[], None], workers: Pair
 ) -> None:
     entered_on, collects = workers
@@ -116,7 +116,7 @@ def test_the_collector_on_another_thread_ends_the_scope_of_a_generator(
 
 
 @pytest.mark.usefixtures("collected_only_when_asked")
-def test_a_write_after_that_is_for_the_process_and_not_for_the_scope_that_ended(workers: Pair) -> None:
+def test_write_after_a_remote_exit_is_process_wide(workers: Pair) -> None:
     def write() -> None:
         backends.fp32_precision = "tf32"
 
@@ -142,7 +142,7 @@ def throw(running: Generator[None, None, None]) -> None:
 
 @EACH
 @pytest.mark.parametrize("end", [finish, close, throw], ids=lambda end: end.__name__)
-def test_a_generator_that_a_pool_moves_to_another_thread_ends_its_scope_on_the_first(
+def test_generator_moved_to_another_thread_ends_its_scope_on_the_first(
     scope: Case, end: Callable[[Generator[None, None, None]], None]
 ) -> None:
     running, without = holding(scope), scope.look()
@@ -177,7 +177,7 @@ def test_a_generator_that_a_pool_moves_to_another_thread_ends_its_scope_on_the_f
     assert (after_enter, before_leave, after_leave, *after_all) == (without,) * 5
 
 
-def test_a_thread_that_has_ended_takes_its_scope_along_and_leaving_it_later_does_nothing() -> None:
+def test_ended_thread_removes_its_scope_and_a_later_exit_does_nothing() -> None:
     running = holding(SCOPES["no_grad"])
     thread = threading.Thread(target=lambda: next(running))
     thread.start()
@@ -187,7 +187,7 @@ def test_a_thread_that_has_ended_takes_its_scope_along_and_leaving_it_later_does
     assert all_modes() == before
 
 
-def test_a_task_state_dropped_on_another_thread_in_its_step_ends_the_step() -> None:
+def test_task_state_dropped_on_another_thread_ends_its_step() -> None:
     tasks = [state.TaskState()]
     tasks[0].__enter__()
     interlock.no_grad().__enter__()

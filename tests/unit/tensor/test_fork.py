@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 
 
 # A child that hangs is ended by its alarm.
-def test_a_child_computes_on_what_a_thread_of_the_parent_works_on() -> None:
+def test_child_computes_on_a_tensor_in_use_by_a_thread_of_the_parent() -> None:
     assert eval_program("tensor/fork_forks.py") == [0] * 20
 
 

@@ -17,5 +17,5 @@ LINKS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
-def test_a_long_chain_is_dropped(link: str) -> None:
+def test_long_chain_is_dropped_without_recursion(link: str) -> None:
     assert eval_program("tensor/a_long_chain_is_dropped.py", link)

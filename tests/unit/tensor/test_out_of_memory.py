@@ -104,7 +104,7 @@ def test_python_objects_without_room_raise_memory_error(name: str) -> None:
     ) == Result(0, "", "")
 
 
-def test_iteration_makes_rows_only_as_they_are_asked_for() -> None:
+def test_iteration_creates_rows_lazily() -> None:
     assert run_program("tensor/iteration_makes_rows_only_as_they_are_asked_for.py", ROOM) == Result(0, "", "")
 
 

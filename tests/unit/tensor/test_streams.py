@@ -16,7 +16,7 @@ from tests.helpers.gate import Gate
 from tests.helpers.subprocess import eval_program
 
 
-def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, ...], gate: Gate) -> None:
+def test_operation_is_queued_behind_earlier_work(devices: tuple[str, ...], gate: Gate) -> None:
     x = interlock.tensor([1.0, 2.0], device=devices[0])
     stream = Stream(devices[0])
     accelerator.launch(stream, gate)
@@ -31,7 +31,7 @@ def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, ...], gate: 
     assert y.item() == pytest.approx(2.718281828**3 + 2.718281828**6)
 
 
-def test_a_temporary_is_given_up_before_its_kernel_has_run(devices: tuple[str, ...], gate: Gate) -> None:
+def test_temporary_may_be_dropped_before_its_kernel_has_run(devices: tuple[str, ...], gate: Gate) -> None:
     x = interlock.full((4,), 2.0, device=devices[0])
     accelerator.launch(accelerator.current_stream(devices[0]), gate)
     temporary = x * 3
@@ -83,7 +83,7 @@ def test_a_backward_pass_follows_the_streams_of_the_forward_pass(
     assert (x.grad.tolist(), total.item()) == ([7.0, 9.0], 16.0)
 
 
-def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, ...], gate: Gate) -> None:
+def test_grad_results_can_be_used_without_synchronization(devices: tuple[str, ...], gate: Gate) -> None:
     own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
     x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
     side.wait_stream(own)
@@ -99,9 +99,7 @@ def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, ...
     assert ratio.tolist() == pytest.approx([2.718281828, 2.718281828**2], rel=1e-5)
 
 
-def test_a_copy_from_pinned_memory_reads_when_the_stream_gets_there(
-    devices: tuple[str, ...], gate: Gate
-) -> None:
+def test_copy_from_pinned_memory_reads_in_stream_order(devices: tuple[str, ...], gate: Gate) -> None:
     pinned, pageable = interlock.ones(3).pin_memory(), interlock.ones(3)
     stream = Stream(devices[0])
     accelerator.launch(stream, gate)
@@ -119,7 +117,7 @@ def test_a_copy_from_pinned_memory_reads_when_the_stream_gets_there(
     assert (late.tolist(), early.tolist(), back.tolist()) == ([2.0] * 3, [1.0] * 3, [2.0] * 3)
 
 
-def test_a_graph_computes_in_place_and_refuses_to_wait(devices: tuple[str, ...]) -> None:
+def test_graph_replays_in_place_operations_and_refuses_to_wait(devices: tuple[str, ...]) -> None:
     x = interlock.tensor([1.0, 2.0], device=devices[0])
     weight = interlock.tensor([3.0, 4.0], device=devices[0], requires_grad=True)
     stream, graph = Stream(devices[0]), Graph()
@@ -175,7 +173,7 @@ def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> Non
 @pytest.mark.parametrize(
     "wait", ["x.item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()", "x.to('host:1')"]
 )
-def test_other_threads_run_while_a_tensor_is_waited_for(wait: str) -> None:
+def test_wait_for_a_tensor_lets_other_threads_run(wait: str) -> None:
     assert eval_program(
         "tensor/other_threads_run_while_a_tensor_is_waited_for.py",
         wait,
@@ -184,7 +182,7 @@ def test_other_threads_run_while_a_tensor_is_waited_for(wait: str) -> None:
 
 
 @pytest.mark.parametrize("wait", ["x.sum().item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()"])
-def test_an_interrupt_ends_the_wait_for_a_tensor(wait: str) -> None:
+def test_wait_for_a_tensor_ends_with_keyboard_interrupt(wait: str) -> None:
     assert eval_program(
         "tensor/an_interrupt_ends_the_wait_for_a_tensor.py", wait, env={"INTERLOCK_ACCELERATOR": "host:2"}
     ) == [1.0, 1.0]
