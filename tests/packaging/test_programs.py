@@ -13,6 +13,7 @@ TESTS = Path(__file__).resolve().parents[1]
 LEFT_OUT = (TESTS / "programs", TESTS / "models")
 # A program of so many lines is easier to read where it is run.
 MOST_LINES = 4
+MAX_NAME = 60
 IMPORT = re.compile(r"^\s*(import \w|from \S+ import )", re.MULTILINE)
 
 
@@ -77,3 +78,9 @@ def test_long_programs_are_distinguished_from_other_texts() -> None:
     for other in (short, names, c_source):
         assert long_programs(f"text = {other!r}") == []
     assert long_programs(f"{program!r}") == [], "a docstring"
+
+
+def test_programs_have_short_names_without_numbers() -> None:
+    names = [path.stem for path in (TESTS / "programs").rglob("*.py")]
+    assert names
+    assert [name for name in names if len(name) > MAX_NAME or re.search(r"_\d+$", name)] == []

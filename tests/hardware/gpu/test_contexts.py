@@ -17,7 +17,7 @@ pytestmark = pytest.mark.gpu
 
 
 def test_queries_create_no_cuda_context() -> None:
-    assert not any(processes.value("contexts_after_questions"))
+    assert not any(processes.value("contexts_after_queries"))
 
 
 def test_unused_device_gets_no_cuda_context(two_devices: tuple[str, str]) -> None:

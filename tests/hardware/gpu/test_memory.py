@@ -30,7 +30,7 @@ def test_get_memory_info_equals_the_report_of_the_driver(library: Library) -> No
 @pytest.mark.parametrize("expandable", [False, True])
 def test_memory_reserved_equals_the_loss_of_free_driver_memory(expandable: bool) -> None:
     settings = {"INTERLOCK_ALLOC_CONF": f"expandable_segments:{expandable}"}
-    *compared, virtual = processes.value("memory_reserved_and_taken", LARGE, more=settings)
+    *compared, virtual = processes.value("memory_reserved_and_used", LARGE, more=settings)
     if expandable and virtual == "no":
         pytest.skip("this device has no virtual memory")
     # That of the kernels' cell is taken before and stays.

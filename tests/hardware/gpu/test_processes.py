@@ -25,7 +25,7 @@ LEAVES = ("pass", "sys.exit(0)", "os._exit(0)", "raise SystemExit")
 @pytest.mark.parametrize("leave", LEAVES)
 def test_process_exits_with_live_handles_and_queued_work(leave: str) -> None:
     for _ in range(5):
-        done = processes.run("leave_with_queued_work", leave)
+        done = processes.run("exit_with_queued_work", leave)
         assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -13,7 +13,7 @@ WAITS = ("stream.synchronize()", "event.synchronize()", "accelerator.synchronize
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_synchronize_lets_other_threads_run_during_a_kernel(wait: str) -> None:
-    beats, longest_pause, waited = processes.value("beat_during_a_wait", wait)
+    beats, longest_pause, waited = processes.value("count_beats_during_a_wait", wait)
     assert waited >= 1.9
     assert beats > 20, "two hundred are expected of an idle machine"
     assert longest_pause < 1.5

@@ -31,7 +31,7 @@ def test_importing_interlock_and_all_its_modules_loads_none() -> None:
 
 
 def test_looking_for_everything_loads_none() -> None:
-    assert answer_of("look_for_everything") == [[True] * 5, True, [], []]
+    assert answer_of("find_every_library") == [[True] * 5, True, [], []]
 
 
 @EACH

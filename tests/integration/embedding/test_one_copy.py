@@ -10,7 +10,7 @@ from tests.helpers.subprocess import run_program
 
 
 def test_import_of_a_second_copy_of_the_extension_is_refused() -> None:
-    done = run_program("embedding/a_second_copy_of_the_extension_module_is_refused.py")
+    done = run_program("embedding/import_of_a_second_copy_of_the_extension_is_refused.py")
     assert done.code == 0, done.stderr
     assert "second copy of interlock" in done.stdout
 
@@ -42,10 +42,10 @@ def test_import_in_concurrent_interpreters_is_refused() -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="InterpreterPoolExecutor came with Python 3.14")
 def test_import_in_an_interpreter_pool_is_refused() -> None:
-    done = run_program("embedding/import_in_an_interpreter_pool_is_refused_with_our_own.py")
+    done = run_program("embedding/import_in_an_interpreter_pool_is_refused.py")
     assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 
 def test_reimport_keeps_the_state() -> None:
-    done = run_program("embedding/importing_again_gives_the_same_state.py")
+    done = run_program("embedding/reimport_keeps_the_state.py")
     assert (done.code, done.stdout) == (0, "False False\n"), done.stderr

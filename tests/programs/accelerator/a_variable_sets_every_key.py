@@ -1,6 +1,6 @@
 import json
 
-from config_ask import *
+from config_setup import *
 
 result = told()
 

@@ -1,6 +1,6 @@
 import json
 
-from config_ask import *
+from config_setup import *
 
 result = [told()]
 memory.set_config(memory.AllocatorConfig(max_split_size_mb=64))

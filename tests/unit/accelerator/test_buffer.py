@@ -348,7 +348,7 @@ def test_close_by_several_threads_releases_the_memory_once() -> None:
 
 @pytest.mark.usefixtures("numpy")
 def test_exit_with_live_views_and_capsules_does_not_crash() -> None:
-    done = run_program("accelerator/views_and_capsules_that_are_left_at_the_end_are_no_crash.py")
+    done = run_program("accelerator/exit_with_live_views_and_capsules_does_not_crash.py")
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -233,7 +233,7 @@ def test_invalid_variable_raises_until_the_program_sets_a_config(
 ) -> None:
     text = "expandable_segments:True,max_splt_size_mb:1"
     *refused, last = eval_program(
-        "accelerator/a_variable_that_is_not_understood_is_told_each_time_until.py", env={variable: text}
+        "accelerator/invalid_variable_raises_until_the_program_sets_a_config.py", env={variable: text}
     )
     assert refused == [refused[0]] * 3
     assert refused[0].endswith(f'got "max_splt_size_mb" in {variable}')
@@ -242,7 +242,7 @@ def test_invalid_variable_raises_until_the_program_sets_a_config(
 
 
 def test_variable_that_is_not_unicode_is_reported() -> None:
-    assert "in PYTORCH_ALLOC_CONF" in eval_program("accelerator/a_variable_that_is_no_text_is_told.py")
+    assert "in PYTORCH_ALLOC_CONF" in eval_program("accelerator/variable_that_is_not_unicode_is_reported.py")
 
 
 @pytest.mark.parametrize("text", ["", "0", "1"])
@@ -289,7 +289,7 @@ def test_report_initializes_no_driver() -> None:
 
 
 def test_forked_child_inherits_the_config_and_changes_its_own() -> None:
-    assert eval_program("accelerator/a_forked_child_has_the_configuration_and_changes_its_own.py") == [
+    assert eval_program("accelerator/forked_child_inherits_the_config_and_changes_its_own.py") == [
         "max_split_size_mb:64 max_split_size_mb:32",
         "max_split_size_mb:64",
     ]

@@ -32,7 +32,7 @@ def run(program: str) -> Result:
 @pytest.mark.parametrize("group", range(5))
 def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
-        "accelerator/leave_in_the_middle_of_work_on_cuda.py",
+        "accelerator/exit_during_queued_work_on_cuda.py",
         leave,
         group,
         env=environment(),
@@ -47,7 +47,7 @@ def value(program: str, *arguments: object) -> Any:
 
 def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
     told, why, is_available, status, parent = value(
-        "accelerator/a_forked_child_is_refused_every_handle_and_all_that_is_new.py"
+        "accelerator/forked_child_is_refused_every_handle_and_spares_its_parent.py"
     )
     assert {name for name, error in told.items() if error != "ForkedProcessError"} == set()
     assert "forked" in why
@@ -58,7 +58,7 @@ def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
 @pytest.mark.parametrize("code", [700, 719])
 def test_failed_device_stays_lost_and_the_exit_status_is_kept(code: int) -> None:
     (name, number, operation, text), later = value(
-        "accelerator/a_device_that_breaks_is_lost_for_good_and_the_process_ends.py", code
+        "accelerator/failed_device_stays_lost_and_the_exit_status_is_kept.py", code
     )
     assert (name, number, operation) == ("AcceleratorError", code, "Stream.synchronize")
     assert {700: "CUDA_ERROR_ILLEGAL_ADDRESS", 719: "CUDA_ERROR_LAUNCH_FAILED"}[code] in text
@@ -66,5 +66,5 @@ def test_failed_device_stays_lost_and_the_exit_status_is_kept(code: int) -> None
 
 
 def test_exit_with_a_failed_device_prints_nothing() -> None:
-    done = run("accelerator/nothing_is_said_when_the_process_ends_with_a_device_that.py")
+    done = run("accelerator/exit_with_a_failed_device_prints_nothing.py")
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")

@@ -20,7 +20,7 @@ Environment = dict[str, str]
 
 
 def ask(env: Environment) -> list[Any]:
-    done = run_program("accelerator/cuda_probe_ask.py", env=env)
+    done = run_program("accelerator/query_availability.py", env=env)
     assert (done.code, done.stderr) == (0, "")
     answer: list[Any] = json.loads(done.stdout)
     return answer

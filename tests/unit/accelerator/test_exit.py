@@ -16,7 +16,7 @@ HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 @pytest.mark.parametrize("group", range(5))
 def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
-        "accelerator/leave_in_the_middle_of_work_on_host.py",
+        "accelerator/exit_during_queued_work_on_host.py",
         leave,
         group,
         env=HOST,
@@ -25,24 +25,24 @@ def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -
 
 
 def test_thread_in_synchronize_does_not_abort_the_process() -> None:
-    done = run_program("accelerator/a_thread_in_synchronize_does_not_end_the_process.py", env=HOST)
+    done = run_program("accelerator/thread_in_synchronize_does_not_abort_the_process.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
 def test_exit_handler_can_wait_for_queued_work() -> None:
-    done = run_program("accelerator/work_ends_well_that_an_exit_handler_waits_for.py", env=HOST)
+    done = run_program("accelerator/exit_handler_can_wait_for_queued_work.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "[0, 1]\n", "")
 
 
 def test_function_waiting_for_a_stream_is_woken_before_finalization() -> None:
-    done = run_program("accelerator/a_function_that_waits_for_a_stream_is_let_go_before_the.py", env=HOST)
+    done = run_program("accelerator/function_waiting_for_a_stream_is_woken_before_finalization.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("handler", ["a lock of logging", "a join"])
 def test_earlier_exit_handlers_are_not_delayed(handler: str) -> None:
     done = run_program(
-        "accelerator/handlers_that_were_registered_before_are_not_held_up.py",
+        "accelerator/earlier_exit_handlers_are_not_delayed.py",
         handler,
         env=HOST,
         seconds=30,
@@ -51,7 +51,9 @@ def test_earlier_exit_handlers_are_not_delayed(handler: str) -> None:
 
 
 def test_calling_exit_handlers_directly_shuts_nothing_down() -> None:
-    done = run_program("accelerator/handlers_that_were_only_called_end_nothing.py", env=HOST, seconds=30)
+    done = run_program(
+        "accelerator/calling_exit_handlers_directly_shuts_nothing_down.py", env=HOST, seconds=30
+    )
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
 
@@ -88,7 +90,7 @@ HANDLERS_ON_A_THREAD = (
 @pytest.mark.parametrize("setup", ["", BUSY_STREAM, HANDLERS_ON_A_THREAD, "atexit._clear()"])
 def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str) -> None:
     action = "accelerator.launch(self.state[0], len, 'x')"
-    done = run_program("accelerator/exit_late.py", False, action, setup, env=HOST, seconds=20)
+    done = run_program("accelerator/call_in_a_late_finalizer.py", False, action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout, done.stderr) == (0, "end", REFUSED)
 
 
@@ -107,7 +109,7 @@ def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str
 )
 @pytest.mark.parametrize("setup", [BUSY_STREAM, "atexit._clear(); " + BUSY_STREAM])
 def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, ending: str) -> None:
-    done = run_program("accelerator/exit_late.py", False, action, setup, env=HOST, seconds=20)
+    done = run_program("accelerator/call_in_a_late_finalizer.py", False, action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout) == (0, "end")
     assert done.stderr.endswith(ending)
 
@@ -115,7 +117,7 @@ def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, e
 def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None:
     # The handler runs after the one that drops the functions, which is registered by the import.
     done = run_program(
-        "accelerator/exit_late.py",
+        "accelerator/call_in_a_late_finalizer.py",
         True,
         "self.state[0].synchronize()",
         "",
@@ -128,7 +130,7 @@ def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None
 
 def test_waits_after_exit_handlers_on_another_thread_end() -> None:
     done = run_program(
-        "accelerator/exit_late.py",
+        "accelerator/call_in_a_late_finalizer.py",
         False,
         "accelerator.synchronize()",
         HANDLERS_ON_A_THREAD,

@@ -13,7 +13,7 @@ def told(program: str, *arguments: object) -> list[object]:
 
 
 def test_fail_allocation_fails_the_kth_request_only() -> None:
-    retries, after, zero = told("accelerator/the_driver_has_no_memory_for_the_kth_request_and_for_no.py")
+    retries, after, zero = told("accelerator/fail_allocation_fails_the_kth_request_only.py")
     assert retries == [0, 0, 1, 1, 1], "what is kept is given back, and the driver asked again"
     assert after is None
     assert isinstance(zero, list)
@@ -31,7 +31,9 @@ def test_fail_allocation_fails_the_kth_request_only() -> None:
 def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
     fault: str, work: str, operation: str
 ) -> None:
-    first, second, seen = told("accelerator/work_fails_late_once_and_what_comes_later_runs.py", fault, work)
+    first, second, seen = told(
+        "accelerator/fail_work_reports_one_asynchronous_error_and_later_work_runs.py", fault, work
+    )
     assert isinstance(first, list)
     assert first[0] == "AcceleratorError"
     assert operation in first[1]
@@ -41,7 +43,7 @@ def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
 
 def test_lose_device_wakes_waiting_threads_and_is_permanent() -> None:
     (outcome, *_), calls, stream, memory = told(
-        "accelerator/a_device_that_is_lost_wakes_who_waits_and_stays_lost.py"
+        "accelerator/lose_device_wakes_waiting_threads_and_is_permanent.py"
     )
     for kind, message in [outcome, *calls]:
         assert kind == "DeviceLostError"
@@ -53,18 +55,18 @@ def test_lost_device_error_names_the_calling_operation() -> None:
     names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
     names += ["Event.record", "Stream.is_capturing", "mul"]
     wanted = [["DeviceLostError", f"{name} is impossible: host:1 was lost: x"] for name in names]
-    assert told("accelerator/the_error_of_a_lost_device_names_the_operation_of_the.py") == wanted
+    assert told("accelerator/lost_device_error_names_the_calling_operation.py") == wanted
 
 
 def test_pause_copies_delays_only_its_stream() -> None:
-    held, stepped, back, seen = told("accelerator/a_copy_that_is_slow_holds_up_its_stream_alone.py")
+    held, stepped, back, seen = told("accelerator/pause_copies_delays_only_its_stream.py")
     assert held == [False, True, ["quick"]]
     assert stepped == [True, False]
     assert (back, seen) == ("slow", ["quick", "slow"])
 
 
 def test_higher_priority_work_runs_first_on_busy_engines() -> None:
-    assert told("accelerator/work_of_a_higher_priority_goes_first_when_engines_are_busy.py") == [
+    assert told("accelerator/higher_priority_work_runs_first_on_busy_engines.py") == [
         "first",
         "first",
         "high",
@@ -73,9 +75,9 @@ def test_higher_priority_work_runs_first_on_busy_engines() -> None:
 
 
 def test_destroyed_objects_leave_no_resources_behind() -> None:
-    for before, after in told("accelerator/objects_that_have_gone_leave_nothing_behind.py"):  # type: ignore[misc]
+    for before, after in told("accelerator/destroyed_objects_leave_no_resources_behind.py"):  # type: ignore[misc]
         assert after <= before + 1
 
 
 def test_fault_injector_without_a_driver_raises() -> None:
-    assert "handle" in eval_program("accelerator/a_handle_without_a_driver_says_so.py")
+    assert "handle" in eval_program("accelerator/fault_injector_without_a_driver_raises.py")

@@ -22,22 +22,22 @@ def run(program: str) -> Result:
 
 
 def test_handles_of_the_parent_are_refused_in_a_child() -> None:
-    done = run("accelerator/every_handle_of_the_parent_is_refused_in_a_child.py")
+    done = run("accelerator/handles_of_the_parent_are_refused_in_a_child.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
 def test_child_reinitializes_the_devices_while_the_parent_runs() -> None:
-    done = run("accelerator/a_child_uses_the_devices_afresh_while_the_parent_goes_on.py")
+    done = run("accelerator/child_reinitializes_the_devices_while_the_parent_runs.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0 0\nTrue\n", "")
 
 
 def test_current_device_of_the_parent_is_not_inherited() -> None:
-    done = run("accelerator/what_was_current_in_the_parent_is_not_in_a_child.py")
+    done = run("accelerator/current_device_of_the_parent_is_not_inherited.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
 def test_handles_of_the_parent_can_be_dropped_in_a_child() -> None:
-    done = run("accelerator/handles_of_the_parent_may_go_in_a_child.py")
+    done = run("accelerator/handles_of_the_parent_can_be_dropped_in_a_child.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
@@ -52,6 +52,7 @@ def test_a_child_may_choose_another_driver() -> None:
 
 
 def test_device_count_in_the_parent_does_not_affect_a_child() -> None:
-    assert eval_program(
-        "accelerator/counting_devices_does_not_keep_a_child_from_using_them.py", env=HOST
-    ) == [[True, 2, "host"], [2, 2]]
+    assert eval_program("accelerator/device_count_in_the_parent_does_not_affect_a_child.py", env=HOST) == [
+        [True, 2, "host"],
+        [2, 2],
+    ]

@@ -207,7 +207,7 @@ def test_destroyed_stream_releases_its_blocks() -> None:
 
 @pytest.mark.parametrize("call", ["Buffer(40 << 20)", "accelerator.empty_cache()"])
 def test_allocation_wait_ends_with_keyboard_interrupt(call: str) -> None:
-    raised, before, after, emptied = eval_program("accelerator/memory_stats_interrupted.py", call)
+    raised, before, after, emptied = eval_program("accelerator/interrupt_a_wait_for_memory.py", call)
     assert raised == ["", "NoneType"]
     assert before == [0, 40 * MIB]
     assert after == [40 * MIB, 40 * MIB]
@@ -217,7 +217,7 @@ def test_allocation_wait_ends_with_keyboard_interrupt(call: str) -> None:
 def test_forked_child_has_its_own_allocator() -> None:
     options = ("-W", "ignore:This process:DeprecationWarning")
     *told, parent = eval_program(
-        "accelerator/a_child_of_a_fork_has_an_allocator_of_its_own.py",
+        "accelerator/forked_child_has_its_own_allocator.py",
         env={"INTERLOCK_ACCELERATOR": "host"},
         options=options,
     )

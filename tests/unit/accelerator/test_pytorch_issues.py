@@ -68,7 +68,7 @@ def test_outdated_driver_raises_a_typed_error(lacks: str, version: int, words: s
 def test_exit_while_a_thread_waits_for_a_device() -> None:
     for pause in (0, 0.001, 0.01, 0.02, 0.03):
         done = run_program(
-            "accelerator/a_process_ends_while_a_thread_waits_for_a_device.py",
+            "accelerator/exit_while_a_thread_waits_for_a_device.py",
             pause,
             env={"INTERLOCK_ACCELERATOR": "host"},
         )
@@ -92,7 +92,7 @@ def test_events_and_streams_wait_without_blocking_other_threads() -> None:
 
 def test_visible_devices_apply_until_first_use_and_then_warn() -> None:
     first, second, changed, again = eval_program(
-        "accelerator/a_variable_that_chooses_devices_counts_until_one_is_used_and.py"
+        "accelerator/visible_devices_apply_until_first_use_and_then_warn.py"
     )
     assert (first, second, again) == ([2, []], [3, []], [3, []])
     number, (warning,) = changed
@@ -105,7 +105,7 @@ def test_memory_stats_are_complete_and_refuse_an_invalid_device(
     no_driver: dict[str, str],
 ) -> None:
     unused, refused, used, refused_later = eval_program(
-        "accelerator/statistics_are_complete_before_and_after_first_use_and.py",
+        "accelerator/memory_stats_are_complete_and_refuse_an_invalid_device.py",
         env={"INTERLOCK_ACCELERATOR": "host"},
     )
     assert list(unused) == list(used)
@@ -116,14 +116,14 @@ def test_memory_stats_are_complete_and_refuse_an_invalid_device(
     assert set(refused) == {"DeviceError", "TypeError"}
     for without in (no_driver, {"INTERLOCK_ACCELERATOR": "host:0"}, {"INTERLOCK_ACCELERATOR": "none"}):
         assert eval_program(
-            "accelerator/statistics_are_complete_before_and_after_first_use_and.py", env=without
+            "accelerator/memory_stats_are_complete_and_refuse_an_invalid_device.py", env=without
         ) == [unused, refused]
 
 
 def test_documented_no_ops_have_no_effect() -> None:
     assert (
         eval_program(
-            "accelerator/functions_that_are_documented_to_do_nothing_do_nothing.py",
+            "accelerator/call_the_documented_no_ops.py",
             env={"INTERLOCK_ACCELERATOR": "none"},
         )
         == 0
@@ -134,7 +134,7 @@ def test_missing_accelerator_is_none_and_the_error_names_the_search(
     no_driver: dict[str, str],
 ) -> None:
     current, why, message = eval_program(
-        "accelerator/an_accelerator_that_is_not_there_is_none_and_the_error_says.py", env=no_driver
+        "accelerator/missing_accelerator_is_none_and_the_error_names_the_search.py", env=no_driver
     )
     assert current is None
     assert why in message

@@ -20,7 +20,7 @@ NAMES = {
 def ask(wish: str | None) -> tuple[str, list[list[str]]]:
     """What a process says whose environment has this wish, and its warnings."""
     env = {} if wish is None else {"ATEN_CPU_CAPABILITY": wish}
-    seen, caught = eval_program("backends/ask_for_the_cpu_capability.py", env=env)
+    seen, caught = eval_program("backends/query_the_cpu_capability.py", env=env)
     assert len(set(seen)) == 1
     return seen[0], caught
 

@@ -42,7 +42,7 @@ def no_device(tmp_path: Path) -> dict[str, str]:
 
 @needs_a_driver
 def test_every_device_has_its_own_cache(two_devices: dict[str, str]) -> None:
-    assert answer("backends/every_device_has_a_cache_of_its_own.py", two_devices) == [
+    assert answer("backends/every_device_has_its_own_cache.py", two_devices) == [
         [4096] * 4,
         [0, 7, 7, 7],
         [0, 7],
@@ -66,7 +66,7 @@ def test_the_manager_has_the_attributes_of_the_current_device(two_devices: dict[
 def test_missing_cuda_device_is_refused_with_the_available_ones(
     two_devices: dict[str, str],
 ) -> None:
-    told = answer("backends/what_is_no_cuda_device_that_is_there_is_refused_with_those.py", two_devices)
+    told = answer("backends/missing_cuda_device_is_refused_with_the_available_ones.py", two_devices)
     assert {name for name, _ in told} == {"DeviceError"}
     texts = [text for _, text in told]
     outside, mistaken = texts[:5] + texts[-2:], texts[5:-2]
@@ -87,7 +87,7 @@ def test_missing_cuda_device_is_refused_with_the_available_ones(
 
 @needs_a_driver
 def test_max_size_is_validated_named_and_can_be_frozen(two_devices: dict[str, str]) -> None:
-    told = answer("backends/a_number_of_plans_is_checked_and_named_and_can_be_frozen.py", two_devices)
+    told = answer("backends/max_size_is_validated_named_and_can_be_frozen.py", two_devices)
     assert [name for name, _ in told] == ["FlagValueError"] * 2 + ["FlagTypeError"] * 4 + ["FlagsFrozenError"]
     assert all("backends.cuda.cufft_plan_cache[1].max_size" in text for _, text in told)
     assert all("an int from 0 to 9223372036854775807" in text for _, text in told[:-1])
@@ -95,7 +95,7 @@ def test_max_size_is_validated_named_and_can_be_frozen(two_devices: dict[str, st
 
 @needs_a_driver
 def test_every_access_without_a_device_raises(no_device: dict[str, str]) -> None:
-    told = answer("backends/without_a_device_everything_says_so.py", no_device)
+    told = answer("backends/every_access_without_a_device_raises.py", no_device)
     assert {name for name, _ in told} == {"NoAcceleratorError"}
     (text,) = {text for _, text in told}
     assert text.startswith("backends.cuda.cufft_plan_cache needs an accelerator and there is none: ")

@@ -34,7 +34,7 @@ def test_invalid_variable_does_not_affect_valid_ones() -> None:
 
 def test_environment_value_reappears_when_an_assignment_is_unset() -> None:
     assert eval_program(
-        "backends/the_environment_is_below_what_is_assigned_and_comes_back.py",
+        "backends/environment_value_reappears_when_an_assignment_is_unset.py",
         env={"INTERLOCK_CUDNN_ENABLED": "0"},
     ) == [
         [False, "environment"],
@@ -60,7 +60,7 @@ def test_the_environment_is_read_once() -> None:
 def test_precision_lookup_starts_from_the_environment_value_of_a_node() -> None:
     env = {"INTERLOCK_FP32_PRECISION": "ieee", "INTERLOCK_CUDNN_RNN_FP32_PRECISION": "tf32"}
     assert eval_program(
-        "backends/the_precision_walk_starts_from_what_each_node_holds_with_its.py", env=env
+        "backends/precision_lookup_starts_from_the_environment_value_of_a_node.py", env=env
     ) == ["ieee", "tf32", "ieee", False, "tf32", "tf32"]
 
 
@@ -90,7 +90,7 @@ def test_environment_may_set_a_precision_node_to_none() -> None:
 def test_unknown_variable_warns_with_a_suggestion_and_its_values(
     variable: str, near: str, allowed: tuple[str, ...]
 ) -> None:
-    ((category, message),) = eval_program("backends/environment_warned.py", env={variable: "1"})
+    ((category, message),) = eval_program("backends/warnings_of_the_import.py", env={variable: "1"})
     assert category == "FlagEnvironmentWarning"
     assert re.search(rf"\b{variable}\b", message)
     assert re.search(rf"\b{near}\b", message)
@@ -98,7 +98,7 @@ def test_unknown_variable_warns_with_a_suggestion_and_its_values(
 
 
 def test_unknown_variable_without_a_suggestion_warns_too() -> None:
-    ((category, message),) = eval_program("backends/environment_warned.py", env={"INTERLOCK_ZZZYZX": "1"})
+    ((category, message),) = eval_program("backends/warnings_of_the_import.py", env={"INTERLOCK_ZZZYZX": "1"})
     assert category == "FlagEnvironmentWarning"
     assert "INTERLOCK_ZZZYZX" in message
 
@@ -107,4 +107,4 @@ def test_unknown_variable_without_a_suggestion_warns_too() -> None:
     "variable", ["CUDNN_ENABLED", "XINTERLOCK_CUDNN_ENABLED", "INTERLOCK", "interlock_x"]
 )
 def test_variables_with_another_prefix_are_ignored(variable: str) -> None:
-    assert eval_program("backends/environment_warned.py", env={variable: "1"}) == []
+    assert eval_program("backends/warnings_of_the_import.py", env={variable: "1"}) == []

@@ -41,7 +41,7 @@ def test_unsupported_backends_are_not_available() -> None:
 
 
 def test_import_and_is_available_load_nothing() -> None:
-    assert eval_program("backends/importing_and_asking_whether_it_is_there_load_nothing.py") == []
+    assert eval_program("backends/import_and_is_available_load_nothing.py") == []
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -102,7 +102,7 @@ def test_unloadable_files_are_skipped(tmp_path: Path) -> None:
 def test_version_is_queried_from_the_library_which_stays_loaded(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
     assert eval_program(
-        "backends/the_version_is_asked_of_the_library_which_stays_loaded.py",
+        "backends/version_is_queried_from_the_library_which_stays_loaded.py",
         str(tmp_path),
         env=fake_libraries.environment(tmp_path),
     ) == [False, 91_002, 91_002, True]
@@ -149,7 +149,7 @@ def test_version_is_equal_for_concurrent_threads(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
     assert (
         eval_program(
-            "backends/threads_that_ask_at_once_get_the_same_answer.py",
+            "backends/version_is_equal_for_concurrent_threads.py",
             env=fake_libraries.environment(tmp_path),
         )
         == [91_002] * 8
@@ -162,7 +162,7 @@ def test_explain_reports_whether_the_affected_library_is_available(tmp_path: Pat
         tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", fake_libraries.CUDNN % 92_800
     )
     absent, found, loaded = eval_program(
-        "backends/the_explanation_of_a_flag_tells_whether_what_obeys_it_is.py",
+        "backends/explain_reports_whether_the_affected_library_is_available.py",
         str(tmp_path / "packages"),
         env=fake_libraries.environment(),
     )
@@ -175,7 +175,7 @@ def test_explain_reports_whether_the_affected_library_is_available(tmp_path: Pat
 def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path / "there", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     absent, *told = eval_program(
-        "backends/explain_notices_at_once_what_the_environment_names.py",
+        "backends/explain_follows_library_variables_immediately.py",
         str(tmp_path / "there"),
         str(tmp_path / "nowhere"),
         str(library),
@@ -192,7 +192,7 @@ def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
 def test_explain_follows_libraries_loaded_by_other_code(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     assert eval_program(
-        "backends/explain_notices_at_once_what_other_code_loads.py",
+        "backends/explain_follows_libraries_loaded_by_other_code.py",
         str(library),
         env=fake_libraries.environment(),
     ) == [True, " through cuDNN"]
@@ -203,7 +203,7 @@ def test_explain_finds_a_new_library_file(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     hidden = library.rename(tmp_path / "hidden")
     (before,) = eval_program(
-        "backends/explain_notices_a_file_that_appears.py",
+        "backends/explain_finds_a_new_library_file.py",
         str(hidden),
         str(library),
         env=fake_libraries.environment(tmp_path),
@@ -224,14 +224,14 @@ def test_is_acceptable_is_false_for_a_cpu_tensor() -> None:
 @fake_libraries.NEEDS_COMPILER
 def test_is_acceptable_is_true_on_cuda_if_cudnn_is_enabled_and_found(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
-    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[True, []], [False, []], [False, []], [False, []]]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_is_acceptable_warns_if_only_cudnn_is_missing(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.NOTHING)
-    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[False, ["UserWarning"]], [False, []], [False, []], [False, []]]
 
 

@@ -21,7 +21,7 @@ EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES
 
 def asked(code: str, env: dict[str, str]) -> Any:
     """What the code leaves in `result`."""
-    return eval_program("backends/library_search_ask.py", textwrap.dedent(code), env=env)
+    return eval_program("backends/library_search_run.py", textwrap.dedent(code), env=env)
 
 
 def test_the_table_has_every_library() -> None:
@@ -259,7 +259,7 @@ def test_path_variables_are_known_and_a_misspelt_one_warns() -> None:
 def test_find_calls_no_function_of_an_mkl_loaded_by_other_code(tmp_path: Path) -> None:
     path = fake_libraries.build(tmp_path, "libmkl_rt.so.3", fake_libraries.MKL)
     done = run_program(
-        "backends/library_search_look_at_a_loaded_mkl.py", str(path), env=fake_libraries.environment()
+        "backends/library_search_of_a_loaded_mkl.py", str(path), env=fake_libraries.environment()
     )
     assert done.stdout.splitlines()[:2] == [
         "[<Source.LOADED: 'loaded'>, True, None]",

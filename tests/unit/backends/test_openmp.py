@@ -35,7 +35,7 @@ def test_uninitialized_mkl_is_not_called(tmp_path: Path) -> None:
     mkl = fake_libraries.build(tmp_path, "libmkl_rt.so.3", MKL)
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
     done = run_program(
-        "backends/a_mkl_that_nobody_has_called_is_not_called.py",
+        "backends/uninitialized_mkl_is_not_called.py",
         str(mkl),
         str(gnu),
         env=fake_libraries.environment(),

@@ -99,7 +99,7 @@ def test_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
 
 @pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
 def test_freeze_holds_during_scopes_on_two_other_threads(freeze: str) -> None:
-    assert eval_program("backends/pytorch_issues_loops.py", freeze, seconds=30) == [
+    assert eval_program("backends/write_during_scopes_on_two_threads.py", freeze, seconds=30) == [
         0,
         True,
         True,

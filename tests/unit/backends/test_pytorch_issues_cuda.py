@@ -108,7 +108,7 @@ def test_enable_functions_have_a_scoped_form(
 
 
 def test_only_deprecated_functions_warn() -> None:
-    assert eval_program("backends/pytorch_issues_cuda_everything.py", options=["-W", "error"]) == [
+    assert eval_program("backends/use_every_name_of_backends_cuda.py", options=["-W", "error"]) == [
         "sdp_kernel"
     ]
 

@@ -154,7 +154,7 @@ def test_register_refuses_invalid_flags(
 
 def test_environment_sets_the_flag_by_the_prefix_of_its_library() -> None:
     done = run_program(
-        "backends/the_environment_sets_it_under_the_name_of_its_library.py",
+        "backends/environment_sets_the_flag_by_the_prefix_of_its_library.py",
         env={"MYLIB_GOOD": "7", "MYLIB_BAD": "many"},
     )
     assert done.code == 0, done.stderr

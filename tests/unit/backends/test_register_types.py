@@ -336,7 +336,7 @@ USES = {
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_asked(use: str) -> None:
     env = {"MYLIB_VERBOS": "1", "MYLIB_LEVEL_A": "2", "MYLIB_HOME": "/x", "OTHER_X": "1"}
-    done = run_program("backends/register_types_misspelt.py", f"{use}; {use}", env=env)
+    done = run_program("backends/register_with_misspelt_variables.py", f"{use}; {use}", env=env)
     assert done.code == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert line.startswith("MYLIB_VERBOS is ignored: ")
@@ -387,7 +387,7 @@ def test_explain_accepts_a_flag_object_like_override() -> None:
     ],
 )
 def test_full_value_table_is_named_by_the_error(default: str, value: str, table: str) -> None:
-    done = run_program("backends/a_full_table_of_values_is_named_by_the_error.py", default, value)
+    done = run_program("backends/full_value_table_is_named_by_the_error.py", default, value)
     assert done.code == 0, done.stderr
     assigned, registered = done.stdout.splitlines()
     assert assigned.startswith("mylib.flag cannot hold ")
@@ -397,7 +397,7 @@ def test_full_value_table_is_named_by_the_error(default: str, value: str, table:
 
 
 def test_float_out_of_range_uses_no_slot_of_the_value_table() -> None:
-    done = run_program("backends/a_float_out_of_range_of_its_flag_takes_no_place_in_the_table.py")
+    done = run_program("backends/float_out_of_range_uses_no_slot_of_the_value_table.py")
     assert (done.code, done.stdout) == (0, "1e+300\n"), done.stderr
 
 
@@ -420,7 +420,7 @@ def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
 
 def test_a_library_without_misspelt_variables_warns_of_nothing() -> None:
     done = run_program(
-        "backends/register_types_misspelt.py",
+        "backends/register_with_misspelt_variables.py",
         "verbose.value",
         env={"MYLIB_VERBOSE": "1", "MYLIB_PATH": os.sep},
     )

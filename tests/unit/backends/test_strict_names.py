@@ -98,7 +98,7 @@ def test_a_namespace_or_function_is_not_assigned_or_deleted(owner: Any, name: st
 
 
 def test_reimported_module_replaces_the_previous_one() -> None:
-    done = run_program("backends/a_module_that_is_imported_again_replaces_the_one_before.py")
+    done = run_program("backends/reimported_module_replaces_the_previous_one.py")
     assert (done.code, done.stdout) == (0, "False\n"), done.stderr
 
 

@@ -159,7 +159,7 @@ def test_level_refused_by_the_library_enters_no_scope(tmp_path: Path) -> None:
     refusing = fake_libraries.ONEDNN.replace("level >= 0 && level <= 2", "level != 2")
     fake_libraries.build(tmp_path, MKLDNN[1], refusing)
     assert told_by(
-        "verbose_level_that_is_refused", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
+        "verbose_level_refused_by_the_library", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
     ) == [1, 2, 1, 0]
 
 

@@ -8,7 +8,7 @@ from tests.helpers.subprocess import run_program
 
 
 def test_writes_are_logged_with_their_module() -> None:
-    done = run_program("backends/write_log_program.py", env={"INTERLOCK_DEBUG": "1"})
+    done = run_program("backends/print_the_write_log.py", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
     names = [line.rpartition(" ")[0] for line in done.stdout.splitlines()]
     assert names == [

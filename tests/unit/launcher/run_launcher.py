@@ -15,7 +15,7 @@ LAUNCHER = [sys.executable, "-P", "-m", "interlock.backends.xeon.run_cpu"]
 # Set in the environment of the tests, they would be taken for those of an outer launcher.
 NEUTRAL = {"LOCAL_RANK": "", "LOCAL_WORLD_SIZE": "", "LD_PRELOAD": ""}
 # Writes where it runs into a file with a name of its own.
-TELL = str(PROGRAMS / "launcher" / "tell.py")
+TELL = str(PROGRAMS / "launcher" / "write_where_an_instance_runs.py")
 
 
 def allowed() -> list[int]:

@@ -72,7 +72,7 @@ def test_every_obstacle_of_a_plan_is_reported(tmp_path: Path) -> None:
 )
 def test_failure_to_start_one_instance_ends_the_others(change: dict[str, object], code: int) -> None:
     # No child is left over, not even one to be reaped, and this thread may run where it might before.
-    assert eval_program("launcher/run_a_plan_of_which_half_cannot_start.py", change) == [code, False, True]
+    assert eval_program("launcher/run_a_plan_with_a_failing_start.py", change) == [code, False, True]
 
 
 def test_missing_kernel_files_raise_one_error(tmp_path: Path) -> None:

@@ -119,8 +119,8 @@ def test_children_of_a_successful_instance_keep_running(tmp_path: Path) -> None:
     # One leaves a process; the other fails when the launcher has taken note of the first one's end.
     os.mkfifo(tmp_path / "fifo")
     assert eval_program(
-        "launcher/what_an_instance_that_ended_well_left_behind_is_left_alone.py",
-        str(PROGRAMS / "launcher" / "fail_after_an_instance_that_leaves_a_process.py"),
+        "launcher/children_of_a_successful_instance_keep_running.py",
+        str(PROGRAMS / "launcher" / "fail_after_an_instance_left_a_process.py"),
         str(tmp_path),
         str(tmp_path / "left"),
         env=NEUTRAL,
@@ -145,7 +145,7 @@ def test_nested_launcher_divides_cores_of_a_rank_only_once(tmp_path: Path) -> No
 
 def test_existing_log_is_kept_and_the_new_one_numbered(tmp_path: Path) -> None:
     done = run_program(
-        "launcher/a_log_that_exists_stays_and_the_next_gets_a_number.py",
+        "launcher/existing_log_is_kept_and_the_new_one_numbered.py",
         str(tmp_path / "logs"),
         script(tmp_path, "import sys; print(sys.argv[1])"),
         env=NEUTRAL,

@@ -170,7 +170,7 @@ def test_async_error_is_reported_by_the_next_wait(devices: tuple[str, ...]) -> N
 def test_unsupported_operation_on_a_device_raises_and_has_no_effect() -> None:
     failed, lost = "AcceleratorError", "DeviceLostError"
     no_room = "OutOfMemoryError"
-    assert eval_program("tensor/what_a_device_does_not_do_is_told_and_changes_nothing.py") == [
+    assert eval_program("tensor/unsupported_operation_on_a_device_raises_and_has_no_effect.py") == [
         failed,
         failed,
         failed,
@@ -194,7 +194,7 @@ def test_tensors_of_a_device_stay_with_their_process() -> None:
 
 def test_missing_accelerator_error_names_the_device(no_driver: dict[str, str]) -> None:
     there = "a tensor on a device"
-    assert eval_program("tensor/without_an_accelerator_a_device_is_named_in_the_error.py", env=no_driver) == [
+    assert eval_program("tensor/missing_accelerator_error_names_the_device.py", env=no_driver) == [
         there,
         there,
         "pinned memory",

@@ -105,7 +105,7 @@ def test_python_objects_without_room_raise_memory_error(name: str) -> None:
 
 
 def test_iteration_creates_rows_lazily() -> None:
-    assert run_program("tensor/iteration_makes_rows_only_as_they_are_asked_for.py", ROOM) == Result(0, "", "")
+    assert run_program("tensor/iteration_creates_rows_lazily.py", ROOM) == Result(0, "", "")
 
 
 # What a program prepares, and an operation whose number of objects or arguments depends on data.
@@ -176,7 +176,7 @@ SOME_MEBIBYTES = (0, 2, 12)
 def test_operation_on_many_objects_never_ends_the_process_without_room(name: str, full: bool) -> None:
     prepare, operation = COUNTED[name]
     assert run_program(
-        "tensor/operation_on_many_objects_never_ends_the_process_without.py",
+        "tensor/operation_on_many_objects_without_memory.py",
         prepare,
         operation,
         MEBIBYTES if full else SOME_MEBIBYTES,

@@ -175,7 +175,7 @@ def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> Non
 )
 def test_wait_for_a_tensor_lets_other_threads_run(wait: str) -> None:
     assert eval_program(
-        "tensor/other_threads_run_while_a_tensor_is_waited_for.py",
+        "tensor/wait_for_a_tensor_lets_other_threads_run.py",
         wait,
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     ) == [1.0]
@@ -184,5 +184,7 @@ def test_wait_for_a_tensor_lets_other_threads_run(wait: str) -> None:
 @pytest.mark.parametrize("wait", ["x.sum().item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()"])
 def test_wait_for_a_tensor_ends_with_keyboard_interrupt(wait: str) -> None:
     assert eval_program(
-        "tensor/an_interrupt_ends_the_wait_for_a_tensor.py", wait, env={"INTERLOCK_ACCELERATOR": "host:2"}
+        "tensor/wait_for_a_tensor_ends_with_keyboard_interrupt.py",
+        wait,
+        env={"INTERLOCK_ACCELERATOR": "host:2"},
     ) == [1.0, 1.0]

@@ -1,7 +1,7 @@
 import json
 import sys
 
-from libraries_presence import *
+from libraries_affected_setup import *
 
 (tmp_path, tmp_path_2, library, tmp_path_3) = map(json.loads, sys.argv[1:])
 

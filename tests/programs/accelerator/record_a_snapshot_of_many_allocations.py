@@ -1,7 +1,7 @@
 import json
 import sys
 
-from snapshot_heavy import *
+from many_allocations_setup import *
 
 (recorded,) = map(json.loads, sys.argv[1:])
 

@@ -1,7 +1,7 @@
 import json
 import sys
 
-from streams_waits import *
+from streams_setup import *
 
 (wait,) = map(json.loads, sys.argv[1:])
 

@@ -1,7 +1,7 @@
 import ctypes
 import json
 
-from driver_selection_ask import *
+from driver_selection_setup import *
 
 libc = ctypes.CDLL(None)
 result = [ask()]

@@ -3,7 +3,7 @@ import os
 import subprocess
 import sys
 
-from config_ask import *
+from config_setup import *
 
 if sys.argv[1:]:
     print(told())

@@ -1,7 +1,7 @@
 import json
 import warnings
 
-from driver_selection_ask import *
+from driver_selection_setup import *
 
 
 def warned(text):

@@ -1,6 +1,6 @@
 import json
 
-from driver_selection_ask import *
+from driver_selection_setup import *
 
 result = [ask()]
 for devices in (2, 0, 5):

@@ -2,7 +2,7 @@ import json
 import sys
 
 from interlock import backends
-from libraries_loaded import *
+from libraries_loaded_setup import *
 
 (tmp_path,) = map(json.loads, sys.argv[1:])
 

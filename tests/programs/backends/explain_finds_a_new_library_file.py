@@ -1,7 +1,7 @@
 import json
 import sys
 
-from libraries_presence import *
+from libraries_affected_setup import *
 
 (hidden, library) = map(json.loads, sys.argv[1:])
 

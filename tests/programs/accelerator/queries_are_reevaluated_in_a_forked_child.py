@@ -1,6 +1,6 @@
 import json
 
-from driver_selection_ask import *
+from driver_selection_setup import *
 
 
 def in_child(work):

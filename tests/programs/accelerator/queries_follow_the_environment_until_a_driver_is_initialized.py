@@ -1,6 +1,6 @@
 import json
 
-from driver_selection_ask import *
+from driver_selection_setup import *
 
 result = []
 for text in (None, "host:2", "host:3", "none", "host:0", "hots", "", "host"):
