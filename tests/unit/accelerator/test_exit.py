@@ -51,9 +51,7 @@ def test_earlier_exit_handlers_are_not_delayed(handler: str) -> None:
 
 
 def test_calling_exit_handlers_directly_shuts_nothing_down() -> None:
-    done = run_program(
-        "accelerator/calling_exit_handlers_directly_shuts_nothing_down.py", env=HOST, seconds=30
-    )
+    done = run_program("accelerator/call_the_exit_handlers_directly.py", env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
 

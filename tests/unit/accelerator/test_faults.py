@@ -31,9 +31,7 @@ def test_fail_allocation_fails_the_kth_request_only() -> None:
 def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
     fault: str, work: str, operation: str
 ) -> None:
-    first, second, seen = told(
-        "accelerator/fail_work_reports_one_asynchronous_error_and_later_work_runs.py", fault, work
-    )
+    first, second, seen = told("accelerator/fail_work_reports_one_asynchronous_error.py", fault, work)
     assert isinstance(first, list)
     assert first[0] == "AcceleratorError"
     assert operation in first[1]

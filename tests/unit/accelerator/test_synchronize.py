@@ -13,7 +13,7 @@ HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
 def test_synchronize_lets_other_threads_run(wait: str) -> None:
     beats, longest_pause, waited, busy = eval_program(
-        "accelerator/count_beats_during_synchronize.py", wait, env=HOST
+        "accelerator/beats_during_synchronize.py", wait, env=HOST
     )
     assert waited >= 1.9
     assert beats > 20, "a hundred are expected of an idle machine"

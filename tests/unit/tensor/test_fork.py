@@ -20,7 +20,5 @@ def test_matmul_works_in_a_child_forked_during_the_first_product() -> None:
     # gemm initializes itself for some dozens of microseconds; the delays look for that time.
     options = ("-W", "ignore:This process:DeprecationWarning")
     delays = [number * 20e-6 for number in range(16)]
-    done = [
-        run_program("tensor/fork_during_the_first_product.py", delay, options=options) for delay in delays
-    ]
+    done = [run_program("tensor/fork_during_first_product.py", delay, options=options) for delay in delays]
     assert [each.stdout for each in done] == ["0\n"] * len(delays), done

@@ -184,7 +184,7 @@ def test_wait_for_a_tensor_lets_other_threads_run(wait: str) -> None:
 @pytest.mark.parametrize("wait", ["x.sum().item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()"])
 def test_wait_for_a_tensor_ends_with_keyboard_interrupt(wait: str) -> None:
     assert eval_program(
-        "tensor/wait_for_a_tensor_ends_with_keyboard_interrupt.py",
+        "tensor/interrupt_a_wait_for_a_tensor.py",
         wait,
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     ) == [1.0, 1.0]
