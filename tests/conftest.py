@@ -87,7 +87,7 @@ def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def _skip_without_device(config: pytest.Config, items: list[pytest.Item]) -> None:
-    name = _driver_named(config)
+    name = _driver_name(config)
     if name == "host":
         return
     accelerator.use(name)
@@ -97,7 +97,7 @@ def _skip_without_device(config: pytest.Config, items: list[pytest.Item]) -> Non
             item.add_marker(pytest.mark.skip(reason=why))
 
 
-def _driver_named(config: pytest.Config) -> str:
+def _driver_name(config: pytest.Config) -> str:
     name: str = config.getoption("--driver")
     return name.removeprefix("fake-")
 
@@ -134,7 +134,7 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
 @pytest.fixture(scope="session")
 def driver(request: pytest.FixtureRequest) -> str:
     """Put the driver of `--driver` in use and return its name."""
-    name = _driver_named(request.config)
+    name = _driver_name(request.config)
     count: int = request.config.getoption("--devices")
     accelerator.use(name, **({"devices": count, "memory": SMALL} if name == "host" else {}))
     assert accelerator.current_device_index() == 0
@@ -159,7 +159,7 @@ def two_devices(devices: tuple[str, ...]) -> tuple[str, str]:
 
 
 @pytest.fixture
-def memory_in_reach(driver: str) -> None:
+def host_accessible_memory(driver: str) -> None:
     """Devices whose memory the processor reads and writes where it lies, and copies without a detour."""
     if driver == "cuda":
         pytest.skip("the processor does not reach the memory of cuda")
@@ -175,17 +175,17 @@ def small_devices(devices: tuple[str, ...]) -> None:
 
 
 @pytest.fixture
-def nothing_kept(devices: tuple[str, ...]) -> Iterator[None]:
+def empty_cache_around(devices: tuple[str, ...]) -> Iterator[None]:
     """Nothing of the devices' memory is kept when the test begins, and nothing is in use when it ends."""
-    _give_everything_back(devices)
+    _release_everything(devices)
     for device in devices:
         accelerator.reset_peak_memory_stats(device)
         accelerator.reset_accumulated_memory_stats(device)
     yield
-    _give_everything_back(devices)
+    _release_everything(devices)
 
 
-def _give_everything_back(devices: tuple[str, ...]) -> None:
+def _release_everything(devices: tuple[str, ...]) -> None:
     gc.collect()
     for device in devices:
         accelerator.synchronize(device)
@@ -201,7 +201,7 @@ def gate(devices: tuple[str, ...]) -> Iterator[Gate]:
     gate.open()
 
 
-def a_driver_is_installed() -> bool:
+def libcuda_is_installed() -> bool:
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -212,7 +212,7 @@ def a_driver_is_installed() -> bool:
 @pytest.fixture
 def no_driver(tmp_path: Path) -> dict[str, str]:
     """An environment in which no driver can be used."""
-    if not a_driver_is_installed():
+    if not libcuda_is_installed():
         return {"LD_LIBRARY_PATH": ""}
     return fake_driver.build(tmp_path, init=100)
 
@@ -224,7 +224,7 @@ def numpy() -> Any:
 
 
 @pytest.fixture
-def own_state() -> Iterator[None]:
+def isolated_state() -> Iterator[None]:
     """Let a test write what is current: that ends with the captured state in which it runs."""
     with interlock.capture().apply():
         yield

@@ -200,19 +200,19 @@ class Episode:
         if kind == "PanicException":
             self.actions.wrong(f"panic: {text}: {_first_line(error)}")
             return
-        told = _first_line(error)
-        if told.startswith(OF_CPYTHON) or (RELEASED in text and WITH_AN_EXCEPTION in told):
+        reported = _first_line(error)
+        if reported.startswith(OF_CPYTHON) or (RELEASED in text and WITH_AN_EXCEPTION in reported):
             return
-        if kind in INTERNAL or any(part in told for part in INTERNAL_TEXTS):
-            self.actions.wrong(f"{text}: {kind}: {told}")
+        if kind in INTERNAL or any(part in reported for part in INTERNAL_TEXTS):
+            self.actions.wrong(f"{text}: {kind}: {reported}")
         elif isinstance(error, (RecursionError, MemoryError)):
             if not self.values.huge and not isinstance(error, interlock.OutOfMemoryError):
-                self.actions.wrong(f"{text}: {kind}: {told}")
+                self.actions.wrong(f"{text}: {kind}: {reported}")
         elif isinstance(error, SystemExit):
             if not text.startswith(MAY_EXIT):
                 self.actions.wrong(f"{text}: SystemExit")
         elif not isinstance(error, (Exception, OwnBaseError, GeneratorExit)):
-            self.actions.wrong(f"{text}: {kind}: {told}")
+            self.actions.wrong(f"{text}: {kind}: {reported}")
 
     def remember(self, target: Target, arguments: list[Any], result: Any) -> None:
         """Note what a call may have entered, so that the end of the episode can leave it."""

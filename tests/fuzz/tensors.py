@@ -549,11 +549,11 @@ class Program:
             return f"NumPy: shape {list(got.shape)} instead of {list(want.shape)}"
         with np.errstate(all="ignore"):
             narrowed = want.dtype.kind == "f" and got.dtype.kind == "f" and want.dtype != got.dtype
-            told = difference(step.name, got.reshape(-1), want.astype(got.dtype).reshape(-1), scale)
-        if told and narrowed and got.dtype == np.float32:
+            reported = difference(step.name, got.reshape(-1), want.astype(got.dtype).reshape(-1), scale)
+        if reported and narrowed and got.dtype == np.float32:
             # NumPy computes mixed dtypes in float64, where interlock and PyTorch compute in float32.
             return None
-        return f"NumPy: {told}" if told else None
+        return f"NumPy: {reported}" if reported else None
 
 
 def mixes(key: Any) -> bool:
@@ -579,9 +579,9 @@ def run(actions: Actions) -> None:
             program, length = Program(actions), actions.random.randrange(3, MOST_STEPS)
         step = program.next_step()
         actions.doing(f"{program.text(len(program.steps))}; {step}")
-        told = program.do(step)
-        if told:
-            actions.wrong(f"{step.name}: {told}; {program.text(len(program.steps))}")
+        reported = program.do(step)
+        if reported:
+            actions.wrong(f"{step.name}: {reported}; {program.text(len(program.steps))}")
             length = 0
             continue
         length -= 1

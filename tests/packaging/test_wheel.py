@@ -92,14 +92,14 @@ def test_wheel_contains_one_extension_module_and_no_other_library(names: set[str
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="reads the library with readelf")
 def test_extension_links_only_the_c_library(unpacked: Path) -> None:
     command = ["readelf", "--dynamic", "--wide", str(unpacked / "interlock/_core.abi3.so")]
-    told = subprocess.run(
+    reported = subprocess.run(
         command, capture_output=True, text=True, check=True, env=os.environ | {"LC_ALL": "C"}
     ).stdout
-    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", told)
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", reported)
     assert "libc.so.6" in needed
     of_c = r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[-\w]*)\.so\.\d+"
     assert [name for name in needed if not re.fullmatch(of_c, name)] == []
-    assert not re.search(r"\((RPATH|RUNPATH)\)", told)
+    assert not re.search(r"\((RPATH|RUNPATH)\)", reported)
 
 
 def test_wheel_is_smaller_than_its_budget(wheel: Path) -> None:

@@ -84,9 +84,9 @@ def test_interprocess_event_is_waited_for_in_another_process(kernels: Kernels, c
             kernels.spin(stream.native_handle, 2.0, cell.data_ptr())
             event.record(stream)
             print("recorded", file=process.stdin, flush=True)
-            told = [process.stdout.readline() for _ in range(2)]
+            reported = [process.stdout.readline() for _ in range(2)]
         finally:
             watchdog.cancel()
             process.kill()
-    assert told == ["False\n", "True\n"]
+    assert reported == ["False\n", "True\n"]
     assert event.query()

@@ -97,7 +97,7 @@ def test_pytorch_queues_work_on_an_interlock_stream(other: Library, kernels: Ker
     assert content(buffer) == b"\x09" * 4, "it came after the kernel"
 
 
-@pytest.mark.usefixtures("own_state")
+@pytest.mark.usefixtures("isolated_state")
 def test_interlock_queues_work_on_a_pytorch_stream(other: Library, kernels: Kernels, cell: Buffer) -> None:
     theirs, waiting = other.stream(), Stream(exclusive=True)
     given: Any = theirs if hasattr(theirs, "__cuda_stream__") else Told(other.handle(theirs))

@@ -13,7 +13,7 @@ from interlock.accelerator.memory import Buffer
 from tests.hardware.gpu import processes
 from tests.hardware.gpu.slow_kernel import Library
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("nothing_kept")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("empty_cache_around")]
 
 MIB = 1 << 20
 # Segments that grow do so by 20 MiB.

@@ -32,11 +32,11 @@ def test_process_exits_with_live_handles_and_queued_work(leave: str) -> None:
 def test_failed_device_reports_its_first_error_in_every_later_call() -> None:
     done = processes.run("use_a_device_that_failed")
     assert (done.code, done.stderr) == (0, ""), "the end is clean"
-    told = json.loads(done.stdout)
-    kind, text, first = told.pop("first")
+    reported = json.loads(done.stdout)
+    kind, text, first = reported.pop("first")
     assert kind == "AcceleratorError"
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in text
-    for name, (later, text, _) in told.items():
+    for name, (later, text, _) in reported.items():
         assert later == "DeviceLostError", name
         assert f"{first} had failed" in text, name
         assert "CUDA_ERROR_ILLEGAL_ADDRESS" in text, name

@@ -59,10 +59,10 @@ def test_priority_is_that_of_the_driver_stream(library: Library) -> None:
         library.call("cuCtxGetStreamPriorityRange", ctypes.byref(least), ctypes.byref(greatest))
         assert accelerator.stream_priority_range() == (least.value, greatest.value)
         for wanted in range(greatest.value, least.value + 1):
-            stream, told = Stream(priority=wanted, exclusive=True), ctypes.c_int()
+            stream, reported = Stream(priority=wanted, exclusive=True), ctypes.c_int()
             handle = ctypes.c_void_p(stream.native_handle)
-            library.call("cuStreamGetPriority", handle, ctypes.byref(told))
-            assert stream.priority == told.value == wanted
+            library.call("cuStreamGetPriority", handle, ctypes.byref(reported))
+            assert stream.priority == reported.value == wanted
 
 
 def test_destroyed_stream_completes_its_queued_work(kernels: Kernels, cell: Buffer) -> None:

@@ -30,10 +30,10 @@ class Packed(NamedTuple):
 
     def version(self) -> str | None:
         """Return the package's version as far as the library tells it."""
-        told = (
+        reported = (
             in_readme(self.package) if self.package == "onednn-cpu-gomp" else metadata.version(self.package)
         )
-        return ".".join(told.split(".")[: self.parts]) if self.parts else None
+        return ".".join(reported.split(".")[: self.parts]) if self.parts else None
 
 
 def in_readme(package: str) -> str:

@@ -12,20 +12,20 @@ from tests.hardware.vendor.programs import answer, output
 
 def reported(name: str, *arguments: object, env: Mapping[str, str] | None = None) -> dict[str, str]:
     """Run a program and return for each word that it says what was reported before the next one."""
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     word = ""
     for line in output(name, *arguments, env=env):
         match line.split(","):
             case [one] if not one.startswith("MKL_VERBOSE"):
                 word = one
-                told[word] = ""
+                reported[word] = ""
             case ["onednn_verbose", "exec", *_]:
-                told[word] += "call "
+                reported[word] += "call "
             case ["onednn_verbose", what, *_] if what.startswith("create"):
-                told[word] += "preparation "
+                reported[word] += "preparation "
             case [call, *_] if call.startswith("MKL_VERBOSE SGEMM("):
-                told[word] += "call "
-    return {word: what.strip() for word, what in told.items()}
+                reported[word] += "call "
+    return {word: what.strip() for word, what in reported.items()}
 
 
 def test_mkl_reports_a_product_inside_of_the_scope_and_not_outside() -> None:

@@ -2,6 +2,6 @@ import json
 
 from config_setup import *
 
-result = told()
+result = reported()
 
 print("\n" + json.dumps(result))

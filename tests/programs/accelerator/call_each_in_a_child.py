@@ -56,8 +56,8 @@ for call in json.loads(sys.stdin.read() or os.environ["CALLS"]):
         if os.environ["STATE"] == "ready":
             interlock.Stream(1).synchronize()
             accelerator.set_device_index(1)
-        told = [outcome(call), fixed()]
-        os.write(writing, json.dumps(told).encode())
+        reported = [outcome(call), fixed()]
+        os.write(writing, json.dumps(reported).encode())
         os._exit(0)
     os.close(writing)
     with open(reading) as pipe:

@@ -20,12 +20,12 @@ def in_child(work):
             os._exit(0)
     os.close(writing)
     with open(reading) as answer:
-        told = answer.read()
+        reported = answer.read()
     os.waitpid(process, 0)
-    return told
+    return reported
 
 
-def ask():
+def query():
     return [
         accelerator.is_available(),
         accelerator.device_count(),

@@ -12,7 +12,7 @@ with memory.scope() as scope:
     Buffer(1000)
     reading, writing = os.pipe()
     if os.fork() == 0:
-        told = [accelerator.memory_allocated(), accelerator.memory_reserved()]
+        reported = [accelerator.memory_allocated(), accelerator.memory_reserved()]
         for use in (
             lambda: kept.fill_(1),
             lambda: memoryview(kept),
@@ -22,15 +22,15 @@ with memory.scope() as scope:
         ):
             try:
                 use()
-                told.append("nothing")
+                reported.append("nothing")
             except Exception as error:
-                told.append(type(error).__name__)
+                reported.append(type(error).__name__)
         del kept
         buffer = Buffer(1)
-        told += [accelerator.memory_allocated(), accelerator.memory_reserved()]
-        told.append(bytes(buffer.fill_(1))[0])
+        reported += [accelerator.memory_allocated(), accelerator.memory_reserved()]
+        reported.append(bytes(buffer.fill_(1))[0])
         scope.__exit__(None, None, None)
-        os.write(writing, json.dumps(told).encode())
+        os.write(writing, json.dumps(reported).encode())
         os._exit(0)
     os.close(writing)
     with open(reading) as pipe:

@@ -13,19 +13,19 @@ NEW = {
 reading, writing = os.pipe()
 process = os.fork()
 if process == 0:
-    told = {name: raised(use) for name, use in (USES | NEW).items()}
+    reported = {name: raised(use) for name, use in (USES | NEW).items()}
     why = accelerator.why_unavailable()
     for name in ("stream", "event", "buffer", "graph", "USES"):
         del globals()[name]
         delattr(cuda_setup, name)
     del NEW
     gc.collect()
-    os.write(writing, repr((told, why, accelerator.is_available())).encode())
+    os.write(writing, repr((reported, why, accelerator.is_available())).encode())
     os._exit(0)
 os.close(writing)
 with open(reading) as pipe:
-    told, why, is_available = eval(pipe.read())
+    reported, why, is_available = eval(pipe.read())
 _, status = os.waitpid(process, 0)
-result = [told, why, is_available, status, [raised(use) for use in USES.values()]]
+result = [reported, why, is_available, status, [raised(use) for use in USES.values()]]
 
 print("\n" + json.dumps(result))

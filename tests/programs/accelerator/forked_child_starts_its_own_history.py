@@ -10,9 +10,9 @@ kept = memory.Buffer(8)
 reading, writing = os.pipe()
 if os.fork() == 0:
     own = memory.Buffer(8)
-    told = [entry["action"] for entry in memory.snapshot()["device_traces"][0]]
+    reported = [entry["action"] for entry in memory.snapshot()["device_traces"][0]]
     recording.stop()
-    os.write(writing, " ".join(told).encode())
+    os.write(writing, " ".join(reported).encode())
     os._exit(0)
 os.wait()
 result = os.read(reading, 1000).decode()

@@ -33,8 +33,8 @@ def work():
             assert "forked" in str(error), error
         else:
             raise AssertionError(f"{name} was not refused")
-    for told in (repr(stream), repr(event), repr(buffer), stream.stream_id, event.device, hash(stream)):
-        assert told is not None
+    for reported in (repr(stream), repr(event), repr(buffer), stream.stream_id, event.device, hash(stream)):
+        assert reported is not None
 
 
 print(in_child(work))

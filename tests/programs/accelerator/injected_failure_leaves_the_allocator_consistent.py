@@ -10,13 +10,13 @@ for failing in range(1, 9):
     faults.fail_allocation(failing)
     kept = [Buffer(size) for size in sizes]
     allocated = sum(-(-size // 512) * 512 for size in sizes)
-    told = [accelerator.memory_allocated() - allocated, accelerator.memory_reserved() - (62 << 20)]
+    reported = [accelerator.memory_allocated() - allocated, accelerator.memory_reserved() - (62 << 20)]
     faults.fail_allocation(None)
     kept.clear()
     accelerator.empty_cache()
-    told += [accelerator.memory_allocated(), accelerator.memory_reserved()]
-    told.append(faults.live_objects()["bytes"])
-    result.append(told)
+    reported += [accelerator.memory_allocated(), accelerator.memory_reserved()]
+    reported.append(faults.live_objects()["bytes"])
+    result.append(reported)
 result.append(accelerator.memory_stats()["num_ooms"])
 
 print("\n" + json.dumps(result))

@@ -2,12 +2,12 @@ import json
 
 from config_setup import *
 
-result = [told(), told()]
+result = [reported(), reported()]
 try:
     memory.set_config("backend:none")
 except errors.ArgumentError:
-    result.append(told())
+    result.append(reported())
 memory.set_config("max_split_size_mb:64")
-result.append(told())
+result.append(reported())
 
 print("\n" + json.dumps(result))

@@ -5,14 +5,14 @@ from interlock.accelerator import memory
 
 
 def refusals():
-    told = []
+    reported = []
     for wrong in (99, -2, True, "cpu", 1.5):
-        for ask in (accelerator.memory_reserved, accelerator.memory_stats, memory.fragmentation):
+        for query in (accelerator.memory_reserved, accelerator.memory_stats, memory.fragmentation):
             try:
-                told.append(str(ask(wrong)))
+                reported.append(str(query(wrong)))
             except Exception as error:
-                told.append(type(error).__name__)
-    return told
+                reported.append(type(error).__name__)
+    return reported
 
 
 result = [dict(accelerator.memory_stats(0)), refusals()]

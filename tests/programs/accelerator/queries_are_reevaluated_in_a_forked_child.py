@@ -13,20 +13,20 @@ def in_child(work):
             os._exit(0)
     os.close(writing)
     with open(reading) as result:
-        told = json.loads(result.read())
+        reported = json.loads(result.read())
     os.waitpid(process, 0)
-    return told
+    return reported
 
 
 def other():
-    before = ask()
+    before = query()
     os.environ["INTERLOCK_ACCELERATOR"] = "host:5"
     accelerator.set_device_index(4)
-    return [before, ask(), accelerator.current_device_index()]
+    return [before, query(), accelerator.current_device_index()]
 
 
-before = [ask(), in_child(other), ask()]
+before = [query(), in_child(other), query()]
 accelerator.set_device_index(1)
-result = [*before, in_child(ask), ask(), accelerator.current_device_index()]
+result = [*before, in_child(query), query(), accelerator.current_device_index()]
 
 print("\n" + json.dumps(result))

@@ -2,11 +2,11 @@ import json
 
 from driver_selection_setup import *
 
-result = [ask()]
+result = [query()]
 for devices in (2, 0, 5):
     accelerator.use("host", devices=devices)
-    result.append(ask())
+    result.append(query())
 accelerator.use("none")
-result.append(ask())
+result.append(query())
 
 print("\n" + json.dumps(result))

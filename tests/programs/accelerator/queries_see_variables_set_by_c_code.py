@@ -4,12 +4,12 @@ import json
 from driver_selection_setup import *
 
 libc = ctypes.CDLL(None)
-result = [ask()]
+result = [query()]
 libc.setenv(b"INTERLOCK_ACCELERATOR", b"host:2", 1)
-result.append(ask())
+result.append(query())
 os.putenv("INTERLOCK_ACCELERATOR", "host:3")
-result.append(ask())
+result.append(query())
 libc.unsetenv(b"INTERLOCK_ACCELERATOR")
-result.append(ask())
+result.append(query())
 
 print("\n" + json.dumps(result))

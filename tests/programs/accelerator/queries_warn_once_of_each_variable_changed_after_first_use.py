@@ -20,8 +20,8 @@ def warned(text):
     return counts
 
 
-ask()
+query()
 accelerator.current_device_index()
-result = [ask(), *map(warned, ("host:2", "host:3", "host:3", "host:2", "none")), ask()]
+result = [query(), *map(warned, ("host:2", "host:3", "host:3", "host:2", "none")), query()]
 
 print("\n" + json.dumps(result))

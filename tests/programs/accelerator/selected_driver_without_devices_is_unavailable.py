@@ -3,10 +3,10 @@ import json
 import interlock
 from interlock import accelerator
 
-told = [str(accelerator.current_accelerator(check_available=check)) for check in (False, True)]
+reported = [str(accelerator.current_accelerator(check_available=check)) for check in (False, True)]
 try:
     accelerator.current_stream()
 except interlock.errors.NoAcceleratorError as error:
-    result = [*told, accelerator.is_available(), accelerator.why_unavailable(), str(error)]
+    result = [*reported, accelerator.is_available(), accelerator.why_unavailable(), str(error)]
 
 print("\n" + json.dumps(result))

@@ -3,6 +3,6 @@ import json
 from pinned_setup import *
 
 stats = memory.host_memory_stats()
-result = [list(stats), set(stats.values()) == {0}, ask_all()]
+result = [list(stats), set(stats.values()) == {0}, query_all()]
 
 print("\n" + json.dumps(result))

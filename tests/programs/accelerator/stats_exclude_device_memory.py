@@ -4,6 +4,6 @@ from pinned_setup import *
 
 buffer = memory.Buffer(1000)
 stats = memory.host_memory_stats()
-result = [list(stats), set(stats.values()) == {0}, ask_all()]
+result = [list(stats), set(stats.values()) == {0}, query_all()]
 
 print("\n" + json.dumps(result))

@@ -3,7 +3,7 @@ import json
 from pinned_setup import *
 
 memory.host_memory_stats()
-ask_all()
+query_all()
 accelerator.use("host", devices=5)
 result = [accelerator.device_count()]
 

@@ -5,7 +5,7 @@ from pinned_setup import *
 buffer = memory.Buffer(1000)
 read, write = os.pipe()
 if os.fork() == 0:
-    ask_all()
+    query_all()
     os.write(write, str(sum(memory.host_memory_stats().values())).encode())
     os._exit(0)
 os.close(write)

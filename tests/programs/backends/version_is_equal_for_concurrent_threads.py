@@ -7,12 +7,12 @@ from interlock.backends import cudnn
 barrier = Barrier(8)
 
 
-def ask(_):
+def query(_):
     barrier.wait()
     return cudnn.version()
 
 
 with ThreadPoolExecutor(8) as pool:
-    result = list(pool.map(ask, range(8)))
+    result = list(pool.map(query, range(8)))
 
 print("\n" + json.dumps(result))

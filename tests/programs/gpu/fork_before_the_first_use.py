@@ -12,10 +12,10 @@ if os.fork() == 0:
     os.write(writing, back)
     os._exit(0)
 os.close(writing)
-told = list(os.read(reading, 4))
+reported = list(os.read(reading, 4))
 os.wait()
 # The parent can, too, afterwards.
 accelerator.synchronize()
-result = [counted[0], counted[1] > 0, counted[2], told]
+result = [counted[0], counted[1] > 0, counted[2], reported]
 
 print("\n" + json.dumps(result))

@@ -12,11 +12,11 @@ uses = {
     "event": stream.record_event,
     "information": accelerator.get_memory_info,
 }
-told = {}
+reported = {}
 for name, use in uses.items():
     try:
         use()
-        told[name] = ["nothing", "", ""]
+        reported[name] = ["nothing", "", ""]
     except errors.AcceleratorError as error:
-        told[name] = [type(error).__name__, str(error), error.operation]
-print(json.dumps(told))
+        reported[name] = [type(error).__name__, str(error), error.operation]
+print(json.dumps(reported))

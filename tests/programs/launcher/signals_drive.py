@@ -22,14 +22,14 @@ launcher = subprocess.Popen(
     stderr=subprocess.PIPE,
     text=True,
 )
-lines, told = [], []
+lines, reported = [], []
 with open(pipe) as said:
-    for number, count, count_told in signals:
+    for number, count, count_reported in signals:
         lines += [said.readline().strip() for _ in range(count)]
-        told += [launcher.stderr.readline().strip() for _ in range(count_told)]
+        reported += [launcher.stderr.readline().strip() for _ in range(count_reported)]
         launcher.send_signal(number)
     lines += said.read().split()
-told += launcher.stderr.read().splitlines()
-result = [launcher.wait(), lines, told]
+reported += launcher.stderr.read().splitlines()
+result = [launcher.wait(), lines, reported]
 
 print("\n" + json.dumps(result))

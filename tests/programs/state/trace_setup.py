@@ -11,7 +11,7 @@ import interlock
 from interlock import aio, backends, enable_grad, no_grad
 
 caught = warnings.catch_warnings(record=True)
-told = caught.__enter__()
+found = caught.__enter__()
 warnings.simplefilter("always")
 
 
@@ -29,5 +29,5 @@ def here(code, mode="exec"):
 
 def print_warnings():
     caught.__exit__()
-    shown = [(each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}") for each in told]
+    shown = [(each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}") for each in found]
     print("\n" + json.dumps(shown))

@@ -3,7 +3,7 @@ import json
 import interlock
 from interlock import errors
 
-told = []
+reported = []
 for use in (
     lambda: interlock.ones(1, device="cuda"),
     lambda: interlock.ones(1).to("cuda:0"),
@@ -13,7 +13,7 @@ for use in (
     try:
         use()
     except errors.NoAcceleratorError as error:
-        told.append(str(error).partition(" needs")[0])
-result = told
+        reported.append(str(error).partition(" needs")[0])
+result = reported
 
 print("\n" + json.dumps(result))

@@ -6,14 +6,14 @@ from interlock import accelerator, errors, testing
 faults = testing.FaultInjector()
 accelerator.use("host", devices=2, faults=faults)
 x = interlock.ones(2, device="host:0")
-here, told = interlock.ones(2), []
+here, reported = interlock.ones(2), []
 
 
 def tried(use):
     try:
-        told.append(str(use()))
+        reported.append(str(use()))
     except Exception as error:
-        told.append(type(error).__name__)
+        reported.append(type(error).__name__)
 
 
 faults.fail_next_copy("broken")
@@ -27,10 +27,10 @@ large = interlock.ones(2_000_000, dtype=interlock.float64, device="host:0")
 accelerator.memory.set_limit(0)
 tried(lambda: large + 1)
 tried(lambda: large.add_(interlock.ones(2_000_000, dtype=interlock.float64, device="host:0")))
-told.append([x.tolist(), x._version, here._version + large._version])
+reported.append([x.tolist(), x._version, here._version + large._version])
 faults.lose_device(0, "gone")
 tried(lambda: x + 1)
 tried(x.tolist)
-result = told
+result = reported
 
 print("\n" + json.dumps(result))

@@ -17,10 +17,10 @@ from tests.helpers.gate import Gate
 from tests.helpers.subprocess import run_program
 from tests.unit.accelerator.buffers import Pinned, content
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("empty_cache_around")
 
 MIB = 1 << 20
-REACHED = pytest.mark.usefixtures("memory_in_reach")
+REACHED = pytest.mark.usefixtures("host_accessible_memory")
 
 
 def test_a_buffer_is_allocated_for_a_stream(two_devices: tuple[str, str]) -> None:

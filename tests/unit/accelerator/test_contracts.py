@@ -44,7 +44,7 @@ def outcomes(driver: str, state: str, no_driver: tuple[tuple[str, str], ...]) ->
         "accelerator/call_each_in_a_child.py",
         env={**variables, "STATE": state, "CALLS": json.dumps(calls)},
     )
-    return {call: (told, fixed) for call, (told, fixed) in zip(calls, answers, strict=True)}
+    return {call: (reported, fixed) for call, (reported, fixed) in zip(calls, answers, strict=True)}
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -54,8 +54,8 @@ def outcomes(driver: str, state: str, no_driver: tuple[tuple[str, str], ...]) ->
 def test_call_behaves_as_listed_in_the_table(
     used: str, contract: dict[str, Any], state: str, no_driver: dict[str, str]
 ) -> None:
-    told, fixed = outcomes(used, state, tuple(no_driver.items()))[contract["call"]]
-    assert told == contract[state]
+    reported, fixed = outcomes(used, state, tuple(no_driver.items()))[contract["call"]]
+    assert reported == contract[state]
     if state == "ready":
         assert fixed
     elif state == "not initialised":

@@ -67,7 +67,7 @@ def test_copy_waits_unless_non_blocking(gate: Gate) -> None:
     assert bytes(back) == b"abc"
 
 
-@pytest.mark.usefixtures("memory_in_reach")
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_destination_cannot_be_resized_before_the_copy_completes(gate: Gate) -> None:
     stream, buffer, back = Stream(exclusive=True), Buffer(3), bytearray(3)
     accelerator.launch(stream, gate)
@@ -79,7 +79,7 @@ def test_destination_cannot_be_resized_before_the_copy_completes(gate: Gate) -> 
     back.append(1)
 
 
-@pytest.mark.usefixtures("memory_in_reach")
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_source_is_alive_until_the_copy_completes(gate: Gate) -> None:
     stream, back = Stream(exclusive=True), bytearray(1 << 20)
     buffer = Buffer(1 << 20)

@@ -46,10 +46,10 @@ def value(program: str, *arguments: object) -> Any:
 
 
 def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
-    told, why, is_available, status, parent = value(
+    reported, why, is_available, status, parent = value(
         "accelerator/forked_child_is_refused_every_handle_and_spares_its_parent.py"
     )
-    assert {name for name, error in told.items() if error != "ForkedProcessError"} == set()
+    assert {name for name, error in reported.items() if error != "ForkedProcessError"} == set()
     assert "forked" in why
     assert (is_available, status) == (False, 0)
     assert parent == [None] * len(parent)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import a_driver_is_installed
+from tests.conftest import libcuda_is_installed
 from tests.helpers import fake_driver
 from tests.helpers.subprocess import eval_program, eval_python, run_command, run_program
 
@@ -19,7 +19,7 @@ pytestmark = fake_driver.NEEDS_COMPILER
 Environment = dict[str, str]
 
 
-def ask(env: Environment) -> list[Any]:
+def query(env: Environment) -> list[Any]:
     done = run_program("accelerator/query_availability.py", env=env)
     assert (done.code, done.stderr) == (0, "")
     answer: list[Any] = json.loads(done.stdout)
@@ -89,9 +89,9 @@ NAMES = [
 
 
 def test_missing_libcuda_makes_cuda_unavailable_with_its_name() -> None:
-    if a_driver_is_installed():
+    if libcuda_is_installed():
         pytest.skip("a real driver library is installed here, so it can not be missing")
-    available, counts, why, current = ask({"LD_LIBRARY_PATH": ""})
+    available, counts, why, current = query({"LD_LIBRARY_PATH": ""})
     assert (available, counts, current) == (False, [0, 0], None)
     assert "libcuda.so.1 can't be loaded" in why
     assert "\n" not in why
@@ -102,7 +102,7 @@ def test_unusable_driver_is_no_accelerator_and_gives_the_reason(
     make: Callable[[Path], Environment], words: list[str], tmp_path: Path
 ) -> None:
     env = make(tmp_path)
-    available, counts, why, current = ask(env)
+    available, counts, why, current = query(env)
     assert (available, counts, current) == (False, [0, 0], None)
     assert "\n" not in why
     for word in words:
@@ -114,14 +114,14 @@ def test_unusable_driver_is_no_accelerator_and_gives_the_reason(
 
 
 def test_a_driver_with_two_devices_is_an_accelerator(tmp_path: Path) -> None:
-    available, counts, why, current = ask(fake_driver.build(tmp_path, count=2))
+    available, counts, why, current = query(fake_driver.build(tmp_path, count=2))
     assert (available, counts, why, current) == (True, [2, 2], None, "cuda")
 
 
 def test_driver_is_found_under_another_file_name(tmp_path: Path) -> None:
     env = fake_driver.build(tmp_path)
     (tmp_path / "libcuda.so").symlink_to(fake_driver.DRIVER)
-    assert ask(env) == [True, [2, 2], None, "cuda"]
+    assert query(env) == [True, [2, 2], None, "cuda"]
 
 
 @pytest.mark.parametrize("nvml", [False, True])

@@ -14,7 +14,7 @@ from interlock import Stream, accelerator, aio, errors
 from tests.helpers.ids import stable_repr
 from tests.helpers.thread_worker import Worker
 
-pytestmark = pytest.mark.usefixtures("devices", "own_state")
+pytestmark = pytest.mark.usefixtures("devices", "isolated_state")
 
 
 def place() -> tuple[int, int, int]:
@@ -164,7 +164,7 @@ def test_default_device_is_the_cpu_until_it_is_set(two_devices: tuple[str, str])
     assert interlock.get_default_device() == interlock.device("cpu")
 
 
-@pytest.mark.usefixtures("memory_in_reach")
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_get_default_device_has_the_index_of_the_current_device(two_devices: tuple[str, str]) -> None:
     kind = interlock.device(two_devices[0]).type
     interlock.set_default_device(kind)
@@ -176,7 +176,7 @@ def test_get_default_device_has_the_index_of_the_current_device(two_devices: tup
     interlock.set_default_device(None)
 
 
-@pytest.mark.usefixtures("memory_in_reach")
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_tensors_are_made_on_the_default_device(two_devices: tuple[str, str]) -> None:
     interlock.set_default_device(two_devices[0])
     assert interlock.ones(2).device == interlock.device(two_devices[0])

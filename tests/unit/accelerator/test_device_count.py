@@ -78,7 +78,7 @@ GOOD = [True, 2, None, "cuda", "cuda"]
 
 def test_forked_child_can_initialize_the_driver_after_every_query(tmp_path: Path) -> None:
     code = """
-    result = [ask(), driver.fake_starts(), in_child(ask), in_child(lambda: driver.cuInit(0))]
+    result = [query(), driver.fake_starts(), in_child(query), in_child(lambda: driver.cuInit(0))]
     """
     assert run(tmp_path, code) == [GOOD, 0, str(GOOD), "0"]
 
@@ -90,7 +90,7 @@ def test_forked_child_uses_devices_that_its_parent_only_counted() -> None:
     def use():
         return interlock.Stream(1).native_handle is not None
 
-    result = [ask(), in_child(use), in_child(ask), use(), in_child(ask)]
+    result = [query(), in_child(use), in_child(query), use(), in_child(query)]
     """
     *answer, after_use = run_with(fake_cuda.environment(), code)
     assert answer == [GOOD, "True", str(GOOD), True]
@@ -101,8 +101,8 @@ def test_forked_child_uses_devices_that_its_parent_only_counted() -> None:
 @pytest.mark.parametrize("init", ["12", "999"])
 def test_failing_nvml_falls_back_to_the_driver_and_affects_children(init: str, tmp_path: Path) -> None:
     code = """
-    result = [ask(), driver.fake_starts(), in_child(lambda: [ask()[:2], accelerator.why_unavailable()])]
-    result += [in_child(driver.fake_starts), ask()]
+    result = [query(), driver.fake_starts(), in_child(lambda: [query()[:2], accelerator.why_unavailable()])]
+    result += [in_child(driver.fake_starts), query()]
     """
     answer = run(tmp_path, code, {"FAKE_NVML_INIT": init})
     assert answer[:2] == [GOOD, 1]
@@ -121,7 +121,7 @@ def test_devices_unknown_to_nvml_are_counted_by_the_driver(missing: str, tmp_pat
 
 def test_count_in_a_child_by_the_driver_does_not_affect_the_parent(tmp_path: Path) -> None:
     code = """
-    result = [in_child(ask), driver.fake_starts(), ask(), in_child(accelerator.is_available)]
+    result = [in_child(query), driver.fake_starts(), query(), in_child(accelerator.is_available)]
     """
     assert run(tmp_path, code, nvml=False) == [str(GOOD), 0, GOOD, "False"]
 
@@ -133,11 +133,11 @@ def test_variable_is_reread_until_first_use_of_a_device_and_then_warns() -> None
     interlock.Stream(1)
     result += [count(variable) for variable in ("", "", "1,0", None)]
     """
-    told = run_with(fake_cuda.environment(), code)
-    assert [number for number, _ in told] == [1, 2, 2, 2, 2, 2, 2]
-    assert [len(warned) for _, warned in told] == [0, 0, 0, 1, 0, 0, 1]
-    assert 'CUDA_VISIBLE_DEVICES is "" now' in told[3][1][0]
-    assert 'it was "1,0"' in told[3][1][0]
+    reported = run_with(fake_cuda.environment(), code)
+    assert [number for number, _ in reported] == [1, 2, 2, 2, 2, 2, 2]
+    assert [len(warned) for _, warned in reported] == [0, 0, 0, 1, 0, 0, 1]
+    assert 'CUDA_VISIBLE_DEVICES is "" now' in reported[3][1][0]
+    assert 'it was "1,0"' in reported[3][1][0]
 
 
 def test_variable_is_reread_until_the_driver_counts_and_then_warns(
@@ -148,10 +148,10 @@ def test_variable_is_reread_until_the_driver_counts_and_then_warns(
     os.environ["FAKE_NVML_INIT"] = "999"  # Now only the driver can tell.
     result += [count(variable) for variable in ("1", "0", "0", None, "1", "0")]
     """
-    told = run(tmp_path, code)
-    assert [number for number, _ in told] == [1, 0, 2, 2, 2, 2, 2, 2, 2, 2]
-    assert [len(warned) for _, warned in told] == [0, 0, 0, 0, 0, 1, 0, 1, 0, 1]
-    now, unset = told[5][1][0], told[7][1][0]
+    reported = run(tmp_path, code)
+    assert [number for number, _ in reported] == [1, 0, 2, 2, 2, 2, 2, 2, 2, 2]
+    assert [len(warned) for _, warned in reported] == [0, 0, 0, 0, 0, 1, 0, 1, 0, 1]
+    now, unset = reported[5][1][0], reported[7][1][0]
     assert now.startswith('AcceleratorEnvironmentWarning: CUDA_VISIBLE_DEVICES is "0" now')
     assert 'it was "1" when NVIDIA\'s driver was started' in now
     assert "CUDA_VISIBLE_DEVICES is not set now" in unset

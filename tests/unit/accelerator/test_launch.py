@@ -24,7 +24,7 @@ class NoText(Exception):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         (ValueError("\udc80 alone"), r"ValueError: \\udc80 alone"),
         (NoText(), "NoText: its message can't be shown"),
@@ -35,7 +35,7 @@ class NoText(Exception):
     ],
     ids=stable_repr,
 )
-def test_launch_reports_any_exception_and_the_stream_continues(error: BaseException, told: str) -> None:
+def test_launch_reports_any_exception_and_the_stream_continues(error: BaseException, reported: str) -> None:
     def fails() -> None:
         raise error
 
@@ -43,7 +43,7 @@ def test_launch_reports_any_exception_and_the_stream_continues(error: BaseExcept
     seen: list[int] = []
     accelerator.launch(stream, fails)
     accelerator.launch(stream, seen.append, 1)
-    with pytest.raises(errors.AcceleratorError, match=told):
+    with pytest.raises(errors.AcceleratorError, match=reported):
         stream.synchronize()
     stream.synchronize()
     assert seen == [1]

@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 
 @pytest.fixture(autouse=True)
-def _no_limits(nothing_kept: None) -> Iterator[None]:
+def _no_limits(empty_cache_around: None) -> Iterator[None]:
     yield
     for device in range(accelerator.device_count()):
         memory.set_limit(None, device)
@@ -45,12 +45,12 @@ def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | 
         (memory.set_limit, memory.get_limit),
         (memory.set_cache_limit, memory.get_cache_limit),
     ]
-    for take, ask in takers:
-        assert ask() is None
+    for take, query in takers:
+        assert query() is None
         assert take(limit) is None
-        assert ask() == expected
+        assert query() == expected
         assert take(None) == expected, "it returns what was in force"
-        assert ask() is None
+        assert query() is None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.helpers.ids import stable_repr
 from tests.helpers.subprocess import eval_program
 from tests.helpers.thread_worker import Worker
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("empty_cache_around")
 
 MIB = 1 << 20
 

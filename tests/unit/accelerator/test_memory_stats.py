@@ -15,7 +15,7 @@ from tests.helpers.gate import Gate
 from tests.helpers.subprocess import eval_program
 from tests.unit.accelerator.buffers import Pinned
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("empty_cache_around")
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -160,8 +160,8 @@ def test_peaks_and_counts_are_reset() -> None:
 
 def test_devices_are_counted_separately(two_devices: tuple[str, str]) -> None:
     buffer = Buffer(MIB, two_devices[1])
-    told = [accelerator.memory_allocated(device) for device in (*two_devices, 0, 1, None)]
-    assert told == [0, MIB, 0, MIB, 0]
+    reported = [accelerator.memory_allocated(device) for device in (*two_devices, 0, 1, None)]
+    assert reported == [0, MIB, 0, MIB, 0]
     with accelerator.device_index(1):
         assert accelerator.memory_allocated() == buffer.nbytes
 
@@ -216,10 +216,10 @@ def test_allocation_wait_ends_with_keyboard_interrupt(call: str) -> None:
 
 def test_forked_child_has_its_own_allocator() -> None:
     options = ("-W", "ignore:This process:DeprecationWarning")
-    *told, parent = eval_program(
+    *reported, parent = eval_program(
         "accelerator/forked_child_has_its_own_allocator.py",
         env={"INTERLOCK_ACCELERATOR": "host"},
         options=options,
     )
-    assert told == [0, 0, *["ForkedProcessError"] * 5, 512, 2 * MIB, 1]
+    assert reported == [0, 0, *["ForkedProcessError"] * 5, 512, 2 * MIB, 1]
     assert parent == [3 * MIB, 1024]

@@ -16,7 +16,7 @@ from tests.helpers.ids import stable_repr
 from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 
-pytestmark = pytest.mark.usefixtures("small_devices", "nothing_kept")
+pytestmark = pytest.mark.usefixtures("small_devices", "empty_cache_around")
 
 MIB = 1 << 20
 TOTAL = 64 * MIB
@@ -132,21 +132,21 @@ def test_cached_blocks_are_released_before_an_allocation_fails(gate: Gate) -> No
 
 def test_on_oom_callback_that_frees_memory_causes_a_retry() -> None:
     cache: list[Buffer] = [Buffer(40 * MIB)]
-    told: list[OutOfMemoryError] = []
+    reported: list[OutOfMemoryError] = []
 
     def let_go(error: OutOfMemoryError) -> bool:
-        told.append(error)
+        reported.append(error)
         cache.clear()
         return True
 
     with memory.on_oom(let_go):
         assert Buffer(50 * MIB).nbytes == 50 * MIB
-        (error,) = told
+        (error,) = reported
         assert (error.requested, error.allocated) == (50 * MIB, 40 * MIB)
         refused(TOTAL + 1)
-        assert len(told) == 2, "once for each request"
+        assert len(reported) == 2, "once for each request"
     refused(TOTAL + 1)
-    assert len(told) == 2, "the block was left"
+    assert len(reported) == 2, "the block was left"
 
 
 def test_on_oom_callbacks_run_on_the_thread_until_one_returns_true(
@@ -247,8 +247,8 @@ def test_on_oom_refuses_objects_that_are_not_callable(wrong: Any) -> None:
 
 
 def test_injected_failure_leaves_the_allocator_consistent() -> None:
-    *told, ooms = eval_program("accelerator/injected_failure_leaves_the_allocator_consistent.py")
-    assert told == [[0] * 5] * 8, "a failure is overcome by giving back what is kept"
+    *reported, ooms = eval_program("accelerator/injected_failure_leaves_the_allocator_consistent.py")
+    assert reported == [[0] * 5] * 8, "a failure is overcome by giving back what is kept"
     assert ooms == 0
 
 

@@ -21,7 +21,7 @@ from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 
 
-@pytest.mark.usefixtures("two_devices", "own_state")
+@pytest.mark.usefixtures("two_devices", "isolated_state")
 def test_stream_as_context_manager_stores_nothing_on_the_stream(
     workers: tuple[Worker, Worker],
 ) -> None:
@@ -144,14 +144,14 @@ def test_missing_accelerator_is_none_and_the_error_names_the_search(
 @pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize("wrong", [-1, -2, 2, 300, True, "xpu:0"], ids=stable_repr)
 def test_invalid_device_index_is_refused_with_the_valid_range(wrong: Any) -> None:
-    told = set()
+    reported = set()
     takers: tuple[Any, ...] = (accelerator.set_device_index, accelerator.current_stream, Stream, Event)
     for take in takers:
         with pytest.raises((errors.DeviceError, TypeError)) as caught:
             take(wrong)
-        told.add(type(caught.value))
-    assert len(told) == 1
-    assert told == {TypeError if wrong is True else errors.DeviceError}
+        reported.add(type(caught.value))
+    assert len(reported) == 1
+    assert reported == {TypeError if wrong is True else errors.DeviceError}
     if wrong == 2:
         assert "0 to 1" in str(caught.value)
 

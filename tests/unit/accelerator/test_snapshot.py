@@ -227,7 +227,7 @@ def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
     """What happened where, with segments and streams by their order, not by addresses and numbers."""
     segments: list[tuple[int, int]] = []
     streams: dict[int, int] = {0: 0}
-    told: list[tuple[Any, ...]] = []
+    reported: list[tuple[Any, ...]] = []
     for entry in entries:
         action, stream = entry["action"], streams.setdefault(entry["stream"], len(streams))
         if action == "segment_alloc":
@@ -235,10 +235,10 @@ def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
         elif action in ("alloc", "free_requested", "free_completed"):
             address = entry["addr"]
             place = max(i for i, (start, end) in enumerate(segments) if start <= address < end)
-            told.append((action, stream, entry["size"], place, address - segments[place][0]))
+            reported.append((action, stream, entry["size"], place, address - segments[place][0]))
         elif action == "oom":
-            told.append((action, stream, entry["size"]))
-    return told
+            reported.append((action, stream, entry["size"]))
+    return reported
 
 
 def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
@@ -248,11 +248,11 @@ def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     counted = eval_program("accelerator/replay_a_recorded_snapshot.py", str(recorded), str(repeated))
     before = pickle.loads(recorded.read_bytes())
     after = pickle.loads(repeated.read_bytes())
-    [told], [again] = before["device_traces"], after["device_traces"]
-    happened = Counter(entry["action"] for entry in told)
+    [reported], [again] = before["device_traces"], after["device_traces"]
+    happened = Counter(entry["action"] for entry in reported)
     assert happened["oom"] > 0, "the program has to be heavy"
-    assert any(entry.get("cause") == "shortage" for entry in told)
-    assert layout(again)[: len(layout(told))] == layout(told)
+    assert any(entry.get("cause") == "shortage" for entry in reported)
+    assert layout(again)[: len(layout(reported))] == layout(reported)
     assert {
         "allocation.all.allocated": counted["allocation.all.allocated"],
         "allocation.all.freed": counted["allocation.all.freed"],

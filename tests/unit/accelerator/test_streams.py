@@ -158,14 +158,14 @@ def test_priority_is_clamped_below_and_refused_above() -> None:
 class Foreign:
     """A stream of another library."""
 
-    def __init__(self, told: object) -> None:
-        self.told = told
+    def __init__(self, reported: object) -> None:
+        self.reported = reported
 
     def __cuda_stream__(self) -> Any:
-        return self.told
+        return self.reported
 
 
-@pytest.mark.usefixtures("own_state")
+@pytest.mark.usefixtures("isolated_state")
 def test_stream_of_another_library_is_accepted_everywhere(gate: Gate) -> None:
     own = Stream(exclusive=True)
     foreign: Any = Foreign((0, own.native_handle))
@@ -185,10 +185,10 @@ def test_stream_of_another_library_is_accepted_everywhere(gate: Gate) -> None:
     assert "external" in repr(accelerator.current_stream())
 
 
-@pytest.mark.parametrize("told", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=stable_repr)
-def test_invalid_result_of_cuda_stream_protocol_is_refused(told: object) -> None:
+@pytest.mark.parametrize("reported", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=stable_repr)
+def test_invalid_result_of_cuda_stream_protocol_is_refused(reported: object) -> None:
     with pytest.raises(TypeError, match="__cuda_stream__"):
-        accelerator.set_stream(Foreign(told))
+        accelerator.set_stream(Foreign(reported))
 
 
 @pytest.mark.parametrize("handle", [2**63, 2**64 - 1, 2**40 + 1], ids=hex)

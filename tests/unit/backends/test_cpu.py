@@ -17,7 +17,7 @@ NAMES = {
 }
 
 
-def ask(wish: str | None) -> tuple[str, list[list[str]]]:
+def query(wish: str | None) -> tuple[str, list[list[str]]]:
     """What a process says whose environment has this wish, and its warnings."""
     env = {} if wish is None else {"ATEN_CPU_CAPABILITY": wish}
     seen, caught = eval_program("backends/query_the_cpu_capability.py", env=env)
@@ -30,18 +30,18 @@ def test_cpu_capability_has_a_known_name() -> None:
 
 
 def test_environment_may_select_a_supported_or_lower_capability() -> None:
-    widest, caught = ask(None)
+    widest, caught = query(None)
     assert caught == []
-    assert ask(NAMES[widest]) == (widest, [])
-    assert ask("default") == ("DEFAULT", [])
+    assert query(NAMES[widest]) == (widest, [])
+    assert query("default") == ("DEFAULT", [])
     if widest == "AVX512":
-        assert ask("avx2") == ("AVX2", [])
+        assert query("avx2") == ("AVX2", [])
 
 
 @pytest.mark.parametrize("wish", ["", "bogus", "DEFAULT", "AVX2", "avx", "no avx"])
 def test_invalid_capability_is_ignored_with_one_warning(wish: str) -> None:
-    capability, caught = ask(wish)
-    assert capability == ask(None)[0]
+    capability, caught = query(wish)
+    assert capability == query(None)[0]
     ((category, message),) = caught
     assert category == "FlagEnvironmentWarning"
     assert "ATEN_CPU_CAPABILITY" in message
@@ -50,8 +50,8 @@ def test_invalid_capability_is_ignored_with_one_warning(wish: str) -> None:
 
 
 def test_environment_cannot_exceed_the_cpu() -> None:
-    widest, _ = ask(None)
+    widest, _ = query(None)
     for name, wish in NAMES.items():
-        capability, caught = ask(wish)
+        capability, caught = query(wish)
         assert capability == (widest if caught else name)
         assert bool(caught) == (name not in ("DEFAULT", widest) and (name, widest) != ("AVX2", "AVX512"))

@@ -41,7 +41,7 @@ CAN_USE = [
     (cuda.can_use_cudnn_attention, "cuda.cudnn_sdp", "cuDNN"),
 ]
 EACH_CAN_USE = pytest.mark.parametrize(
-    ("ask", "flag", "kernel"), CAN_USE, ids=[flag for _, flag, _ in CAN_USE]
+    ("can_use", "flag", "kernel"), CAN_USE, ids=[flag for _, flag, _ in CAN_USE]
 )
 DEFAULT_PRIORITY = (
     "flash_attention",
@@ -250,45 +250,45 @@ def test_a_wrong_argument_of_an_attention_is_named(name: str, wrong: object) -> 
 
 
 @EACH_CAN_USE
-def test_can_use_functions_return_false_and_warn_only_in_debug(ask: Any, flag: str, kernel: str) -> None:
-    assert ask(params()) is False
-    assert ask(params=params(), debug=False) is False
+def test_can_use_functions_return_false_and_warn_only_in_debug(can_use: Any, flag: str, kernel: str) -> None:
+    assert can_use(params()) is False
+    assert can_use(params=params(), debug=False) is False
 
 
 @EACH_CAN_USE
-def test_can_use_functions_warn_of_the_first_reason(ask: Any, flag: str, kernel: str) -> None:
+def test_can_use_functions_warn_of_the_first_reason(can_use: Any, flag: str, kernel: str) -> None:
     given = params(attn_mask=interlock.ones(2, 2))
     where = "query on cpu, key on cpu, value on cpu, attn_mask on cpu"
     with pytest.warns(
         errors.AttentionKernelWarning, match=f"the {kernel} kernel needs tensors on cuda.*{where}"
-    ) as told:
-        assert ask(given, True) is False
-    assert told[0].filename == __file__
+    ) as reported:
+        assert can_use(given, True) is False
+    assert reported[0].filename == __file__
     with (
         backends.override(**{flag: False}),
         pytest.warns(errors.AttentionKernelWarning, match=rf"backends\.{flag} is off"),
     ):
-        assert ask(given, debug=True) is False
+        assert can_use(given, debug=True) is False
 
 
 @EACH_CAN_USE
-def test_can_use_functions_report_a_missing_kernel_on_cuda(ask: Any, flag: str, kernel: str) -> None:
+def test_can_use_functions_report_a_missing_kernel_on_cuda(can_use: Any, flag: str, kernel: str) -> None:
     # No tensor is on cuda yet, so something stands in for one.
     elsewhere = SimpleNamespace(device=interlock.device("cuda:0"))
     given = params()
     for name in ("_query", "_key", "_value"):
         setattr(given, name, elsewhere)
     with pytest.warns(errors.AttentionKernelWarning, match=f"interlock has no {kernel} kernel"):
-        assert ask(given, True) is False
+        assert can_use(given, True) is False
 
 
 @EACH_CAN_USE
-def test_can_use_functions_accept_attention_arguments_only(ask: Any, flag: str, kernel: str) -> None:
+def test_can_use_functions_accept_attention_arguments_only(can_use: Any, flag: str, kernel: str) -> None:
     for wrong in (3, None, interlock.ones(1)):
-        with pytest.raises(TypeError, match=f"{ask.__name__}: params must be an SDPAParams"):
-            ask(wrong)
-    with pytest.raises(TypeError, match=f"{ask.__name__}: debug must be a bool"):
-        ask(params(), "yes")
+        with pytest.raises(TypeError, match=f"{can_use.__name__}: params must be an SDPAParams"):
+            can_use(wrong)
+    with pytest.raises(TypeError, match=f"{can_use.__name__}: debug must be a bool"):
+        can_use(params(), "yes")
 
 
 def test_availability_functions_return_the_supported_features() -> None:

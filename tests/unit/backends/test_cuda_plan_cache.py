@@ -66,9 +66,9 @@ def test_the_manager_has_the_attributes_of_the_current_device(two_devices: dict[
 def test_missing_cuda_device_is_refused_with_the_available_ones(
     two_devices: dict[str, str],
 ) -> None:
-    told = answer("backends/missing_cuda_device_is_refused_with_the_available_ones.py", two_devices)
-    assert {name for name, _ in told} == {"DeviceError"}
-    texts = [text for _, text in told]
+    reported = answer("backends/missing_cuda_device_is_refused_with_the_available_ones.py", two_devices)
+    assert {name for name, _ in reported} == {"DeviceError"}
+    texts = [text for _, text in reported]
     outside, mistaken = texts[:5] + texts[-2:], texts[5:-2]
     assert all("takes an index from 0 to 1, got " in text for text in outside)
     expected = (
@@ -87,17 +87,19 @@ def test_missing_cuda_device_is_refused_with_the_available_ones(
 
 @needs_a_driver
 def test_max_size_is_validated_named_and_can_be_frozen(two_devices: dict[str, str]) -> None:
-    told = answer("backends/max_size_is_validated_named_and_can_be_frozen.py", two_devices)
-    assert [name for name, _ in told] == ["FlagValueError"] * 2 + ["FlagTypeError"] * 4 + ["FlagsFrozenError"]
-    assert all("backends.cuda.cufft_plan_cache[1].max_size" in text for _, text in told)
-    assert all("an int from 0 to 9223372036854775807" in text for _, text in told[:-1])
+    raised = answer("backends/max_size_is_validated_named_and_can_be_frozen.py", two_devices)
+    assert [name for name, _ in raised] == ["FlagValueError"] * 2 + ["FlagTypeError"] * 4 + [
+        "FlagsFrozenError"
+    ]
+    assert all("backends.cuda.cufft_plan_cache[1].max_size" in text for _, text in raised)
+    assert all("an int from 0 to 9223372036854775807" in text for _, text in raised[:-1])
 
 
 @needs_a_driver
 def test_every_access_without_a_device_raises(no_device: dict[str, str]) -> None:
-    told = answer("backends/every_access_without_a_device_raises.py", no_device)
-    assert {name for name, _ in told} == {"NoAcceleratorError"}
-    (text,) = {text for _, text in told}
+    reported = answer("backends/every_access_without_a_device_raises.py", no_device)
+    assert {name for name, _ in reported} == {"NoAcceleratorError"}
+    (text,) = {text for _, text in reported}
     assert text.startswith("backends.cuda.cufft_plan_cache needs an accelerator and there is none: ")
 
 

@@ -81,10 +81,10 @@ def test_loaded_library_precedes_library_path_and_installation(tmp_path: Path) -
         below = tmp_path / name / "lib" if name == "second" else tmp_path / name
         fake_libraries.build(below, "libcudnn.so.9", fake_libraries.CUDNN % number)
     env = fake_libraries.environment(tmp_path / "first", CUDA_HOME=str(tmp_path / "second"))
-    ask = "from interlock import backends\nresult = backends.cudnn.version()"
-    assert eval_python(ask, env=env) == 1
+    query = "from interlock import backends\nresult = backends.cudnn.version()"
+    assert eval_python(query, env=env) == 1
     load = f"import ctypes\nctypes.CDLL({str(tmp_path / 'third' / 'libcudnn.so.9')!r})\n"
-    assert eval_python(load + ask, env=env) == 3
+    assert eval_python(load + query, env=env) == 3
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -94,8 +94,8 @@ def test_unloadable_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "a folder" / "libcudnn.so.9").mkdir(parents=True)
     fake_libraries.build(tmp_path / "good", "libcudnn.so.8", fake_libraries.CUDNN % 8_906)
     folders = [tmp_path / name for name in ("broken", "a folder", "good")]
-    ask = "from interlock import backends\nresult = backends.cudnn.version()"
-    assert eval_python(ask, env=fake_libraries.environment(*folders)) == 8_906
+    query = "from interlock import backends\nresult = backends.cudnn.version()"
+    assert eval_python(query, env=fake_libraries.environment(*folders)) == 8_906
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -174,7 +174,7 @@ def test_explain_reports_whether_the_affected_library_is_available(tmp_path: Pat
 @fake_libraries.NEEDS_COMPILER
 def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path / "there", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
-    absent, *told = eval_program(
+    absent, *reported = eval_program(
         "backends/explain_follows_library_variables_immediately.py",
         str(tmp_path / "there"),
         str(tmp_path / "nowhere"),
@@ -184,8 +184,8 @@ def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
     )
     found, not_found = ", cuDNN not loaded", ", cuDNN not found"
     if absent == not_found:
-        assert told[:4] == [found, found, not_found, not_found]
-    assert told[4:] == [found, found, not_found, not_found, found, not_found]
+        assert reported[:4] == [found, found, not_found, not_found]
+    assert reported[4:] == [found, found, not_found, not_found, found, not_found]
 
 
 @fake_libraries.NEEDS_COMPILER

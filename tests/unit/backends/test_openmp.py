@@ -25,8 +25,8 @@ HIDE = "import sys\nsys.modules['threadpoolctl'] = None\n"
 @pytest.mark.parametrize("before", ["", HIDE], ids=["with threadpoolctl", "without"])
 def test_is_available_finds_a_runtime_without_loading_it(before: str, tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 7)
-    ask = "from interlock.backends import openmp\nresult = [openmp.is_available(), openmp.runtimes()]"
-    assert eval_python(before + ask, env=fake_libraries.environment(tmp_path)) == [True, []]
+    query = "from interlock.backends import openmp\nresult = [openmp.is_available(), openmp.runtimes()]"
+    assert eval_python(before + query, env=fake_libraries.environment(tmp_path)) == [True, []]
 
 
 @fake_libraries.NEEDS_COMPILER

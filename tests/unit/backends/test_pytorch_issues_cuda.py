@@ -117,9 +117,9 @@ def test_only_deprecated_functions_warn() -> None:
     sys.platform != "linux" or fake_driver.COMPILER is None, reason="a driver is built with the C compiler"
 )
 def test_without_a_driver_the_plan_caches_give_one_clear_error(tmp_path: Path) -> None:
-    (told,) = eval_program(
+    (reported,) = eval_program(
         "backends/without_a_driver_the_plan_caches_give_one_clear_error.py",
         env=fake_driver.build(tmp_path, init=100),
         options=["-W", "error"],
     )
-    assert "backends.cuda.cufft_plan_cache needs an accelerator" in told
+    assert "backends.cuda.cufft_plan_cache needs an accelerator" in reported

@@ -70,8 +70,8 @@ def test_options_may_precede_the_command() -> None:
 
 
 def test_help_lists_the_commands() -> None:
-    told = text("--help")
-    assert all(command in told for command in ("flags", "explain", "accelerators", "--load", "--json"))
+    reported = text("--help")
+    assert all(command in reported for command in ("flags", "explain", "accelerators", "--load", "--json"))
     assert "NAME" in text("explain", "--help")
 
 
@@ -80,9 +80,9 @@ def test_the_version_is_printed_alone() -> None:
 
 
 def test_the_entries_of_a_document_have_the_same_keys() -> None:
-    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0", CUDA_HOME="/a")
-    assert told["format"] == 1
-    for entries in (told["accelerators"]["devices"], told["libraries"], told["environment"]):
+    reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0", CUDA_HOME="/a")
+    assert reported["format"] == 1
+    for entries in (reported["accelerators"]["devices"], reported["libraries"], reported["environment"]):
         assert len(entries) > 1
         assert len({tuple(entry) for entry in entries}) == 1
 
@@ -144,9 +144,9 @@ def test_wrong_path_is_reported_in_the_row_of_its_library(tmp_path: Path) -> Non
 
 def test_missing_driver_is_reported_without_failing() -> None:
     for arguments in ((), ("accelerators",)):
-        told = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
-        assert told["devices"] == "0"
-        assert '"foo"' in told["reason"]
+        reported = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
+        assert reported["devices"] == "0"
+        assert '"foo"' in reported["reason"]
 
 
 def test_closed_output_pipe_ends_the_command_like_others() -> None:
@@ -156,9 +156,9 @@ def test_closed_output_pipe_ends_the_command_like_others() -> None:
         [*COMMAND, "flags"], stdout=writing, stderr=subprocess.PIPE, env=child_environment(variables({}))
     ) as process:
         os.close(writing)
-        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+        _, reported = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == -signal.SIGPIPE
-    assert told == b""
+    assert reported == b""
 
 
 def with_output(redirected: str, *arguments: str) -> Result:
@@ -208,10 +208,10 @@ def test_interrupt_ends_the_command_without_a_traceback() -> None:
         # It waits in the middle of its output, for which there is no room.
         assert select.select([reading], [], [], TIMEOUT_SECONDS)[0]
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+        _, reported = process.communicate(timeout=TIMEOUT_SECONDS)
     os.close(reading)
     assert process.returncode == -signal.SIGINT
-    assert told == b""
+    assert reported == b""
 
 
 def on_a_terminal(columns: int, *arguments: str, **more: str) -> str:

@@ -60,40 +60,40 @@ def test_documented_output_has_the_structure_of_new_output(command: str) -> None
     fresh = shapes(text(*arguments.split(), COLUMNS="80", **variables))
     captured = shapes(CAPTURES[command])
     assert list(captured) == list(fresh)
-    for title, told in captured.items():
+    for title, section in captured.items():
         if title in DEPENDS:
-            assert None in (told.columns, fresh[title].columns) or told.columns == fresh[title].columns
+            assert None in (section.columns, fresh[title].columns) or section.columns == fresh[title].columns
         else:
-            assert told == fresh[title], title
+            assert section == fresh[title], title
         if title == "Environment":
-            assert {*variables} == {*told.names} <= {*fresh[title].names}
+            assert {*variables} == {*section.names} <= {*fresh[title].names}
 
 
-def keys(told: Any, path: str = "") -> Iterator[str]:
+def keys(section: Any, path: str = "") -> Iterator[str]:
     """Where the values of a document stand; the keys below `extra` are the drivers' own."""
-    if isinstance(told, dict) and not path.endswith(".extra"):
-        for key, value in told.items():
+    if isinstance(section, dict) and not path.endswith(".extra"):
+        for key, value in section.items():
             yield from keys(value, f"{path}.{key}".removeprefix("."))
-    elif isinstance(told, list) and told and isinstance(told[0], dict):
-        yield from keys(told[0], f"{path}[]")
+    elif isinstance(reported, list) and reported and isinstance(reported[0], dict):
+        yield from keys(reported[0], f"{path}[]")
     else:
         yield path
 
 
 def test_documented_keys_equal_those_of_the_json_output() -> None:
     listed = re.findall(r"^\| `([a-z_.\[\]]+)` \|", PAGE.read_text(), re.MULTILINE)
-    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
+    reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     # Which runtimes are loaded depends on the machine.
-    told |= json.loads(json_output.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))
-    explained, flag = document("explain", "cudnn.enabled"), told["flags"][0]
+    reported |= json.loads(json_output.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))
+    explained, flag = document("explain", "cudnn.enabled"), reported["flags"][0]
     more = {key: value for key, value in explained["flag"].items() if key not in flag}
-    assert sorted(listed) == sorted([*keys(told), *keys({"flag": more})])
+    assert sorted(listed) == sorted([*keys(reported), *keys({"flag": more})])
     assert {*flag} < {*explained["flag"]}
 
 
 def test_documents_of_commands_are_parts_of_the_report() -> None:
-    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
+    reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")
-    assert list(keys(devices)) == ["format", *keys({"accelerators": told["accelerators"]})]
+    assert list(keys(devices)) == ["format", *keys({"accelerators": reported["accelerators"]})]
     flags = document("flags", "cudnn.enabled", INTERLOCK_CUDNN_ENABLED="0")
-    assert flags == {"format": told["format"], "flags": told["flags"]}
+    assert flags == {"format": reported["format"], "flags": reported["flags"]}

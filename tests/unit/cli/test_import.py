@@ -64,9 +64,9 @@ def test_flags_and_the_report_take_several_modules(folder: str) -> None:
     assert [(flag["name"], flag["value"]) for flag in of_one] == [("other.name", None)]
     report = json.loads(run(folder, *several, "--json", OTHER_NAME="x", MYLIB_VERBOS="1").stdout)
     assert [flag["name"] for flag in report["flags"]] == ["other.name"]
-    told = {variable["name"]: variable["problem"] for variable in report["environment"]}
-    assert told["OTHER_NAME"] is None
-    assert "did you mean MYLIB_VERBOSE" in told["MYLIB_VERBOS"]
+    reported = {variable["name"]: variable["problem"] for variable in report["environment"]}
+    assert reported["OTHER_NAME"] is None
+    assert "did you mean MYLIB_VERBOSE" in reported["MYLIB_VERBOS"]
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,11 @@ def test_the_report_has_every_section() -> None:
 
 
 def test_report_without_a_device_has_the_reason() -> None:
-    told = dict(sections(text())["Accelerators"])
-    assert told["driver"] == "none"
-    assert told["devices"] == "0"
-    assert "INTERLOCK_ACCELERATOR" in told["reason"]
-    assert dict(sections(text("accelerators"))["Accelerators"]) == told
+    reported = dict(sections(text())["Accelerators"])
+    assert reported["driver"] == "none"
+    assert reported["devices"] == "0"
+    assert "INTERLOCK_ACCELERATOR" in reported["reason"]
+    assert dict(sections(text("accelerators"))["Accelerators"]) == reported
 
 
 def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
@@ -51,10 +51,10 @@ def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
     assert list(shown) == ["Accelerators", "host:0", "host:1"]
     assert dict(shown["Accelerators"]) == {"driver": "host", "devices": "2"}
     for device in ("host:0", "host:1"):
-        told = dict(shown[device])
-        assert told["name"] == "host device"
-        assert told["memory"].endswith("GiB")
-        assert told["free memory"] == told["memory"]
+        reported = dict(shown[device])
+        assert reported["name"] == "host device"
+        assert reported["memory"].endswith("GiB")
+        assert reported["free memory"] == reported["memory"]
 
 
 def test_the_report_shows_devices_in_one_row_each() -> None:
@@ -121,13 +121,13 @@ def test_explain_prints_every_field_of_a_flag() -> None:
     ((title, (documentation, *rows)),) = sections(printed).items()
     assert title == "backends.cudnn.depthwise_kernel"
     assert documentation == ["Which kernel serves a depthwise convolution."]
-    told = {row[0]: row[1] for row in rows}
-    assert told["value"] == "'native'"
-    assert told["level"] == "environment"
-    assert told["set by"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
-    assert told["default"] == "'auto'"
-    assert "'auto', 'cudnn'" in told["accepts"]
-    assert told["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+    reported = {row[0]: row[1] for row in rows}
+    assert reported["value"] == "'native'"
+    assert reported["level"] == "environment"
+    assert reported["set by"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+    assert reported["default"] == "'auto'"
+    assert "'auto', 'cudnn'" in reported["accepts"]
+    assert reported["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
 
 
 def test_a_variable_that_is_ignored_is_shown_with_the_reason() -> None:
@@ -228,18 +228,18 @@ def test_report_loads_no_vendor_library(tmp_path: Path) -> None:
 
 def test_text_and_json_contain_the_same_information() -> None:
     given = {"INTERLOCK_ACCELERATOR": "host:2", "INTERLOCK_CUDNN_BENCHMARK": "1"}
-    shown, told = sections(text(**given)), document(**given)
-    assert dict(shown["Versions"])["Python"] == told["versions"]["python"]
-    assert dict(shown["CPU"])["capability"] == told["cpu"]["capability"]
+    shown, reported = sections(text(**given)), document(**given)
+    assert dict(shown["Versions"])["Python"] == reported["versions"]["python"]
+    assert dict(shown["CPU"])["capability"] == reported["cpu"]["capability"]
     assert [row[0] for row in shown["Accelerators"][3:]] == [
-        device["device"] for device in told["accelerators"]["devices"]
+        device["device"] for device in reported["accelerators"]["devices"]
     ]
-    assert [row[0] for row in shown["Vendor libraries"][1:]] == [row["name"] for row in told["libraries"]]
-    for row, library in zip(shown["Vendor libraries"][1:], told["libraries"], strict=True):
+    assert [row[0] for row in shown["Vendor libraries"][1:]] == [row["name"] for row in reported["libraries"]]
+    for row, library in zip(shown["Vendor libraries"][1:], reported["libraries"], strict=True):
         assert (row[1] == "not found") == (library["path"] is None)
     assert [row[0] for row in shown["Flags that differ from their default"][1:]] == [
-        flag["name"] for flag in told["flags"]
+        flag["name"] for flag in reported["flags"]
     ]
     assert [row[:2] for row in shown["Environment"][1:]] == [
-        [variable["name"], variable["value"] or "(empty)"] for variable in told["environment"]
+        [variable["name"], variable["value"] or "(empty)"] for variable in reported["environment"]
     ]

@@ -33,7 +33,7 @@ def launch(*arguments: str, env: Mapping[str, str] | None = None) -> Result:
     return run_command([*LAUNCHER, *arguments], env=NEUTRAL | dict(env or {}))
 
 
-def told(folder: Path) -> list[dict[str, object]]:
+def reported(folder: Path) -> list[dict[str, object]]:
     """What the instances of TELL have written, by their cores."""
     read = [json.loads(path.read_text()) for path in folder.glob("[0-9]*.json")]
     return sorted(read, key=lambda about: list(about["cores"]))

@@ -150,11 +150,11 @@ def test_documentation_lists_options_that_require_others() -> None:
 
 def test_help_fits_80_columns_and_has_every_option() -> None:
     command = [sys.executable, "-m", "interlock.backends.xeon.run_cpu", "--help"]
-    told = run_command(command, env={"COLUMNS": "80"})
-    assert told.code == 0, told.stderr
-    assert max(map(len, told.stdout.splitlines())) <= 80
+    reported = run_command(command, env={"COLUMNS": "80"})
+    assert reported.code == 0, reported.stderr
+    assert max(map(len, reported.stdout.splitlines())) <= 80
     for option in (*OPTIONS, "-m", "--dry-run", "--json"):
-        assert re.search(rf"(?<![\w-]){option}(?![\w-])", told.stdout), option
+        assert re.search(rf"(?<![\w-]){option}(?![\w-])", reported.stdout), option
 
 
 @pytest.mark.parametrize("option", [option for option in OPTIONS if "-" in option[2:]])

@@ -144,9 +144,9 @@ def test_closed_output_pipe_ends_the_launcher_like_others(arguments: list[str]) 
         [*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, env=child_environment(NEUTRAL)
     ) as process:
         os.close(writing)
-        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+        _, reported = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == -signal.SIGPIPE
-    assert told == b""
+    assert reported == b""
 
 
 @pytest.mark.parametrize("arguments", [["--dry-run", "a.py"], ["--dry-run", "--json", "a.py"], ["--help"]])

@@ -70,8 +70,8 @@ def test_running_instances_are_logged_with_the_time_of_the_kill(tmp_path: Path) 
 
 def test_killed_processes_are_logged(tmp_path: Path) -> None:
     signals = [(int(signal.SIGTERM), 1, 0)]
-    told = drive_and_listen(tmp_path, "ignore", signals, "SIGTERM", "ready", grace=SOON)[2]
-    assert told == [f"run_cpu: killed after {SOON} s: instance 0"]
+    reported = drive_and_listen(tmp_path, "ignore", signals, "SIGTERM", "ready", grace=SOON)[2]
+    assert reported == [f"run_cpu: killed after {SOON} s: instance 0"]
 
 
 def test_instance_is_killed_after_the_grace_period(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_stopped_instance_receives_a_signal(tmp_path: Path) -> None:
 
 
 def test_killed_children_are_logged_with_their_parent(tmp_path: Path) -> None:
-    told = [
+    reported = [
         "run_cpu: instance 0 exited with 5",
         f"run_cpu: killed after {SOON} s: children of instance 0",
     ]
-    assert drive_and_listen(tmp_path, "leave_a_process", [], grace=SOON) == [5, [], told]
+    assert drive_and_listen(tmp_path, "leave_a_process", [], grace=SOON) == [5, [], reported]

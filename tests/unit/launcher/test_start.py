@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.subprocess import eval_program, run_python
-from tests.unit.launcher.run_launcher import NEUTRAL, TELL, launch, script, told
+from tests.unit.launcher.run_launcher import NEUTRAL, TELL, launch, reported, script
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
@@ -43,7 +43,7 @@ def test_log_folder_that_is_a_file_is_refused_before_the_start(inside: str, tmp_
     named = repr(str(file)) if inside else "it"
     why = f"cannot use the log folder {str(file / inside)!r}: {named} is not a folder"
     assert done.stderr == f"run_cpu: {why}\n"
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -52,7 +52,7 @@ def test_log_folder_without_permission_is_refused_before_the_start(tmp_path: Pat
     done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, TELL), str(tmp_path))
     assert done.code == 126
     assert "it is not writable" in done.stderr
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
 
 
 def test_every_obstacle_of_a_plan_is_reported(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_command, run_program
 from tests.unit.launcher import machines
-from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, TELL, allowed, launch, script, told
+from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, TELL, allowed, launch, reported, script
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
@@ -29,7 +29,7 @@ def test_instances_run_on_separate_cores(tmp_path: Path) -> None:
     assert done.code == 0, done.stderr
     threads = os.environ.get("OMP_NUM_THREADS", "1")
     common = {"threads": threads, "group": True, "arguments": ["--rank", "a b"]}
-    assert told(tmp_path) == [{"cores": [first]} | common, {"cores": [second]} | common]
+    assert reported(tmp_path) == [{"cores": [first]} | common, {"cores": [second]} | common]
 
 
 @two_cores
@@ -40,14 +40,14 @@ def test_nested_launchers_pin_to_separate_cores(tmp_path: Path) -> None:
         env = {"LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": "2"}
         done = launch(*options, TELL, str(tmp_path), env=env)
         assert done.code == 0, done.stderr
-    assert [about["cores"] for about in told(tmp_path)] == [[first], [second]]
+    assert [about["cores"] for about in reported(tmp_path)] == [[first], [second]]
 
 
 def test_instance_without_pinning_may_use_every_core(tmp_path: Path) -> None:
     options = ["--disable-taskset", "--core-list", str(allowed()[-1]), "--ncores-per-instance", "1"]
     done = launch(*options, TELL, str(tmp_path))
     assert done.code == 0, done.stderr
-    assert [about["cores"] for about in told(tmp_path)] == [allowed()]
+    assert [about["cores"] for about in reported(tmp_path)] == [allowed()]
 
 
 def test_program_may_be_a_module_or_have_spaces_in_its_path(tmp_path: Path) -> None:
@@ -58,12 +58,12 @@ def test_program_may_be_a_module_or_have_spaces_in_its_path(tmp_path: Path) -> N
     script(tmp_path, tell, "telling/__main__.py")
     code = "from interlock.backends.xeon import run_cpu\nresult = run_cpu.main(['-m', 'telling', {!r}])"
     assert eval_python(code.format(str(tmp_path)), env={**NEUTRAL, "PYTHONPATH": str(tmp_path)}) == 0
-    assert len(told(tmp_path)) == 2
+    assert len(reported(tmp_path)) == 2
 
 
 def test_variables_that_are_set_are_kept_and_logged(tmp_path: Path) -> None:
     done = launch(TELL, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
-    assert [about["threads"] for about in told(tmp_path)] == ["77"]
+    assert [about["threads"] for about in reported(tmp_path)] == ["77"]
     assert "OMP_NUM_THREADS is already set to '77' and is not changed" in done.stderr
 
 
@@ -88,7 +88,7 @@ def test_output_is_inherited_from_the_launcher(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "code", "told"),
+    ("ending", "code", "reported"),
     [
         ("sys.exit(7)", 7, "instance 0 exited with 7"),
         ("os.kill(os.getpid(), signal.SIGKILL)", 137, "instance 0 was terminated by SIGKILL"),
@@ -96,11 +96,11 @@ def test_output_is_inherited_from_the_launcher(tmp_path: Path) -> None:
     ],
 )
 def test_launcher_exits_with_the_status_of_its_instance(
-    ending: str, code: int, told: str, tmp_path: Path
+    ending: str, code: int, reported: str, tmp_path: Path
 ) -> None:
     done = launch(script(tmp_path, f"import os, signal, sys\n{ending}"))
     assert done.code == code
-    assert told in done.stderr
+    assert reported in done.stderr
 
 
 @two_cores
@@ -140,7 +140,7 @@ def test_nested_launcher_divides_cores_of_a_rank_only_once(tmp_path: Path) -> No
     env = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
     done = launch(*options, *LAUNCHER, "--", TELL, str(tmp_path), env=env)
     assert done.code == 0, done.stderr
-    assert [about["cores"] for about in told(tmp_path)] == [[second]]
+    assert [about["cores"] for about in reported(tmp_path)] == [[second]]
 
 
 def test_existing_log_is_kept_and_the_new_one_numbered(tmp_path: Path) -> None:

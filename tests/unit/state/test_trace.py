@@ -12,7 +12,7 @@ from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_pr
 TRACED = {"INTERLOCK_DEBUG": "1"}
 
 
-def told_by(name: str, *arguments: object) -> list[tuple[str, list[str], str]]:
+def reported_by(name: str, *arguments: object) -> list[tuple[str, list[str], str]]:
     """Run a program traced; return each warning: category, marks of the lines it names, mark of its own line.
 
     A line of the program is marked by a comment at its end.
@@ -48,8 +48,8 @@ def place_of(mark: str, name: str) -> str:
 )
 def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: str) -> None:
     consumer = "interlock.is_grad_enabled()"
-    told = told_by("trace_a_suspended_generator", scope, consumer)
-    assert told == [("ScopeWarning", ["entered", "seen"], "seen")]
+    reported = reported_by("trace_a_suspended_generator", scope, consumer)
+    assert reported == [("ScopeWarning", ["entered", "seen"], "seen")]
 
 
 @pytest.mark.parametrize(
@@ -64,29 +64,29 @@ def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: s
     ],
 )
 def test_reads_and_scopes_above_a_suspended_scope_warn(consumer: str) -> None:
-    told = told_by("trace_a_suspended_generator", "no_grad()", consumer)
-    assert ("ScopeWarning", ["entered", "seen"], "seen") in told
+    reported = reported_by("trace_a_suspended_generator", "no_grad()", consumer)
+    assert ("ScopeWarning", ["entered", "seen"], "seen") in reported
 
 
 def test_tasks_that_share_a_state_warn() -> None:
-    told = told_by("trace_tasks_that_share_a_state")
-    category, lines, _ = told[0]
+    reported = reported_by("trace_tasks_that_share_a_state")
+    category, lines, _ = reported[0]
     assert (category, lines) == ("ScopeWarning", ["entered", "entered by the other"])
 
 
 def test_tasks_with_their_own_state_do_not_warn() -> None:
-    told = told_by("trace_tasks_with_a_state_of_their_own")
-    assert told == []
+    reported = reported_by("trace_tasks_with_a_state_of_their_own")
+    assert reported == []
 
 
 def test_exit_out_of_order_warns_with_the_scopes_that_stay_open() -> None:
-    told = told_by("trace_an_exit_out_of_order")
-    assert told == [("ScopeWarning", ["entered", "left", "entered later"], "left")]
+    reported = reported_by("trace_an_exit_out_of_order")
+    assert reported == [("ScopeWarning", ["entered", "left", "entered later"], "left")]
 
 
 def test_exit_on_another_thread_warns_with_both_lines() -> None:
-    told = told_by("trace_an_exit_on_another_thread")
-    assert told == [("ScopeWarning", ["entered", "left"], "left")]
+    reported = reported_by("trace_an_exit_on_another_thread")
+    assert reported == [("ScopeWarning", ["entered", "left"], "left")]
 
 
 def test_scope_open_at_process_exit_warns() -> None:
@@ -100,9 +100,9 @@ def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
     name = "trace_scopes_of_ended_threads_and_tasks"
     done = run_program(f"state/{name}.py", env=TRACED)
     assert (done.code, done.stdout) == (0, "[]\n")
-    told = "the scope entered here was still open when its thread or task ended"
+    reported = "the scope entered here was still open when its thread or task ended"
     assert done.stderr.count("ScopeWarning: ") == 1
-    assert f"{place_of('entered', name)}: ScopeWarning: {told}" in done.stderr
+    assert f"{place_of('entered', name)}: ScopeWarning: {reported}" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
     ["with_statement", "decorated_generator", "context_manager", "exit_stack", "one_task", "function"],
 )
 def test_ordinary_programs_do_not_warn(name: str) -> None:
-    assert told_by("trace_ordinary_programs", name) == []
+    assert reported_by("trace_ordinary_programs", name) == []
 
 
 def test_warning_raised_as_an_error_keeps_the_state_consistent() -> None:

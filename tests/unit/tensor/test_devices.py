@@ -54,7 +54,7 @@ def test_like_factories_use_the_device_of_their_argument(two_devices: tuple[str,
     assert interlock.as_tensor(x, device="cpu").tolist() == [1.0, 1.0]
 
 
-@pytest.mark.usefixtures("own_state")
+@pytest.mark.usefixtures("isolated_state")
 def test_set_default_device_affects_later_tensors(two_devices: tuple[str, str]) -> None:
     interlock.set_default_device(two_devices[1])
     x = interlock.randn(2, 2, requires_grad=True)
@@ -135,7 +135,7 @@ def test_network_trains_to_equal_numbers_on_every_device(devices: tuple[str, ...
         with interlock.device(name):
             images, labels = interlock.rand(16, 5), interlock.arange(16) * 0 + 2
             weight = interlock.randn(5, 3, requires_grad=True)
-        told = []
+        reported = []
         for _ in range(5):
             loss = interlock.cross_entropy(interlock.relu(images @ weight), labels)
             loss.backward()
@@ -144,8 +144,8 @@ def test_network_trains_to_equal_numbers_on_every_device(devices: tuple[str, ...
             with interlock.no_grad():
                 weight -= 0.5 * weight.grad
             weight.grad = None
-            told.append(float(loss))
-        return told
+            reported.append(float(loss))
+        return reported
 
     assert losses(devices[0]) == losses("cpu")
 
@@ -184,12 +184,12 @@ def test_unsupported_operation_on_a_device_raises_and_has_no_effect() -> None:
 
 def test_tensors_of_a_device_stay_with_their_process() -> None:
     options = ("-W", "ignore:This process:DeprecationWarning")
-    told = eval_program(
+    reported = eval_program(
         "tensor/tensors_of_a_device_stay_with_their_process.py",
         env={"INTERLOCK_ACCELERATOR": "host"},
         options=options,
     )
-    assert told == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
+    assert reported == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
 
 
 def test_missing_accelerator_error_names_the_device(no_driver: dict[str, str]) -> None:

@@ -114,9 +114,9 @@ def test_item_and_tolist_read_a_tensor_that_requires_grad(
 
 def test_multithreading_and_view_replay_modes_can_be_read() -> None:
     asked = interlock.autograd.is_multithreading_enabled, interlock.autograd.is_view_replay_enabled
-    assert [ask() for ask in asked] == [True, False]
+    assert [query() for query in asked] == [True, False]
     with interlock.set_multithreading_enabled(False), interlock.autograd._force_original_view_tracking(True):
-        assert [ask() for ask in asked] == [False, True]
+        assert [query() for query in asked] == [False, True]
     with interlock.inference_mode():
-        assert [ask() for ask in asked] == [False, False]
-    assert [ask() for ask in asked] == [True, False]
+        assert [query() for query in asked] == [False, False]
+    assert [query() for query in asked] == [True, False]
