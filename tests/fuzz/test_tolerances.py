@@ -12,7 +12,7 @@ from tests.fuzz.tolerances import CLASSES, TOLERANCES, difference
 NAN, INF = float("nan"), float("inf")
 
 
-def reported(
+def compared(
     name: str, got: list[float], want: list[float], scale: float = 1.0, dtype: str = "float32"
 ) -> str | None:
     return difference(name, np.array(got, dtype), np.array(want, dtype), scale)
@@ -20,30 +20,30 @@ def reported(
 
 @pytest.mark.parametrize("name", ["add", "exp", "sum", "gradients", "transpose"])
 def test_equal_elements_agree_whatever_the_operation(name: str) -> None:
-    assert reported(name, [1.0, NAN, INF, -INF, 0.0], [1.0, NAN, INF, -INF, 0.0]) is None
+    assert compared(name, [1.0, NAN, INF, -INF, 0.0], [1.0, NAN, INF, -INF, 0.0]) is None
 
 
 @pytest.mark.parametrize(("got", "want"), [(NAN, 1.0), (1.0, NAN), (INF, -INF), (INF, 3e38), (1.001, 1.0)])
 @pytest.mark.parametrize("name", ["add", "exp", "sum", "transpose"])
 def test_a_wrong_element_is_seen(name: str, got: float, want: float) -> None:
-    assert reported(name, [2.0, got], [2.0, want]) is not None
+    assert compared(name, [2.0, got], [2.0, want]) is not None
 
 
 def test_a_rounding_is_allowed_where_an_operation_rounds_and_not_in_a_copy() -> None:
     got, want = [1.0000001], [1.0]
-    assert reported("add", got, want) is None
-    assert reported("clone", got, want) is not None
+    assert compared("add", got, want) is None
+    assert compared("clone", got, want) is not None
 
 
 def test_a_sum_may_be_off_by_the_scale_of_its_operands() -> None:
-    assert reported("sum", [1e-4], [0.0], scale=1000.0) is None
-    assert reported("sum", [1e-4], [0.0], scale=1.0) is not None
+    assert compared("sum", [1e-4], [0.0], scale=1000.0) is None
+    assert compared("sum", [1e-4], [0.0], scale=1.0) is not None
 
 
 def test_integers_and_shapes_must_be_equal() -> None:
-    assert reported("sum", [3], [3], dtype="int64") is None
-    assert reported("sum", [3], [4], dtype="int64") is not None
-    assert reported("sum", [3], [3, 3], dtype="int64") is not None
+    assert compared("sum", [3], [3], dtype="int64") is None
+    assert compared("sum", [3], [4], dtype="int64") is not None
+    assert compared("sum", [3], [3, 3], dtype="int64") is not None
 
 
 def test_every_class_of_operations_has_tolerances_for_both_dtypes() -> None:

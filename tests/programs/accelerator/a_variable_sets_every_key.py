@@ -2,6 +2,6 @@ import json
 
 from config_setup import *
 
-result = reported()
+result = config_state()
 
 print("\n" + json.dumps(result))

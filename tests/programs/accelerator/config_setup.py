@@ -4,7 +4,7 @@ from interlock import errors
 from interlock.accelerator import memory
 
 
-def reported():
+def config_state():
     try:
         config = memory.get_config()
     except errors.ArgumentError as error:

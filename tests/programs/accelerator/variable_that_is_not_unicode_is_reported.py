@@ -6,7 +6,7 @@ import sys
 from config_setup import *
 
 if sys.argv[1:]:
-    print(reported())
+    print(config_state())
     raise SystemExit
 env = os.environb | {b"PYTORCH_ALLOC_CONF": b"backend:\xff"}
 command = [sys.executable, __file__, "-"]

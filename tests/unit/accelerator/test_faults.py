@@ -7,13 +7,13 @@ import pytest
 from tests.helpers.subprocess import eval_program
 
 
-def reported(program: str, *arguments: object) -> list[object]:
+def result_of(program: str, *arguments: object) -> list[object]:
     answer: list[object] = eval_program(program, *arguments)
     return answer
 
 
 def test_fail_allocation_fails_the_kth_request_only() -> None:
-    retries, after, zero = reported("accelerator/fail_allocation_fails_the_kth_request_only.py")
+    retries, after, zero = result_of("accelerator/fail_allocation_fails_the_kth_request_only.py")
     assert retries == [0, 0, 1, 1, 1], "what is kept is given back, and the driver asked again"
     assert after is None
     assert isinstance(zero, list)
@@ -31,7 +31,7 @@ def test_fail_allocation_fails_the_kth_request_only() -> None:
 def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
     fault: str, work: str, operation: str
 ) -> None:
-    first, second, seen = reported("accelerator/fail_work_reports_one_asynchronous_error.py", fault, work)
+    first, second, seen = result_of("accelerator/fail_work_reports_one_asynchronous_error.py", fault, work)
     assert isinstance(first, list)
     assert first[0] == "AcceleratorError"
     assert operation in first[1]
@@ -40,7 +40,7 @@ def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
 
 
 def test_lose_device_wakes_waiting_threads_and_is_permanent() -> None:
-    (outcome, *_), calls, stream, memory = reported(
+    (outcome, *_), calls, stream, memory = result_of(
         "accelerator/lose_device_wakes_waiting_threads_and_is_permanent.py"
     )
     for kind, message in [outcome, *calls]:
@@ -53,18 +53,18 @@ def test_lost_device_error_names_the_calling_operation() -> None:
     names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
     names += ["Event.record", "Stream.is_capturing", "mul"]
     wanted = [["DeviceLostError", f"{name} is impossible: host:1 was lost: x"] for name in names]
-    assert reported("accelerator/lost_device_error_names_the_calling_operation.py") == wanted
+    assert result_of("accelerator/lost_device_error_names_the_calling_operation.py") == wanted
 
 
 def test_pause_copies_delays_only_its_stream() -> None:
-    held, stepped, back, seen = reported("accelerator/pause_copies_delays_only_its_stream.py")
+    held, stepped, back, seen = result_of("accelerator/pause_copies_delays_only_its_stream.py")
     assert held == [False, True, ["quick"]]
     assert stepped == [True, False]
     assert (back, seen) == ("slow", ["quick", "slow"])
 
 
 def test_higher_priority_work_runs_first_on_busy_engines() -> None:
-    assert reported("accelerator/higher_priority_work_runs_first_on_busy_engines.py") == [
+    assert result_of("accelerator/higher_priority_work_runs_first_on_busy_engines.py") == [
         "first",
         "first",
         "high",
@@ -73,7 +73,7 @@ def test_higher_priority_work_runs_first_on_busy_engines() -> None:
 
 
 def test_destroyed_objects_leave_no_resources_behind() -> None:
-    for before, after in reported("accelerator/destroyed_objects_leave_no_resources_behind.py"):  # type: ignore[misc]
+    for before, after in result_of("accelerator/destroyed_objects_leave_no_resources_behind.py"):  # type: ignore[misc]
         assert after <= before + 1
 
 

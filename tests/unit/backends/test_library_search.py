@@ -58,8 +58,8 @@ def test_unknown_library_is_refused_with_a_suggestion() -> None:
 def test_library_is_found_then_loaded_and_reports_its_version(name: str, row: Row, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path, row.soname, row.source))
     code = f"""
-    found, mapped = reported(libraries.find({name!r})), is_mapped({path!r})
-    loaded, again = reported(libraries.load({name!r})), reported(libraries.find({name!r}))
+    found, mapped = state_of(libraries.find({name!r})), is_mapped({path!r})
+    loaded, again = state_of(libraries.load({name!r})), state_of(libraries.find({name!r}))
     result = [found, mapped, loaded, again, is_mapped({path!r})]
     """
     found, was_mapped, loaded, again, is_mapped = asked(code, fake_libraries.environment(tmp_path))
@@ -77,7 +77,7 @@ IN_WHEELS = [(name, row, folder) for name, row in LIBRARIES.items() for folder i
 )
 def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path / folder, row.soname, row.source))
-    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = reported(libraries.load({name!r}))"
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = state_of(libraries.load({name!r}))"
     assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True, row.version]
 
 
@@ -89,7 +89,7 @@ def test_library_in_the_prefix_of_the_installation_is_found(name: str, where: st
     path = str(fake_libraries.build(tmp_path / "lib", row.soname, row.source))
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     tell = f"sys.prefix = {str(tmp_path)!r}" if where == "prefix" else f"sys.path.append({str(packages)!r})"
-    code = f"{tell}\n    result = reported(libraries.load({name!r}))[:3]"
+    code = f"{tell}\n    result = state_of(libraries.load({name!r}))[:3]"
     assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True]
 
 
@@ -106,7 +106,7 @@ def test_search_order_is_path_loaded_packages_environment(
     }
     packages = f"sys.path.append({str(tmp_path / 'packages')!r})\n"
     load = f"ctypes.CDLL({str(files['loaded'])!r})\n"
-    query = "result = reported(libraries.find('cudnn'))[:2], reported(libraries.load('cudnn'))"
+    query = "result = state_of(libraries.find('cudnn'))[:2], state_of(libraries.load('cudnn'))"
     env = fake_libraries.environment(tmp_path / "environment")
     given = env | {"INTERLOCK_CUDNN_PATH": str(files["given"])}
     for number, (place, before, variables) in enumerate(
@@ -140,7 +140,7 @@ def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None
     import os
     os.chdir({str(tmp_path)!r})
     from interlock.backends import cudnn
-    result = [cudnn.is_available(), reported(libraries.find("cudnn"))[1:3], cudnn.version()]
+    result = [cudnn.is_available(), state_of(libraries.find("cudnn"))[1:3], cudnn.version()]
     """
     env = fake_libraries.environment(INTERLOCK_CUDNN_PATH=paths[kind])
     assert asked(code, env) == [True, ["given", False], 92_800]
@@ -193,7 +193,7 @@ def test_unusable_path_argument_raises_and_changes_nothing(
     good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     code = f"""
     refusal = refused(libraries.load, "cudnn", {wrong_paths[wrong]!r})
-    result = [refusal, is_mapped({str(good)!r}), reported(libraries.load("cudnn"))[1:]]
+    result = [refusal, is_mapped({str(good)!r}), state_of(libraries.load("cudnn"))[1:]]
     """
     (kind, message), is_mapped, after = asked(code, fake_libraries.environment(good.parent))
     assert kind == "LibraryPathError"
@@ -225,10 +225,10 @@ def test_path_argument_overrides_the_variable_and_empty_means_unset(
 ) -> None:
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
-    load = f"    result = reported(libraries.load('cudnn', {str(two)!r}))[1:]"
+    load = f"    result = state_of(libraries.load('cudnn', {str(two)!r}))[1:]"
     env = fake_libraries.environment(one.parent)
     assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["given", True, "9.2.0"]
-    find = "    result = reported(libraries.find('cudnn'))[:2]"
+    find = "    result = state_of(libraries.find('cudnn'))[:2]"
     assert asked(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
 
 
@@ -311,9 +311,9 @@ def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> No
     given = fake_libraries.build(tmp_path / "given", "libgomp.so.1", fake_libraries.OPENMP % 3)
     other = fake_libraries.build(tmp_path / "other", "libgomp.so.1", fake_libraries.OPENMP % 4)
     code = """
-    before = reported(libraries.find("openmp"))
+    before = state_of(libraries.find("openmp"))
     ctypes.CDLL({!r})
-    result = [before, reported(libraries.find("openmp"))]
+    result = [before, state_of(libraries.find("openmp"))]
     """
     env = fake_libraries.environment(INTERLOCK_OPENMP_PATH=str(given))
     not_loaded = [str(given), "given", False, None]

@@ -21,12 +21,12 @@ BOTH = pytest.mark.parametrize(("module", "soname", "source"), [MKL, MKLDNN], id
 MODULES = pytest.mark.parametrize("module", [backends.mkl, backends.mkldnn], ids=["mkl", "mkldnn"])
 
 
-def reported(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
+def levels_of_code(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
     """The levels that the stand-in was told while `code` ran."""
-    return reported_by("verbose_run", env, module, textwrap.dedent(code))
+    return levels_of("verbose_run", env, module, textwrap.dedent(code))
 
 
-def reported_by(program: str, env: dict[str, str], module: str = "mkldnn", *arguments: str) -> list[int]:
+def levels_of(program: str, env: dict[str, str], module: str = "mkldnn", *arguments: str) -> list[int]:
     """The levels that the stand-in was told while a program ran."""
     done = run_program(f"backends/{program}.py", module, *arguments, env=env)
     assert done.code == 0, done.stderr
@@ -49,8 +49,8 @@ def test_scope_sets_and_restores_the_level(module: str, soname: str, source: str
             assert type(scope) is m.verbose
             print("level 7", flush=True)
     """
-    assert reported(code, env, module) == [1, 7, 0]
-    assert reported("with m.verbose(True): pass", env, module) == [1, 0]
+    assert levels_of_code(code, env, module) == [1, 7, 0]
+    assert levels_of_code("with m.verbose(True): pass", env, module) == [1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -59,14 +59,14 @@ def test_level_of_the_environment_is_restored(module: str, soname: str, source: 
     fake_libraries.build(tmp_path, soname, source)
     for variable in ("MKL_VERBOSE",) if module == "mkl" else ("ONEDNN_VERBOSE", "DNNL_VERBOSE"):
         env = fake_libraries.environment(tmp_path, **{variable: "1"})
-        assert reported("with m.verbose(m.VERBOSE_ON): pass", env, module) == [1, 1]
+        assert levels_of_code("with m.verbose(m.VERBOSE_ON): pass", env, module) == [1, 1]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_onednn_variable_overrides_its_deprecated_name(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, MKLDNN[1], MKLDNN[2])
     env = fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="2", DNNL_VERBOSE="1")
-    assert reported("with m.verbose(1): pass", env) == [1, 2]
+    assert levels_of_code("with m.verbose(1): pass", env) == [1, 2]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -76,7 +76,7 @@ def test_nested_scopes_restore_the_outer_level(onednn: dict[str, str]) -> None:
             with m.verbose(m.VERBOSE_ON):
                 pass
     """
-    assert reported(code, onednn) == [2, 1, 2, 0]
+    assert levels_of_code(code, onednn) == [2, 1, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -86,32 +86,32 @@ def test_scopes_exited_out_of_order_restore_the_previous_level(onednn: dict[str,
         first.__enter__(), second.__enter__()
         first.__exit__(None, None, None), second.__exit__(None, None, None)
     """
-    assert reported(code, onednn) == [1, 2, 2, 0]
+    assert levels_of_code(code, onednn) == [1, 2, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_scope_entered_twice_can_be_exited_twice_only(onednn: dict[str, str]) -> None:
-    assert reported_by("verbose_scope_entered_twice", onednn) == [1, 1, 1, 0]
+    assert levels_of("verbose_scope_entered_twice", onednn) == [1, 1, 1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_scope_ends_with_an_exception_which_propagates(onednn: dict[str, str]) -> None:
-    assert reported_by("verbose_scope_with_an_exception", onednn) == [1, 0]
+    assert levels_of("verbose_scope_with_an_exception", onednn) == [1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_overlapping_scopes_of_two_threads_restore_the_level(onednn: dict[str, str]) -> None:
-    assert reported_by("verbose_scopes_of_two_threads", onednn) == [1, 2, 2, 0]
+    assert levels_of("verbose_scopes_of_two_threads", onednn) == [1, 2, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_scopes_of_many_threads_restore_the_level(onednn: dict[str, str]) -> None:
-    assert reported_by("verbose_scopes_of_many_threads", onednn)[-1] == 0
+    assert levels_of("verbose_scopes_of_many_threads", onednn)[-1] == 0
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_forked_child_drops_scopes_of_other_threads(onednn: dict[str, str]) -> None:
-    assert reported_by("verbose_scopes_and_a_fork", onednn) == [2, 1, 0, 0]
+    assert levels_of("verbose_scopes_and_a_fork", onednn) == [2, 1, 0, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -123,7 +123,7 @@ def test_off_does_nothing_and_loads_nothing(module: str, soname: str, source: st
             pass
         assert {str(tmp_path)!r} not in open("/proc/self/maps").read()
     """
-    assert reported(code, fake_libraries.environment(tmp_path), module) == []
+    assert levels_of_code(code, fake_libraries.environment(tmp_path), module) == []
 
 
 @MODULES
@@ -158,7 +158,7 @@ def test_enter_without_the_library_names_the_search(module: Any) -> None:
 def test_level_refused_by_the_library_enters_no_scope(tmp_path: Path) -> None:
     refusing = fake_libraries.ONEDNN.replace("level >= 0 && level <= 2", "level != 2")
     fake_libraries.build(tmp_path, MKLDNN[1], refusing)
-    assert reported_by(
+    assert levels_of(
         "verbose_level_refused_by_the_library", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
     ) == [1, 2, 1, 0]
 

@@ -74,8 +74,8 @@ def keys(section: Any, path: str = "") -> Iterator[str]:
     if isinstance(section, dict) and not path.endswith(".extra"):
         for key, value in section.items():
             yield from keys(value, f"{path}.{key}".removeprefix("."))
-    elif isinstance(reported, list) and reported and isinstance(reported[0], dict):
-        yield from keys(reported[0], f"{path}[]")
+    elif isinstance(section, list) and section and isinstance(section[0], dict):
+        yield from keys(section[0], f"{path}[]")
     else:
         yield path
 

@@ -12,7 +12,7 @@ from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_pr
 TRACED = {"INTERLOCK_DEBUG": "1"}
 
 
-def reported_by(name: str, *arguments: object) -> list[tuple[str, list[str], str]]:
+def warnings_of(name: str, *arguments: object) -> list[tuple[str, list[str], str]]:
     """Run a program traced; return each warning: category, marks of the lines it names, mark of its own line.
 
     A line of the program is marked by a comment at its end.
@@ -48,7 +48,7 @@ def place_of(mark: str, name: str) -> str:
 )
 def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: str) -> None:
     consumer = "interlock.is_grad_enabled()"
-    reported = reported_by("trace_a_suspended_generator", scope, consumer)
+    reported = warnings_of("trace_a_suspended_generator", scope, consumer)
     assert reported == [("ScopeWarning", ["entered", "seen"], "seen")]
 
 
@@ -64,28 +64,28 @@ def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: s
     ],
 )
 def test_reads_and_scopes_above_a_suspended_scope_warn(consumer: str) -> None:
-    reported = reported_by("trace_a_suspended_generator", "no_grad()", consumer)
+    reported = warnings_of("trace_a_suspended_generator", "no_grad()", consumer)
     assert ("ScopeWarning", ["entered", "seen"], "seen") in reported
 
 
 def test_tasks_that_share_a_state_warn() -> None:
-    reported = reported_by("trace_tasks_that_share_a_state")
+    reported = warnings_of("trace_tasks_that_share_a_state")
     category, lines, _ = reported[0]
     assert (category, lines) == ("ScopeWarning", ["entered", "entered by the other"])
 
 
 def test_tasks_with_their_own_state_do_not_warn() -> None:
-    reported = reported_by("trace_tasks_with_a_state_of_their_own")
+    reported = warnings_of("trace_tasks_with_a_state_of_their_own")
     assert reported == []
 
 
 def test_exit_out_of_order_warns_with_the_scopes_that_stay_open() -> None:
-    reported = reported_by("trace_an_exit_out_of_order")
+    reported = warnings_of("trace_an_exit_out_of_order")
     assert reported == [("ScopeWarning", ["entered", "left", "entered later"], "left")]
 
 
 def test_exit_on_another_thread_warns_with_both_lines() -> None:
-    reported = reported_by("trace_an_exit_on_another_thread")
+    reported = warnings_of("trace_an_exit_on_another_thread")
     assert reported == [("ScopeWarning", ["entered", "left"], "left")]
 
 
@@ -110,7 +110,7 @@ def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:
     ["with_statement", "decorated_generator", "context_manager", "exit_stack", "one_task", "function"],
 )
 def test_ordinary_programs_do_not_warn(name: str) -> None:
-    assert reported_by("trace_ordinary_programs", name) == []
+    assert warnings_of("trace_ordinary_programs", name) == []
 
 
 def test_warning_raised_as_an_error_keeps_the_state_consistent() -> None:
