@@ -91,7 +91,7 @@ def _skip_without_device(config: pytest.Config, items: list[pytest.Item]) -> Non
     if name == "host":
         return
     accelerator.use(name)
-    why = accelerator.why_unavailable()
+    why = accelerator.unavailable_reason()
     if why is not None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=why))

@@ -414,7 +414,7 @@ class Plausible:
         ways: tuple[tuple[str, Callable[[], Any]], ...] = (
             ("Stream()", interlock.Stream),
             ("Stream('host:1')", lambda: interlock.Stream("host:1")),
-            ("Stream(exclusive=True)", lambda: interlock.Stream(exclusive=True)),
+            ("Stream(dedicated=True)", lambda: interlock.Stream(dedicated=True)),
             ("current_stream()", accelerator.current_stream),
             ("None", lambda: None),
         )
@@ -492,7 +492,7 @@ class Plausible:
             ("apply()", lambda: interlock.capture().apply()),
             ("cudnn.flags()", backends.cudnn.flags),
             ("frozen()", backends.frozen),
-            ("memory.scope()", accelerator.memory.scope),
+            ("memory.MemoryTracker()", accelerator.memory.MemoryTracker),
             ("history()", accelerator.memory.history),
             ("on_oom(...)", lambda: accelerator.memory.on_oom(lambda _: False)),
             ("device_index(1)", lambda: accelerator.device_index(1)),

@@ -72,7 +72,7 @@ class Work:
 
     def __init__(self, drawn: random.Random) -> None:
         self.random = drawn
-        self.streams = [interlock.Stream(0), interlock.Stream(1), interlock.Stream(1, exclusive=True)]
+        self.streams = [interlock.Stream(0), interlock.Stream(1), interlock.Stream(1, dedicated=True)]
         self.matrix = interlock.ones(96, 96)
         self.integers = interlock.ones(64, 64, dtype=interlock.int64)
 

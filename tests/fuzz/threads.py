@@ -519,7 +519,7 @@ class Actor:
                 return
             graph = accelerator.Graph(capture_error_mode="relaxed")
             # The stream of another thread may be the same stream of the pool, and would join the capture.
-            with interlock.Stream(0, exclusive=True), graph:
+            with interlock.Stream(0, dedicated=True), graph:
                 buffer.fill_(value)
                 memory.copy_(buffer[:8], buffer[8:16], non_blocking=True)
             self.shared.graphs.append((graph, buffer, value))

@@ -223,7 +223,7 @@ def use_devices(faults: testing.FaultInjector, numbers: array.array[float]) -> f
         stream.record_event(end).synchronize()
     device_one = interlock.device("host:1")
 
-    @accelerator.memory.scope()
+    @accelerator.memory.MemoryTracker()
     def grow() -> Iterator[int]:
         yield accelerator.memory.Buffer(16, stream=stream).slice(4).nbytes
 
@@ -231,7 +231,7 @@ def use_devices(faults: testing.FaultInjector, numbers: array.array[float]) -> f
     with stream, graph as captured:
         accelerator.memory.copy_(interlock.ones(4), buffer, non_blocking=True)
     captured.replay()
-    with buffer, accelerator.memory.scope("host:1") as scope, accelerator.memory.on_oom(print):
+    with buffer, accelerator.memory.MemoryTracker("host:1") as scope, accelerator.memory.on_oom(print):
         buffer[2:4].copy_from(b"12", stream=stream).fill_(1).copy_to(bytearray(2)).record_stream(stream)
         print(memoryview(buffer).nbytes, sum(grow()), scope.total, accelerator.memory.set_limit("90%"))
     print(accelerator.memory.set_limit(None), accelerator.memory_stats(device_one)["num_ooms"])

@@ -19,7 +19,7 @@ def why_no_gpu() -> str | None:
     why: str | None = eval_python("""
         from interlock import accelerator
         accelerator.use("cuda")
-        result = accelerator.why_unavailable()
+        result = accelerator.unavailable_reason()
     """)
     return why
 

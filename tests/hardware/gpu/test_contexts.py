@@ -66,7 +66,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "synchronize": accelerator.synchronize,
     "get_memory_info": accelerator.get_memory_info,
     "stream_priority_range": accelerator.stream_priority_range,
-    "a stream that comes and goes": lambda: Stream(exclusive=True).query(),
+    "a stream that comes and goes": lambda: Stream(dedicated=True).query(),
     "a wait": lambda: Stream().wait_stream(accelerator.current_stream()),
     "an event that comes and goes": lambda: Stream().record_event().synchronize(),
     "two events": measure_time,

@@ -22,7 +22,7 @@ MILLISECONDS = 50.0
 
 
 def test_elapsed_time_of_a_50_ms_kernel_matches_the_clock(kernels: Kernels, cell: Buffer) -> None:
-    stream, start, end = Stream(exclusive=True), Event(enable_timing=True), Event(enable_timing=True)
+    stream, start, end = Stream(dedicated=True), Event(enable_timing=True), Event(enable_timing=True)
 
     def measured() -> tuple[float, float]:
         begun = time.perf_counter()
@@ -40,7 +40,7 @@ def test_elapsed_time_of_a_50_ms_kernel_matches_the_clock(kernels: Kernels, cell
 
 
 def test_elapsed_time_spans_events_of_two_streams(kernels: Kernels, cell: Buffer) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     start, end = Event(enable_timing=True), Event(enable_timing=True)
     start.record(first)
     kernels.spin(first.native_handle, MILLISECONDS / 1e3, cell.data_ptr())
@@ -52,7 +52,7 @@ def test_elapsed_time_spans_events_of_two_streams(kernels: Kernels, cell: Buffer
 
 
 def test_synchronize_of_a_blocking_event_uses_no_cpu_time(kernels: Kernels, cell: Buffer) -> None:
-    stream, event = Stream(exclusive=True), Event(blocking=True)
+    stream, event = Stream(dedicated=True), Event(blocking=True)
     kernels.spin(stream.native_handle, 1.0, cell.data_ptr())
     event.record(stream)
     before = os.times()
@@ -64,7 +64,7 @@ def test_synchronize_of_a_blocking_event_uses_no_cpu_time(kernels: Kernels, cell
 
 
 def test_interprocess_event_is_waited_for_in_another_process(kernels: Kernels, cell: Buffer) -> None:
-    stream, event = Stream(exclusive=True), Event(interprocess=True)
+    stream, event = Stream(dedicated=True), Event(interprocess=True)
     event.record(stream)
     program = PROGRAMS / "gpu" / "open_an_event_of_another_process.py"
     with subprocess.Popen(

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 
 def test_replay_runs_kernels_copies_and_fills_on_current_memory(kernels: Kernels) -> None:
     source, middle, target = (Buffer(int32_buffers.BYTES) for _ in range(3))
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     with stream, graph:
         copy_(middle, source, non_blocking=True)
         kernels.add(stream.native_handle, target.data_ptr(), middle.data_ptr(), 5)
@@ -33,7 +33,7 @@ def test_replay_runs_kernels_copies_and_fills_on_current_memory(kernels: Kernels
 
 
 def test_replay_runs_once_per_call(kernels: Kernels, cell: Buffer) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     with stream, graph:
         for _ in range(3):
             kernels.add(stream.native_handle, cell.data_ptr(), cell.data_ptr())
@@ -45,7 +45,7 @@ def test_replay_runs_once_per_call(kernels: Kernels, cell: Buffer) -> None:
 
 
 def test_replay_takes_less_time_than_launches(kernels: Kernels, cell: Buffer) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
 
     def launch() -> None:
         for _ in range(500):
@@ -70,7 +70,7 @@ def test_replay_takes_less_time_than_launches(kernels: Kernels, cell: Buffer) ->
 
 
 def test_capture_includes_a_second_stream_from_its_wait_to_its_join(kernels: Kernels) -> None:
-    main, side = Stream(exclusive=True), Stream(exclusive=True)
+    main, side = Stream(dedicated=True), Stream(dedicated=True)
     first, second = Buffer(int32_buffers.BYTES), Buffer(int32_buffers.BYTES)
     graph = Graph()
     with main, graph:
@@ -85,7 +85,7 @@ def test_capture_includes_a_second_stream_from_its_wait_to_its_join(kernels: Ker
 
 
 def test_capture_invalidated_by_synchronize_names_the_wait(kernels: Kernels, cell: Buffer) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     with pytest.raises(errors.GraphError, match=r"Stream\.synchronize was called"):  # noqa: PT012, SIM117
         with stream, graph:
             with pytest.raises(errors.GraphError, match="captures"):
@@ -98,7 +98,7 @@ def test_capture_invalidated_by_synchronize_names_the_wait(kernels: Kernels, cel
 def test_capture_invalidated_by_another_library_is_reported(
     library: Library, kernels: Kernels, cell: Buffer
 ) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     handle = ctypes.c_void_p(stream.native_handle)
     with stream:
         graph.capture_begin()

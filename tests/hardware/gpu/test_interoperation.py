@@ -56,7 +56,7 @@ def test_dlpack_tensor_outlives_the_buffer(other: Library) -> None:
 
 
 def test_dlpack_orders_the_consumer_after_queued_work(other: Library, kernels: Kernels) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     kernels.spin(stream.native_handle, SECONDS, buffer.data_ptr(), 0x07070707)
     array = other.from_dlpack(buffer)
@@ -85,7 +85,7 @@ class Capsule:
 
 
 def test_pytorch_queues_work_on_an_interlock_stream(other: Library, kernels: Kernels) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     array = other.from_dlpack(buffer)
     stream.synchronize()
@@ -99,7 +99,7 @@ def test_pytorch_queues_work_on_an_interlock_stream(other: Library, kernels: Ker
 
 @pytest.mark.usefixtures("isolated_state")
 def test_interlock_queues_work_on_a_pytorch_stream(other: Library, kernels: Kernels, cell: Buffer) -> None:
-    theirs, waiting = other.stream(), Stream(exclusive=True)
+    theirs, waiting = other.stream(), Stream(dedicated=True)
     given: Any = theirs if hasattr(theirs, "__cuda_stream__") else Told(other.handle(theirs))
     kernels.spin(other.handle(theirs), SECONDS, cell.data_ptr(), 7)
     waiting.wait_stream(given)

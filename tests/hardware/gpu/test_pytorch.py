@@ -45,7 +45,7 @@ def test_both_have_the_same_default_stream(torch: Any) -> None:
 
 
 def test_stream_of_interlock_is_current_in_pytorch_by_its_handle(torch: Any) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     with torch.cuda.stream(torch.cuda.ExternalStream(stream.native_handle)):
         current = torch.accelerator.current_stream()
         if hasattr(current, "native_handle"):  # Since PyTorch 2.13.
@@ -56,7 +56,7 @@ def test_stream_of_interlock_is_current_in_pytorch_by_its_handle(torch: Any) -> 
 
 
 def test_current_streams_of_both_are_independent(torch: Any) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     with stream:
         assert torch.cuda.current_stream().cuda_stream == 0
         with torch.cuda.stream(torch.cuda.Stream()):

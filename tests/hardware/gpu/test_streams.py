@@ -18,7 +18,7 @@ SECONDS = 0.5
 
 
 def test_event_completes_when_the_kernel_before_it_has_completed(kernels: Kernels, cell: Buffer) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
     event = stream.record_event()
     assert (stream.query(), event.query()) == (False, False)
@@ -27,14 +27,14 @@ def test_event_completes_when_the_kernel_before_it_has_completed(kernels: Kernel
 
 
 def test_wait_stream_makes_the_result_of_a_kernel_visible(kernels: Kernels, cell: Buffer) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
     second.wait_stream(first)
     assert int32_buffers.read(cell, second) == 7
 
 
 def test_stream_without_a_wait_runs_ahead(kernels: Kernels, cell: Buffer) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
     assert int32_buffers.read(cell, second) == 0
     assert not first.query()
@@ -43,7 +43,7 @@ def test_stream_without_a_wait_runs_ahead(kernels: Kernels, cell: Buffer) -> Non
 
 
 def test_streams_and_the_default_stream_do_not_wait_for_each_other(kernels: Kernels, cell: Buffer) -> None:
-    default, other = accelerator.current_stream(), Stream(exclusive=True)
+    default, other = accelerator.current_stream(), Stream(dedicated=True)
     assert default.native_handle == 0
     for slow, quick in ((default, other), (other, default)):
         int32_buffers.write(cell, 0)
@@ -59,14 +59,14 @@ def test_priority_is_that_of_the_driver_stream(library: Library) -> None:
         library.call("cuCtxGetStreamPriorityRange", ctypes.byref(least), ctypes.byref(greatest))
         assert accelerator.stream_priority_range() == (least.value, greatest.value)
         for wanted in range(greatest.value, least.value + 1):
-            stream, reported = Stream(priority=wanted, exclusive=True), ctypes.c_int()
+            stream, reported = Stream(priority=wanted, dedicated=True), ctypes.c_int()
             handle = ctypes.c_void_p(stream.native_handle)
             library.call("cuStreamGetPriority", handle, ctypes.byref(reported))
             assert stream.priority == reported.value == wanted
 
 
 def test_destroyed_stream_completes_its_queued_work(kernels: Kernels, cell: Buffer) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
     del stream
     assert int32_buffers.read(cell) == 0

@@ -24,7 +24,7 @@ def test_variable_precedes_loaded_libraries(given: Path | str, tmp_path: Path) -
         given = tmp_path
     env = {"INTERLOCK_ONEDNN_PATH": str(given)}
     found, loaded, version, copies = answer_of("find_and_load_onednn", str(ONEDNN), False, env=env)
-    assert found == loaded == [str(expected), "given"]
+    assert found == loaded == [str(expected), "explicit"]
     assert version == LIBRARIES["onednn"].version()
     assert copies == sorted(str(file.resolve()) for file in (ONEDNN, OTHER_ONEDNN))
 
@@ -32,7 +32,7 @@ def test_variable_precedes_loaded_libraries(given: Path | str, tmp_path: Path) -
 @pytest.mark.parametrize("variable", ["", str(ONEDNN)], ids=["alone", "with variable"])
 def test_argument_precedes_loaded_libraries_and_variable(variable: str) -> None:
     paths, env = (str(ONEDNN), str(OTHER_ONEDNN)), {"INTERLOCK_ONEDNN_PATH": variable}
-    expected = [str(OTHER_ONEDNN), "given", True, LIBRARIES["onednn"].version()]
+    expected = [str(OTHER_ONEDNN), "explicit", True, LIBRARIES["onednn"].version()]
     assert answer_of("load_a_path_beside_a_loaded_library", *paths, env=env) == expected
 
 

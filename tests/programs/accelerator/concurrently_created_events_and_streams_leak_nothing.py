@@ -7,7 +7,7 @@ from interlock import accelerator, testing
 
 faults = testing.FaultInjector()
 accelerator.use("host", devices=2, faults=faults)
-stream = interlock.Stream(exclusive=True)
+stream = interlock.Stream(dedicated=True)
 
 
 def record(event, barrier):

@@ -1,6 +1,6 @@
 from fork_setup import *
 
-accelerator.set_stream(interlock.Stream(1, exclusive=True))
+accelerator.set_stream(interlock.Stream(1, dedicated=True))
 
 
 def work():

@@ -4,7 +4,7 @@ from faults_setup import *
 
 
 def use():
-    stream, event, graph = interlock.Stream(exclusive=True), interlock.Event(), accelerator.Graph()
+    stream, event, graph = interlock.Stream(dedicated=True), interlock.Event(), accelerator.Graph()
     buffer = Buffer(64)
     with stream, graph:
         fill_(buffer, 1)
@@ -12,7 +12,7 @@ def use():
     with stream:
         graph.replay()
     event.record(stream)
-    interlock.Stream(exclusive=True).wait_event(event)
+    interlock.Stream(dedicated=True).wait_event(event)
     copy_(bytearray(64), buffer, stream=stream)
     stream.synchronize()
 

@@ -29,7 +29,7 @@ def query():
     return [
         accelerator.is_available(),
         accelerator.device_count(),
-        accelerator.why_unavailable(),
+        accelerator.unavailable_reason(),
         str(accelerator.current_accelerator()),
         str(accelerator.current_accelerator(check_available=True)),
     ]

@@ -4,7 +4,7 @@ import interlock
 from interlock import accelerator, errors
 
 accelerator.device_count(), accelerator.is_available(), accelerator.current_accelerator()
-accelerator.why_unavailable(), interlock.device(0)
+accelerator.unavailable_reason(), interlock.device(0)
 accelerator.use("host", devices=2)
 interlock.Stream()
 try:

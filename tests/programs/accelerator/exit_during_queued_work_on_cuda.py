@@ -23,7 +23,7 @@ class Told:
 
 
 def recorded(device):
-    stream, buffer = interlock.Stream(device, exclusive=True), Buffer(64, device)
+    stream, buffer = interlock.Stream(device, dedicated=True), Buffer(64, device)
     graph = accelerator.Graph(capture_error_mode="relaxed")
     with stream, graph:
         fill_(buffer, 3)

@@ -18,7 +18,7 @@ atexit.register(lambda: print("registered after"))
 
 chance = random.Random(number)
 never = threading.Event()
-streams = [interlock.Stream(index % 2, exclusive=chance.random() < 0.5) for index in range(4)]
+streams = [interlock.Stream(index % 2, dedicated=chance.random() < 0.5) for index in range(4)]
 buffers = [Buffer(1 << 16, index) for index in range(2)]
 kept = []
 

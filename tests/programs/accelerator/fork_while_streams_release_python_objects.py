@@ -10,7 +10,7 @@ ended = threading.Event()
 
 
 def work():
-    stream, buffer = interlock.Stream(exclusive=True), Buffer(64)
+    stream, buffer = interlock.Stream(dedicated=True), Buffer(64)
     while not ended.is_set():
         for _ in range(50):
             copy_(buffer, bytes(64), non_blocking=True, stream=stream)

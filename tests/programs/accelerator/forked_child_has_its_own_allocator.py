@@ -8,7 +8,7 @@ from interlock.accelerator.memory import Buffer
 
 kept, freed = Buffer(3 << 20), Buffer(100)
 freed.close()
-with memory.scope() as scope:
+with memory.MemoryTracker() as tracker:
     Buffer(1000)
     reading, writing = os.pipe()
     if os.fork() == 0:
@@ -17,7 +17,7 @@ with memory.scope() as scope:
             lambda: kept.fill_(1),
             lambda: memoryview(kept),
             lambda: kept.stream,
-            lambda: scope.total,
+            lambda: tracker.total,
             kept.__dlpack__,
         ):
             try:
@@ -29,12 +29,12 @@ with memory.scope() as scope:
         buffer = Buffer(1)
         reported += [accelerator.memory_allocated(), accelerator.memory_reserved()]
         reported.append(bytes(buffer.fill_(1))[0])
-        scope.__exit__(None, None, None)
+        tracker.__exit__(None, None, None)
         os.write(writing, json.dumps(reported).encode())
         os._exit(0)
     os.close(writing)
     with open(reading) as pipe:
         result = json.loads(pipe.read())
-result.append([accelerator.memory_allocated(), scope.total])
+result.append([accelerator.memory_allocated(), tracker.total])
 
 print("\n" + json.dumps(result))

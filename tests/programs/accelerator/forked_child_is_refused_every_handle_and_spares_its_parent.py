@@ -14,7 +14,7 @@ reading, writing = os.pipe()
 process = os.fork()
 if process == 0:
     reported = {name: raised(use) for name, use in (USES | NEW).items()}
-    why = accelerator.why_unavailable()
+    why = accelerator.unavailable_reason()
     for name in ("stream", "event", "buffer", "graph", "USES"):
         del globals()[name]
         delattr(cuda_setup, name)

@@ -16,7 +16,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 faults = testing.FaultInjector()
 accelerator.use("host", memory=64 << 20, faults=faults)
 empty = faults.live_objects()["bytes"]
-own, other, opened = interlock.Stream(), interlock.Stream(exclusive=True), threading.Event()
+own, other, opened = interlock.Stream(), interlock.Stream(dedicated=True), threading.Event()
 buffer = Buffer(40 << 20, stream=own)
 begun = threading.Event()
 accelerator.launch(other, lambda: (begun.set(), opened.wait()))

@@ -7,7 +7,7 @@ from interlock import accelerator
 
 (wait,) = map(json.loads, sys.argv[1:])
 
-stream, event, ended = interlock.Stream(exclusive=True), interlock.Event(), []
+stream, event, ended = interlock.Stream(dedicated=True), interlock.Event(), []
 
 
 def again():

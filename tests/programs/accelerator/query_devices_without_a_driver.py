@@ -8,7 +8,7 @@ result = [
     accelerator.device_count(),
     accelerator.current_accelerator(),
     accelerator.current_accelerator(check_available=True),
-    accelerator.why_unavailable(),
+    accelerator.unavailable_reason(),
 ]
 try:
     interlock.device(0)

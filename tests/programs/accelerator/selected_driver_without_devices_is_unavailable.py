@@ -7,6 +7,6 @@ reported = [str(accelerator.current_accelerator(check_available=check)) for chec
 try:
     accelerator.current_stream()
 except interlock.errors.NoAcceleratorError as error:
-    result = [*reported, accelerator.is_available(), accelerator.why_unavailable(), str(error)]
+    result = [*reported, accelerator.is_available(), accelerator.unavailable_reason(), str(error)]
 
 print("\n" + json.dumps(result))

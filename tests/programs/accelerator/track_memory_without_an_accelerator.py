@@ -3,12 +3,12 @@ import json
 from interlock import errors
 from interlock.accelerator import memory
 
-with memory.scope(0) as scope:
-    result = [scope.current, scope.peak]
-result += [scope.total, scope.allocations]
+with memory.MemoryTracker(0) as tracker:
+    result = [tracker.current, tracker.peak]
+result += [tracker.total, tracker.allocations]
 for wrong in (99, "cpu"):
     try:
-        memory.scope(wrong).__enter__()
+        memory.MemoryTracker(wrong).__enter__()
     except errors.DeviceError as error:
         result.append(type(error).__name__)
 

@@ -5,6 +5,6 @@ from interlock import accelerator
 result = []
 for name in ("host", "cuda", "host", "none"):
     accelerator.use(name)
-    result.append([accelerator.device_count(), accelerator.why_unavailable() is None])
+    result.append([accelerator.device_count(), accelerator.unavailable_reason() is None])
 
 print("\n" + json.dumps(result))

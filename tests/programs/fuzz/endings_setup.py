@@ -24,7 +24,7 @@ threading.excepthook = lambda *_: None
 gc.disable()
 kept, never = [], threading.Event()
 # The last two are dedicated: a capture on a stream of the pool would reach later streams of the program.
-streams = [interlock.Stream(index % 2, exclusive=bool(index & 2)) for index in range(4)]
+streams = [interlock.Stream(index % 2, dedicated=bool(index & 2)) for index in range(4)]
 stream, event, timed = streams[0], interlock.Event(), interlock.Event(enable_timing=True)
 buffer, graph = Buffer(1 << 12), accelerator.Graph(capture_error_mode="relaxed")
 

@@ -4,7 +4,7 @@ import os
 from interlock import accelerator
 from interlock.accelerator.memory import Buffer
 
-counted = [accelerator.is_available(), accelerator.device_count(), accelerator.why_unavailable()]
+counted = [accelerator.is_available(), accelerator.device_count(), accelerator.unavailable_reason()]
 reading, writing = os.pipe()
 if os.fork() == 0:
     back = bytearray(4)

@@ -16,7 +16,7 @@ from tests.hardware.gpu.slow_kernel import Kernels, Library
 accelerator.synchronize()
 library = Library()
 kernels = Kernels(library)
-stream, cell = Stream(exclusive=True), Buffer(4).fill_(0)
+stream, cell = Stream(dedicated=True), Buffer(4).fill_(0)
 accelerator.synchronize()
 
 

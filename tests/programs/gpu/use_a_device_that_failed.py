@@ -8,7 +8,7 @@ uses = {
     "device": accelerator.synchronize,
     "memory": lambda: Buffer(64 << 20),
     "fill": lambda: cell.fill_(1),
-    "new stream": lambda: Stream(exclusive=True),
+    "new stream": lambda: Stream(dedicated=True),
     "event": stream.record_event,
     "information": accelerator.get_memory_info,
 }

@@ -24,7 +24,7 @@ REACHED = pytest.mark.usefixtures("host_accessible_memory")
 
 
 def test_a_buffer_is_allocated_for_a_stream(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     for buffer in (
         Buffer(8, stream=stream),
         Buffer(8, two_devices[1], stream=stream),
@@ -59,7 +59,7 @@ def test_copies_and_fills_return_the_buffer(two_devices: tuple[str, str]) -> Non
 
 
 def test_copy_is_ordered_by_its_stream_and_waits_on_request(gate: Gate) -> None:
-    stream, late, back = Stream(exclusive=True), Pinned(b"late"), Pinned(bytes(4))
+    stream, late, back = Stream(dedicated=True), Pinned(b"late"), Pinned(bytes(4))
     accelerator.launch(stream, gate)
     buffer = Buffer(4, stream=stream)
     buffer.copy_from(late.view, non_blocking=True, stream=stream)
@@ -140,7 +140,7 @@ def test_close_releases_the_memory_and_later_calls_raise() -> None:
 
 
 def test_close_on_a_stream_delays_reuse_until_the_stream_is_done(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=own)
     address = buffer.data_ptr()
     accelerator.launch(other, gate)
@@ -174,7 +174,7 @@ def test_memoryview_shares_the_memory_and_keeps_the_buffer_open() -> None:
 
 @REACHED
 def test_memoryview_waits_for_streams_that_use_the_bytes(gate: Gate) -> None:
-    own, recorded, current = (Stream(exclusive=True) for _ in range(3))
+    own, recorded, current = (Stream(dedicated=True) for _ in range(3))
     for stream in (own, recorded, current):
         held = Gate()
         buffer = Buffer(4, stream=own).fill_(0, stream=own)
@@ -188,7 +188,7 @@ def test_memoryview_waits_for_streams_that_use_the_bytes(gate: Gate) -> None:
 
 @REACHED
 def test_memoryview_waits_for_a_destroyed_stream(gate: Gate) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream)
     accelerator.launch(stream, gate)
     buffer.fill_(5, stream=stream)
@@ -303,7 +303,7 @@ def test_dlpack_capsule_owns_the_memory_until_it_is_consumed_or_dropped(
 
 @REACHED
 def test_dlpack_waits_for_streams_and_refuses_wrong_arguments(gate: Gate, numpy: Any) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     stream.synchronize()
     accelerator.launch(stream, gate)

@@ -57,7 +57,7 @@ def test_an_array_of_numpy_is_a_source_and_a_destination(numpy: Any) -> None:
 
 
 def test_copy_waits_unless_non_blocking(gate: Gate) -> None:
-    stream, buffer, back = Stream(exclusive=True), Buffer(3), Pinned(bytes(3))
+    stream, buffer, back = Stream(dedicated=True), Buffer(3), Pinned(bytes(3))
     copy_(buffer, b"abc")
     accelerator.launch(stream, gate)
     copy_(back.view, buffer, non_blocking=True, stream=stream)
@@ -69,7 +69,7 @@ def test_copy_waits_unless_non_blocking(gate: Gate) -> None:
 
 @pytest.mark.usefixtures("host_accessible_memory")
 def test_destination_cannot_be_resized_before_the_copy_completes(gate: Gate) -> None:
-    stream, buffer, back = Stream(exclusive=True), Buffer(3), bytearray(3)
+    stream, buffer, back = Stream(dedicated=True), Buffer(3), bytearray(3)
     accelerator.launch(stream, gate)
     copy_(back, buffer, non_blocking=True, stream=stream)
     with pytest.raises(BufferError):
@@ -81,7 +81,7 @@ def test_destination_cannot_be_resized_before_the_copy_completes(gate: Gate) -> 
 
 @pytest.mark.usefixtures("host_accessible_memory")
 def test_source_is_alive_until_the_copy_completes(gate: Gate) -> None:
-    stream, back = Stream(exclusive=True), bytearray(1 << 20)
+    stream, back = Stream(dedicated=True), bytearray(1 << 20)
     buffer = Buffer(1 << 20)
     accelerator.launch(stream, gate)
     copy_(buffer, array.array("B", b"\7" * (1 << 20)), non_blocking=True, stream=stream)
@@ -99,7 +99,7 @@ def test_copy_between_devices_is_ordered_by_both_current_streams(
     here, there = (Buffer(4, device) for device in two_devices)
     later = Pinned(bytes(4))
     copy_(here, b"late")
-    with Stream(two_devices[1], exclusive=True) as receiving, Stream(two_devices[0], exclusive=True):
+    with Stream(two_devices[1], dedicated=True) as receiving, Stream(two_devices[0], dedicated=True):
         accelerator.launch(receiving, gate)
         fill_(there, 1, stream=receiving)
         copy_(there, here, non_blocking=True)
@@ -111,7 +111,7 @@ def test_copy_between_devices_is_ordered_by_both_current_streams(
 
 
 def test_a_fill_sets_every_byte_in_the_order_of_its_stream(two_devices: tuple[str, str], gate: Gate) -> None:
-    buffer, stream = Buffer(100, two_devices[1]), Stream(two_devices[1], exclusive=True)
+    buffer, stream = Buffer(100, two_devices[1]), Stream(two_devices[1], dedicated=True)
     back = Pinned(bytes(100))
     accelerator.launch(stream, gate)
     fill_(buffer, 255, stream=stream)

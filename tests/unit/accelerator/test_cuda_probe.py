@@ -108,7 +108,7 @@ def test_unusable_driver_is_no_accelerator_and_gives_the_reason(
     for word in words:
         assert word.format(folder=tmp_path) in why
 
-    program = "import interlock; print(interlock.accelerator.why_unavailable())"
+    program = "import interlock; print(interlock.accelerator.unavailable_reason())"
     printed = run_command([sys.executable, "-P", "-c", program], env=env)
     assert printed == (0, f"{why}\n", "")
 

@@ -24,7 +24,7 @@ def place() -> tuple[int, int, int]:
 
 
 def test_a_stream_makes_itself_and_its_device_current(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     with stream as entered:
         assert entered is stream
         assert place() == (1, 0, stream.stream_id)
@@ -32,7 +32,7 @@ def test_a_stream_makes_itself_and_its_device_current(two_devices: tuple[str, st
 
 
 def test_scopes_nest_reenter_and_exit_in_any_order(two_devices: tuple[str, str]) -> None:
-    here, there = Stream(two_devices[0], exclusive=True), Stream(two_devices[1], exclusive=True)
+    here, there = Stream(two_devices[0], dedicated=True), Stream(two_devices[1], dedicated=True)
     with here, there, here:
         assert place() == (0, here.stream_id, there.stream_id)
     here.__enter__()
@@ -60,7 +60,7 @@ def test_device_index_of_none_changes_nothing() -> None:
 
 
 def test_write_is_undone_with_the_scope_that_owns_it(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[0], exclusive=True)
+    stream = Stream(two_devices[0], dedicated=True)
     with accelerator.device_index(1):
         accelerator.set_stream(stream)
         assert place() == (0, stream.stream_id, 0)
@@ -73,7 +73,7 @@ def test_write_is_undone_with_the_scope_that_owns_it(two_devices: tuple[str, str
 def test_other_threads_have_their_own_current_device(
     two_devices: tuple[str, str], workers: tuple[Worker, Worker]
 ) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     first, second = workers
     first.do(lambda: accelerator.set_stream(stream))
     assert first.do(place) == (1, 0, stream.stream_id)
@@ -83,7 +83,7 @@ def test_other_threads_have_their_own_current_device(
 def test_stream_exited_on_another_thread_ends_on_its_original_thread(
     two_devices: tuple[str, str], workers: tuple[Worker, Worker]
 ) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     first, second = workers
     first.do(stream.__enter__)
     second.do(lambda: stream.__exit__(None, None, None))
@@ -94,7 +94,7 @@ def test_stream_exited_on_another_thread_ends_on_its_original_thread(
 def test_one_stream_is_entered_and_exited_by_two_threads(
     two_devices: tuple[str, str], workers: tuple[Worker, Worker]
 ) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     for worker in workers:
         worker.do(stream.__enter__)
     workers[0].do(lambda: stream.__exit__(None, None, None))
@@ -104,7 +104,7 @@ def test_one_stream_is_entered_and_exited_by_two_threads(
 
 
 def test_captured_state_includes_the_current_device_and_stream(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     with stream:
         state = interlock.capture()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -120,7 +120,7 @@ def test_captured_state_includes_the_current_device_and_stream(two_devices: tupl
 def test_tasks_have_their_own_current_device(two_devices: tuple[str, str]) -> None:
     async def work(index: int) -> list[tuple[int, int, int]]:
         seen = []
-        stream = Stream(index, exclusive=True)
+        stream = Stream(index, dedicated=True)
         with stream:
             for _ in range(3):
                 await asyncio.sleep(0)
@@ -142,7 +142,7 @@ def test_tasks_have_their_own_current_device(two_devices: tuple[str, str]) -> No
 
 
 def test_current_stream_is_kept_alive(devices: tuple[str, ...]) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     number = stream.stream_id
     accelerator.set_stream(stream)
     del stream

@@ -101,7 +101,8 @@ def test_forked_child_uses_devices_that_its_parent_only_counted() -> None:
 @pytest.mark.parametrize("init", ["12", "999"])
 def test_failing_nvml_falls_back_to_the_driver_and_affects_children(init: str, tmp_path: Path) -> None:
     code = """
-    result = [query(), driver.fake_starts(), in_child(lambda: [query()[:2], accelerator.why_unavailable()])]
+    result = [query(), driver.fake_starts()]
+    result += [in_child(lambda: [query()[:2], accelerator.unavailable_reason()])]
     result += [in_child(driver.fake_starts), query()]
     """
     answer = run(tmp_path, code, {"FAKE_NVML_INIT": init})
@@ -159,7 +160,7 @@ def test_variable_is_reread_until_the_driver_counts_and_then_warns(
 
 def test_unusable_path_of_nvml_is_reported_and_counts_no_device(tmp_path: Path) -> None:
     code = """
-        result = [accelerator.device_count(), accelerator.is_available(), accelerator.why_unavailable()]
+        result = [accelerator.device_count(), accelerator.is_available(), accelerator.unavailable_reason()]
     """
     count, available, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": "/nowhere/libnvidia-ml.so.1"})
     assert (count, available) == (0, False)
@@ -171,7 +172,7 @@ def test_nvml_without_a_function_is_reported_and_counts_no_device(tmp_path: Path
     lacking = tmp_path / "lacking"
     lacking.mkdir()
     fake_driver.build(lacking)  # Beside it lies a library that can only be initialised.
-    code = "result = [accelerator.device_count(), accelerator.why_unavailable()]"
+    code = "result = [accelerator.device_count(), accelerator.unavailable_reason()]"
     count, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": str(lacking)})
     assert count == 0
     for part in ("INTERLOCK_NVML_PATH", str(lacking), "nvmlDeviceGetCount_v2"):
@@ -188,4 +189,4 @@ def test_nvml_is_loaded_from_the_user_supplied_path(tmp_path: Path) -> None:
     """
     count, found = run(tmp_path, code, {"INTERLOCK_NVML_PATH": folder}, nvml=False)
     assert count > 0
-    assert found == [f"{folder}/libnvidia-ml.so.1", "given", True]
+    assert found == [f"{folder}/libnvidia-ml.so.1", "explicit", True]

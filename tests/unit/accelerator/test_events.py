@@ -27,7 +27,7 @@ def test_unrecorded_event_is_complete_and_blocks_no_stream() -> None:
 
 
 def test_record_replaces_the_previous_record(gate: Gate) -> None:
-    free, held = Stream(exclusive=True), Stream(exclusive=True)
+    free, held = Stream(dedicated=True), Stream(dedicated=True)
     event = Event()
     event.record(free)
     event.synchronize()
@@ -40,7 +40,7 @@ def test_record_replaces_the_previous_record(gate: Gate) -> None:
 
 
 def test_wait_for_a_replaced_record_ends_with_that_record(gate: Gate) -> None:
-    first, second, held = (Stream(exclusive=True) for _ in range(3))
+    first, second, held = (Stream(dedicated=True) for _ in range(3))
     event = first.record_event()
     second.wait_event(event)
     accelerator.launch(held, gate)
@@ -63,8 +63,8 @@ def test_an_event_belongs_to_the_device_of_its_first_record(two_devices: tuple[s
 
 
 def test_record_and_wait_use_the_current_stream(two_devices: tuple[str, str], gate: Gate) -> None:
-    held = Stream(two_devices[1], exclusive=True)
-    event, other = Event(), Stream(two_devices[0], exclusive=True)
+    held = Stream(two_devices[1], dedicated=True)
+    event, other = Event(), Stream(two_devices[0], dedicated=True)
     with held:
         accelerator.launch(held, gate)
         event.record()
@@ -98,7 +98,7 @@ def test_an_unrecorded_event_has_no_device_index(driver: str) -> None:
 
 
 def test_elapsed_time_requires_two_completed_timing_events(gate: Gate) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     timed, untimed, unrecorded = Event(enable_timing=True), Event(), Event(enable_timing=True)
     timed.record(stream)
     untimed.record(stream)

@@ -63,7 +63,7 @@ def test_captured_work_is_not_run() -> None:
 
 
 def test_capture_includes_a_second_stream_from_its_wait_to_its_join(driver: str) -> None:
-    main, side = Stream(exclusive=True), Stream(exclusive=True)
+    main, side = Stream(dedicated=True), Stream(dedicated=True)
     # NVIDIA's driver runs the functions of graphs one after the other.
     meeting = threading.Barrier(2 if driver == "host" else 1, timeout=20)
     graph = Graph()
@@ -84,7 +84,7 @@ def test_capture_includes_a_second_stream_from_its_wait_to_its_join(driver: str)
 
 
 def test_unjoined_stream_invalidates_the_capture() -> None:
-    main, side = Stream(exclusive=True), Stream(exclusive=True)
+    main, side = Stream(dedicated=True), Stream(dedicated=True)
     graph = Graph()
     with main:
         graph.capture_begin()
@@ -105,7 +105,7 @@ def test_capture_of_a_default_stream_is_refused_with_the_cure() -> None:
 
 
 def test_synchronize_of_a_capturing_stream_invalidates_the_capture() -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     with pytest.raises(errors.GraphError), stream, graph, pytest.raises(errors.GraphError):
         stream.synchronize()
     assert not stream.is_capturing()
@@ -125,7 +125,7 @@ def test_unsafe_calls_are_refused_according_to_the_capture_mode(
     mode: Any, here: bool, elsewhere: bool
 ) -> None:
     def allowed(on_another_thread: bool) -> bool:
-        stream, graph = Stream(exclusive=True), Graph(capture_error_mode=mode)
+        stream, graph = Stream(dedicated=True), Graph(capture_error_mode=mode)
         refused: list[BaseException] = []
 
         def wait() -> None:
@@ -280,7 +280,7 @@ def test_replay_error_is_asynchronous_and_names_the_function() -> None:
     def fails() -> None:
         raise OSError("no disk")
 
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     with stream, graph:
         accelerator.launch(stream, fails)
     with stream:
@@ -290,7 +290,7 @@ def test_replay_error_is_asynchronous_and_names_the_function() -> None:
 
 
 def test_graph_may_be_dropped_during_replay_or_capture(gate: Gate) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     seen: list[int] = []
     with stream, graph:
         accelerator.launch(stream, gate)

@@ -39,7 +39,7 @@ def test_launch_reports_any_exception_and_the_stream_continues(error: BaseExcept
     def fails() -> None:
         raise error
 
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     seen: list[int] = []
     accelerator.launch(stream, fails)
     accelerator.launch(stream, seen.append, 1)
@@ -50,25 +50,25 @@ def test_launch_reports_any_exception_and_the_stream_continues(error: BaseExcept
 
 
 def test_wait_inside_a_function_for_its_own_stream_raises() -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     for wait in (stream.synchronize, accelerator.synchronize, lambda: accelerator.Graph().__enter__()):
         accelerator.launch(stream, wait)
         with pytest.raises(errors.AcceleratorError, match="can't wait for that stream"):
             stream.synchronize()
-    other = Stream(exclusive=True)
+    other = Stream(dedicated=True)
     accelerator.launch(stream, other.synchronize)
     stream.synchronize()
 
 
 def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
-    stream, other = Stream(exclusive=True), Stream(exclusive=True)
+    stream, other = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[int] = []
 
     def work() -> None:
         accelerator.launch(other, seen.append, 1)
         stream.record_event()
         accelerator.launch(stream, seen.append, 2)
-        Stream(exclusive=True).record_event()
+        Stream(dedicated=True).record_event()
 
     accelerator.launch(stream, work)
     stream.synchronize()
@@ -122,7 +122,7 @@ def test_launch_keeps_no_reference_after_completion() -> None:
         def __call__(self, other: Kept) -> None:
             pass
 
-    stream, kept, given = Stream(exclusive=True), Kept(), Kept()
+    stream, kept, given = Stream(dedicated=True), Kept(), Kept()
     gone = [weakref.ref(kept), weakref.ref(given)]
     with stream:
         accelerator.launch(stream, kept, given)
@@ -134,7 +134,7 @@ def test_launch_keeps_no_reference_after_completion() -> None:
 
 
 def test_many_launches_use_few_threads() -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     threads: set[int] = set()
     for _ in range(500):
         accelerator.launch(stream, lambda: threads.add(threading.get_ident()))
@@ -165,7 +165,7 @@ def test_stream_lookup_during_creation_and_destruction_of_others(devices: tuple[
 
     def come_and_go() -> None:
         while not ended.is_set():
-            Stream(devices[0], exclusive=True)
+            Stream(devices[0], dedicated=True)
 
     kind = Stream().device_type
     thread = threading.Thread(target=come_and_go)

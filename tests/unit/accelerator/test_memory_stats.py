@@ -100,7 +100,7 @@ def test_blocks_are_split_and_merged() -> None:
 
 
 def test_streams_have_separate_free_blocks() -> None:
-    here, there = Stream(exclusive=True), Stream(exclusive=True)
+    here, there = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=here)
     address = buffer.data_ptr()
     buffer.close()
@@ -112,7 +112,7 @@ def test_streams_have_separate_free_blocks() -> None:
 
 
 def test_freed_block_is_reused_only_after_its_stream_events(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=own)
     address = buffer.data_ptr()
     accelerator.launch(other, gate)
@@ -130,7 +130,7 @@ def test_freed_block_is_reused_only_after_its_stream_events(gate: Gate) -> None:
 
 
 def test_copy_on_another_stream_records_the_use_of_its_buffer(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=own).fill_(7, stream=own)
     own.synchronize()
     address, back = buffer.data_ptr(), Pinned(bytes(MIB))
@@ -180,7 +180,7 @@ def test_empty_cache_releases_unused_segments_of_all_devices(devices: tuple[str,
 
 
 def test_empty_cache_waits_for_queued_work(gate: Gate) -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     buffer = Buffer(MIB, stream=stream)
     accelerator.launch(stream, gate)
     buffer.close()
@@ -192,7 +192,7 @@ def test_empty_cache_waits_for_queued_work(gate: Gate) -> None:
 
 
 def test_destroyed_stream_releases_its_blocks() -> None:
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     Buffer(MIB, stream=stream).close()
     kept = Buffer(MIB, stream=stream)
     del stream

@@ -33,7 +33,7 @@ def refused(nbytes: int, **named: Any) -> OutOfMemoryError:
 
 
 def test_error_reports_the_state_of_the_allocator(devices: tuple[str, ...]) -> None:
-    stream = Stream(devices[0], exclusive=True)
+    stream = Stream(devices[0], dedicated=True)
     kept = [Buffer(3 * MIB, stream=stream), Buffer(40 * MIB)]
     error = refused(30 * MIB + 1, stream=stream)
     assert isinstance(error, RuntimeError)
@@ -69,7 +69,7 @@ def test_message_names_the_limit_that_refused_the_request() -> None:
         memory.set_limit(None)
     wall = [Buffer(10 * MIB - 512) for _ in range(6)]
     assert "expandable_segments" not in str(refused(4 * MIB))
-    streams = [Stream(exclusive=True) for _ in range(3)]
+    streams = [Stream(dedicated=True) for _ in range(3)]
     del wall
     accelerator.empty_cache()
     kept = [Buffer(9 * MIB, stream=stream) for stream in streams]
@@ -115,7 +115,7 @@ def test_allocation_beyond_64_bits_is_refused() -> None:
 
 
 def test_cached_blocks_are_released_before_an_allocation_fails(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     accelerator.launch(other, gate)
     buffer = Buffer(40 * MIB, stream=own)
     buffer.record_stream(other)

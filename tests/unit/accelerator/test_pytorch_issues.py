@@ -25,7 +25,7 @@ from tests.helpers.thread_worker import Worker
 def test_stream_as_context_manager_stores_nothing_on_the_stream(
     workers: tuple[Worker, Worker],
 ) -> None:
-    shared, before = Stream(1, exclusive=True), [worker.do(accelerator.current_stream) for worker in workers]
+    shared, before = Stream(1, dedicated=True), [worker.do(accelerator.current_stream) for worker in workers]
     workers[0].do(shared.__enter__)
     with shared, Stream(0), shared:
         workers[1].do(shared.__enter__)
@@ -78,7 +78,7 @@ def test_exit_while_a_thread_waits_for_a_device() -> None:
 @pytest.mark.usefixtures("devices")
 def test_events_and_streams_wait_without_blocking_other_threads() -> None:
     first, second = threading.Event(), threading.Event()
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     accelerator.launch(stream, first.wait)
     event = stream.record_event(Event(blocking=True))
     threading.Timer(0.05, first.set).start()  # It needs the interpreter while this thread waits.
@@ -158,13 +158,13 @@ def test_invalid_device_index_is_refused_with_the_valid_range(wrong: Any) -> Non
 
 @pytest.mark.usefixtures("devices")
 def test_dedicated_streams_have_own_handles_and_pooled_ones_are_shared() -> None:
-    own = [Stream(exclusive=True) for _ in range(64)]
+    own = [Stream(dedicated=True) for _ in range(64)]
     assert len({stream.native_handle for stream in own}) == len(set(own)) == 64
-    assert all(stream.exclusive for stream in own)
+    assert all(stream.dedicated for stream in own)
     pooled = [Stream() for _ in range(64)]
     assert len({stream.native_handle for stream in pooled}) == 32
     assert pooled[:32] == pooled[32:]
-    assert not any(stream.exclusive for stream in pooled)
+    assert not any(stream.dedicated for stream in pooled)
     assert not set(pooled) & {Stream(priority=-1) for _ in range(32)}
 
 
@@ -175,7 +175,7 @@ def test_event_options_take_effect_and_can_be_read(driver: str, blocking: bool) 
     timing = driver == "host"
     event = Event(enable_timing=timing, blocking=blocking, interprocess=True)
     assert (event.enable_timing, event.blocking, event.interprocess) == (timing, blocking, True)
-    opened, stream = threading.Event(), Stream(exclusive=True)
+    opened, stream = threading.Event(), Stream(dedicated=True)
     accelerator.launch(stream, opened.wait)
     event.record(stream)
     threading.Timer(0.5, opened.set).start()

@@ -75,7 +75,7 @@ def test_snapshot_has_the_format_of_pytorch(
     with pytest.raises(errors.OutOfMemoryError):
         Buffer(1 << 50, devices[0])
     kept, waiting = Buffer(5 * MIB, devices[0]), Buffer(100, devices[0])
-    other = Stream(devices[0], exclusive=True)
+    other = Stream(devices[0], dedicated=True)
     accelerator.launch(other, gate)
     fill_(waiting, 1, stream=other)
     del waiting
@@ -162,7 +162,7 @@ def test_a_snapshot_of_one_device_has_nothing_of_others(
 @pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
 def test_memory_of_a_graph_names_its_pool(devices: tuple[str, ...], recording: memory.Recording) -> None:
     graph = Graph()
-    with Stream(devices[0], exclusive=True), graph:
+    with Stream(devices[0], dedicated=True), graph:
         kept = Buffer(8)
     pools = [entry["pool_id"] for entry in trace(devices[0]) if entry["action"] == "alloc"]
     assert pools == [graph.pool()]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("devices")
 
 
 def test_launch_blocks_neither_the_caller_nor_other_streams(gate: Gate) -> None:
-    held, free = Stream(exclusive=True), Stream(exclusive=True)
+    held, free = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[str] = []
     accelerator.launch(held, gate)
     accelerator.launch(held, seen.append, "held")
@@ -31,7 +31,7 @@ def test_launch_blocks_neither_the_caller_nor_other_streams(gate: Gate) -> None:
 
 
 def test_wait_event_blocks_a_stream_until_the_event_completes(gate: Gate) -> None:
-    first, second, third = (Stream(exclusive=True) for _ in range(3))
+    first, second, third = (Stream(dedicated=True) for _ in range(3))
     seen: list[str] = []
     accelerator.launch(first, gate)
     event = first.record_event()
@@ -46,7 +46,7 @@ def test_wait_event_blocks_a_stream_until_the_event_completes(gate: Gate) -> Non
 
 
 def test_wait_stream_waits_for_work_queued_before_it_only(gate: Gate) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[str] = []
     accelerator.launch(first, seen.append, "before")
     second.wait_stream(first)
@@ -58,7 +58,7 @@ def test_wait_stream_waits_for_work_queued_before_it_only(gate: Gate) -> None:
 
 
 def test_streams_of_two_devices_wait_for_each_other(two_devices: tuple[str, str], gate: Gate) -> None:
-    there, here = Stream(two_devices[1], exclusive=True), Stream(two_devices[0], exclusive=True)
+    there, here = Stream(two_devices[1], dedicated=True), Stream(two_devices[0], dedicated=True)
     seen: list[int] = []
     accelerator.launch(there, gate)
     accelerator.launch(there, seen.append, 1)
@@ -85,7 +85,7 @@ def test_functions_run_in_the_order_of_their_stream_with_arguments() -> None:
 
 def test_functions_of_many_streams_run_at_the_same_time() -> None:
     barrier = threading.Barrier(8, timeout=20)
-    streams = [Stream(exclusive=True) for _ in range(8)]
+    streams = [Stream(dedicated=True) for _ in range(8)]
     for stream in streams:
         accelerator.launch(stream, barrier.wait)
     for stream in streams:
@@ -109,20 +109,20 @@ def test_launch_runs_in_the_state_of_the_launching_thread(two_devices: tuple[str
 def test_stream_attributes_describe_the_stream(two_devices: tuple[str, str]) -> None:
     stream = Stream(two_devices[1], priority=-1)
     assert (stream.device, stream.device_index) == (interlock.device(two_devices[1]), 1)
-    assert (stream.priority, stream.exclusive, stream.is_capturing()) == (-1, False, False)
+    assert (stream.priority, stream.dedicated, stream.is_capturing()) == (-1, False, False)
     assert stream.native_handle > 0
     assert stream.__cuda_stream__() == (0, stream.native_handle)
     place = f"device_type={stream.device.type}, device_index=1"
     assert repr(stream) == f"interlock.Stream({place}, stream_id={stream.stream_id}, priority=-1, pooled)"
-    own = Stream(device=two_devices[0], exclusive=True)
-    assert (own.exclusive, own.device_index, own.priority) == (True, 0, 0)
-    assert "exclusive" in repr(own)
+    own = Stream(device=two_devices[0], dedicated=True)
+    assert (own.dedicated, own.device_index, own.priority) == (True, 0, 0)
+    assert "dedicated" in repr(own)
     assert accelerator.current_stream().stream_id == 0
     assert "default" in repr(accelerator.current_stream())
 
 
 def test_stream_is_found_by_its_ids(two_devices: tuple[str, str]) -> None:
-    for stream in (Stream(), Stream(two_devices[1], exclusive=True), accelerator.current_stream(1)):
+    for stream in (Stream(), Stream(two_devices[1], dedicated=True), accelerator.current_stream(1)):
         numbers: Any = {
             "stream_id": stream.stream_id,
             "device_index": stream.device_index,
@@ -130,7 +130,7 @@ def test_stream_is_found_by_its_ids(two_devices: tuple[str, str]) -> None:
         }
         found = Stream(**numbers)
         assert found == stream
-        assert (hash(found), found.exclusive) == (hash(stream), stream.exclusive)
+        assert (hash(found), found.dedicated) == (hash(stream), stream.dedicated)
     with pytest.raises(errors.ArgumentError, match="123456"):
         Stream(stream_id=123456, device_index=0, device_type=stream.device_type)
     with pytest.raises(TypeError, match="together"):
@@ -140,7 +140,7 @@ def test_stream_is_found_by_its_ids(two_devices: tuple[str, str]) -> None:
 def test_streams_are_equal_if_work_on_one_is_work_on_the_other(two_devices: tuple[str, str]) -> None:
     assert accelerator.current_stream() == accelerator.current_stream(two_devices[0])
     assert accelerator.current_stream() != accelerator.current_stream(two_devices[1])
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     assert len({first, second, first}) == 2
     assert first != first.stream_id
 
@@ -150,7 +150,7 @@ def test_priority_is_clamped_below_and_refused_above() -> None:
     assert (least, greatest < 0) == (0, True)
     # Pools tell four priorities apart, as PyTorch's do.
     assert Stream(priority=greatest - 100).priority == max(greatest, -3)
-    assert Stream(priority=greatest - 100, exclusive=True).priority == greatest
+    assert Stream(priority=greatest - 100, dedicated=True).priority == greatest
     with pytest.raises(errors.ArgumentError, match=r"priority.*got 1"):
         Stream(priority=1)
 
@@ -167,12 +167,12 @@ class Foreign:
 
 @pytest.mark.usefixtures("isolated_state")
 def test_stream_of_another_library_is_accepted_everywhere(gate: Gate) -> None:
-    own = Stream(exclusive=True)
+    own = Stream(dedicated=True)
     foreign: Any = Foreign((0, own.native_handle))
     seen: list[int] = []
     accelerator.launch(foreign, gate)
     accelerator.launch(foreign, seen.append, 1)
-    event, other = Event(), Stream(exclusive=True)
+    event, other = Event(), Stream(dedicated=True)
     event.record(foreign)
     other.wait_stream(foreign)
     assert (own.query(), event.query(), other.query()) == (False, False, False)
@@ -230,7 +230,7 @@ def test_exception_of_a_function_is_reported_once_by_the_next_wait() -> None:
     def fails() -> None:
         raise ValueError("no such thing")
 
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     seen: list[str] = []
     accelerator.launch(stream, fails)
     accelerator.launch(stream, seen.append, "later")
@@ -249,7 +249,7 @@ def test_async_error_is_reported_by_a_later_event_or_the_device() -> None:
         raise KeyError("gone")
 
     for wait in (lambda stream, event: event.synchronize(), lambda stream, event: accelerator.synchronize()):
-        stream = Stream(exclusive=True)
+        stream = Stream(dedicated=True)
         accelerator.launch(stream, fails)
         event = stream.record_event()
         with pytest.raises(errors.AcceleratorError, match="KeyError"):

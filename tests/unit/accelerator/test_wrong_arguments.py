@@ -64,12 +64,12 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     registration = memory.on_oom(print)
     registration.remove()
     objects: dict[str, Any] = {
-        "stream": Stream(exclusive=True),
+        "stream": Stream(dedicated=True),
         "event": Event(enable_timing=True),
         "graph": Graph(),
         "buffer": memory.Buffer(4),
         "faults": FaultInjector(),
-        "scope": memory.scope(),
+        "scope": memory.MemoryTracker(),
         "registration": registration,
         "device_index": accelerator.device_index(0),
         "device": interlock.device("host:1"),

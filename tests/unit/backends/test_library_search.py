@@ -97,7 +97,7 @@ def test_library_in_the_prefix_of_the_installation_is_found(name: str, where: st
 def test_search_order_is_path_loaded_packages_environment(
     tmp_path: Path,
 ) -> None:
-    places = {"given": "", "loaded": "", "packages": "nvidia/cudnn/lib", "environment": ""}
+    places = {"explicit": "", "loaded": "", "packages": "nvidia/cudnn/lib", "environment": ""}
     files = {
         place: fake_libraries.build(
             tmp_path / place / below, "libcudnn.so.9", fake_libraries.CUDNN % (90_000 + number * 100)
@@ -108,10 +108,10 @@ def test_search_order_is_path_loaded_packages_environment(
     load = f"ctypes.CDLL({str(files['loaded'])!r})\n"
     query = "result = state_of(libraries.find('cudnn'))[:2], state_of(libraries.load('cudnn'))"
     env = fake_libraries.environment(tmp_path / "environment")
-    given = env | {"INTERLOCK_CUDNN_PATH": str(files["given"])}
+    given = env | {"INTERLOCK_CUDNN_PATH": str(files["explicit"])}
     for number, (place, before, variables) in enumerate(
         [
-            ("given", packages + "    " + load, given),
+            ("explicit", packages + "    " + load, given),
             ("loaded", packages + "    " + load, env),
             ("packages", packages, env),
             ("environment", "\n", env),
@@ -126,7 +126,7 @@ def test_search_order_is_path_loaded_packages_environment(
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("kind", ["file", "folder", "relative", "link", "another name"])
 def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None:
-    file = fake_libraries.build(tmp_path / "given", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    file = fake_libraries.build(tmp_path / "explicit", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     (tmp_path / "link").symlink_to(file)
     (tmp_path / "renamed.so").write_bytes(file.read_bytes())
     paths = {
@@ -143,7 +143,7 @@ def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None
     result = [cudnn.is_available(), state_of(libraries.find("cudnn"))[1:3], cudnn.version()]
     """
     env = fake_libraries.environment(INTERLOCK_CUDNN_PATH=paths[kind])
-    assert asked(code, env) == [True, ["given", False], 92_800]
+    assert asked(code, env) == [True, ["explicit", False], 92_800]
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_path_argument_overrides_the_variable_and_empty_means_unset(
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
     load = f"    result = state_of(libraries.load('cudnn', {str(two)!r}))[1:]"
     env = fake_libraries.environment(one.parent)
-    assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["given", True, "9.2.0"]
+    assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["explicit", True, "9.2.0"]
     find = "    result = state_of(libraries.find('cudnn'))[:2]"
     assert asked(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
 
@@ -285,7 +285,7 @@ def test_path_may_be_undecodable_bytes(tmp_path: Path) -> None:
     found = libraries.find("cudnn")
     result = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
     """
-    assert asked(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "given"]
+    assert asked(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "explicit"]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -308,7 +308,7 @@ def test_load_by_two_threads_returns_one_file_and_unloads_none(tmp_path: Path) -
 
 @fake_libraries.NEEDS_COMPILER
 def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> None:
-    given = fake_libraries.build(tmp_path / "given", "libgomp.so.1", fake_libraries.OPENMP % 3)
+    given = fake_libraries.build(tmp_path / "explicit", "libgomp.so.1", fake_libraries.OPENMP % 3)
     other = fake_libraries.build(tmp_path / "other", "libgomp.so.1", fake_libraries.OPENMP % 4)
     code = """
     before = state_of(libraries.find("openmp"))
@@ -316,9 +316,9 @@ def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> No
     result = [before, state_of(libraries.find("openmp"))]
     """
     env = fake_libraries.environment(INTERLOCK_OPENMP_PATH=str(given))
-    not_loaded = [str(given), "given", False, None]
+    not_loaded = [str(given), "explicit", False, None]
     assert asked(code.format(str(other)), env) == [not_loaded, not_loaded]
-    assert asked(code.format(str(given)), env) == [not_loaded, [str(given), "given", True, None]]
+    assert asked(code.format(str(given)), env) == [not_loaded, [str(given), "explicit", True, None]]
 
 
 @fake_libraries.NEEDS_COMPILER

@@ -112,7 +112,7 @@ def test_load_option_loads_libraries_and_continues_after_a_failure(
     assert before["cudnn"] == {
         "name": "cudnn",
         "path": str(tmp_path / "libcudnn.so.9"),
-        "source": "given",
+        "source": "explicit",
         "is_loaded": False,
         "version": None,
         "problem": None,

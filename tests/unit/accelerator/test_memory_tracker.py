@@ -20,111 +20,115 @@ pytestmark = pytest.mark.usefixtures("empty_cache_around")
 MIB = 1 << 20
 
 
-def numbers(scope: memory.scope) -> tuple[int, int, int, int]:
-    return scope.current, scope.peak, scope.total, scope.allocations
+def numbers(tracker: memory.MemoryTracker) -> tuple[int, int, int, int]:
+    return tracker.current, tracker.peak, tracker.total, tracker.allocations
 
 
 def test_tracker_counts_allocations_during_and_after_its_scope() -> None:
     before = Buffer(1000)
-    with memory.scope() as scope:
-        assert numbers(scope) == (0, 0, 0, 0)
+    with memory.MemoryTracker() as tracker:
+        assert numbers(tracker) == (0, 0, 0, 0)
         kept = Buffer(1)
-        assert numbers(scope) == (512, 512, 512, 1)
+        assert numbers(tracker) == (512, 512, 512, 1)
         Buffer(MIB).close()
         before.close()
-        assert numbers(scope) == (512, MIB + 512, MIB + 512, 2)
+        assert numbers(tracker) == (512, MIB + 512, MIB + 512, 2)
     Buffer(MIB).close()
     kept.close()
-    assert numbers(scope) == (512, MIB + 512, MIB + 512, 2), "they stay"
+    assert numbers(tracker) == (512, MIB + 512, MIB + 512, 2), "they stay"
 
 
 def test_trackers_nest_and_can_be_reentered() -> None:
-    scope = memory.scope()
-    with memory.scope() as outer, scope:
+    tracker = memory.MemoryTracker()
+    with memory.MemoryTracker() as outer, tracker:
         first = Buffer(512)
-        with scope as inner:
-            assert inner is scope
+        with tracker as inner:
+            assert inner is tracker
             second = Buffer(1024)
-            assert numbers(scope) == (1024, 1024, 1024, 1)
-        assert numbers(scope) == (1536, 1536, 1536, 2), "the outer one of both is open"
-    assert numbers(outer) == numbers(scope) == (1536, 1536, 1536, 2)
-    with scope:
+            assert numbers(tracker) == (1024, 1024, 1024, 1)
+        assert numbers(tracker) == (1536, 1536, 1536, 2), "the outer one of both is open"
+    assert numbers(outer) == numbers(tracker) == (1536, 1536, 1536, 2)
+    with tracker:
         pass
-    assert numbers(scope) == (0, 0, 0, 0)
+    assert numbers(tracker) == (0, 0, 0, 0)
     del first, second
 
 
 def test_tracker_counts_allocations_of_other_threads(workers: tuple[Worker, Worker]) -> None:
-    with memory.scope() as scope:
+    with memory.MemoryTracker() as tracker:
         kept = [worker.do(lambda: Buffer(512)) for worker in workers]
-    assert numbers(scope) == (1024, 1024, 1024, 2)
+    assert numbers(tracker) == (1024, 1024, 1024, 2)
     del kept
 
 
 def test_tracker_counts_one_device(two_devices: tuple[str, str]) -> None:
-    with memory.scope(two_devices[1]) as there, memory.scope(device=0) as here, accelerator.device_index(1):
+    with (
+        memory.MemoryTracker(two_devices[1]) as there,
+        memory.MemoryTracker(device=0) as here,
+        accelerator.device_index(1),
+    ):
         kept = Buffer(512)
-        with memory.scope() as current:
+        with memory.MemoryTracker() as current:
             Buffer(1024).close()
     assert (there.total, here.total, current.total) == (1536, 0, 1024)
     del kept
 
 
 def test_tracker_decorates_functions_generators_and_coroutines() -> None:
-    scope = memory.scope()
+    tracker = memory.MemoryTracker()
 
-    @scope
+    @tracker
     def call(number: int) -> Buffer:
         return Buffer(number)
 
-    @scope
+    @tracker
     def steps() -> Iterator[int]:
         Buffer(512).close()
         yield 1
         Buffer(1024).close()
         yield 2
 
-    @scope
+    @tracker
     async def wait() -> str:
         await asyncio.sleep(0)
         Buffer(2048).close()
         return "done"
 
     kept = call(600)
-    assert numbers(scope) == (1024, 1024, 1024, 1)
+    assert numbers(tracker) == (1024, 1024, 1024, 1)
     running = steps()
-    assert (next(running), scope.total) == (1, 512)
+    assert (next(running), tracker.total) == (1, 512)
     Buffer(4096).close()
-    assert (next(running), scope.total) == (2, 1024)
+    assert (next(running), tracker.total) == (2, 1024)
     assert asyncio.run(wait()) == "done"
-    assert scope.total == 2048
+    assert tracker.total == 2048
     with pytest.raises(TypeError):
-        scope(1)  # type: ignore[type-var]
+        tracker(1)  # type: ignore[type-var]
     del kept
 
 
 def test_tracker_ends_with_an_exception() -> None:
-    scope = memory.scope()
+    tracker = memory.MemoryTracker()
 
     def fail() -> None:
         Buffer(512).close()
         raise LookupError
 
-    with pytest.raises(LookupError), scope:
+    with pytest.raises(LookupError), tracker:
         fail()
     Buffer(512).close()
-    assert scope.total == 512
-    scope.__exit__(None, None, None)
-    assert scope.total == 512
+    assert tracker.total == 512
+    tracker.__exit__(None, None, None)
+    assert tracker.total == 512
 
 
 @pytest.mark.parametrize("wrong", [99, -2, "cpu", "host:9"], ids=stable_repr)
 def test_tracker_refuses_an_invalid_device(wrong: Any) -> None:
     with pytest.raises(errors.DeviceError):
-        memory.scope(wrong).__enter__()
+        memory.MemoryTracker(wrong).__enter__()
     for value in (True, 1.5):
         with pytest.raises(TypeError):
-            memory.scope(value)  # type: ignore[arg-type]
+            memory.MemoryTracker(value)  # type: ignore[arg-type]
 
 
 def test_tracker_counts_nothing_without_an_accelerator() -> None:
