@@ -1,4 +1,4 @@
-"""Fixtures of every test."""
+"""Fixtures shared by all tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.state import state_machine_base
 __all__ = ["no_leak", "restored", "workers"]
 
 
-# The memory of a device that tests fill.
+# Bytes of memory of a host device in tests that fill it.
 SMALL = 64 << 20
 
 
@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--driver",
         default="host",
-        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's on a stand-in), or a "
+        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's with a fake library), or a "
         "registered one",
     )
     parser.addoption(
@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what starts processes, select from products, and skip all tests if the driver has no device."""
+    """Mark tests that start processes, select from products, and skip all tests if the driver has no device."""
     for item in items:
         if isinstance(item, pytest.Function) and _starts_processes(item.module):
             item.add_marker("subprocess")
@@ -68,9 +68,9 @@ def _starts_processes(module: ModuleType) -> bool:
 
 
 def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Return all items but the superfluous ones of tests marked `product`.
+    """Return all items except redundant ones of tests marked `product`.
 
-    Of such a test every value of every parameter stays in at least one item.
+    Every value of every parameter of these tests stays in at least one item.
     """
     kept: set[pytest.Item] = set()
     seen: set[tuple[str, str, str]] = set()
@@ -110,13 +110,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def full(request: pytest.FixtureRequest) -> bool:
-    """Whether `--full` asks for everything, for tests that otherwise try a part of many similar values."""
+    """Whether `--full` is set; otherwise some tests use only a part of many similar values."""
     return bool(request.config.getoption("--full"))
 
 
 @pytest.fixture
 def restored(no_leak: None) -> Iterator[None]:
-    """Put the process's flags back after a test that assigns them."""
+    """Restore the process's flags after a test that assigns them."""
     before = interlock.backends.snapshot()
     yield
     interlock.backends.restore(before)
@@ -124,7 +124,7 @@ def restored(no_leak: None) -> Iterator[None]:
 
 @pytest.fixture
 def workers() -> Iterator[tuple[Worker, Worker]]:
-    """Two threads that do what they are told, one step at a time."""
+    """Two threads that run the functions passed to them, one at a time."""
     pair = (Worker(), Worker())
     yield pair
     for worker in pair:
@@ -133,7 +133,7 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
 
 @pytest.fixture(scope="session")
 def driver(request: pytest.FixtureRequest) -> str:
-    """Put the driver of `--driver` in use and return its name."""
+    """Select the driver of `--driver` and return its name."""
     name = _driver_name(request.config)
     count: int = request.config.getoption("--devices")
     accelerator.use(name, **({"devices": count, "memory": SMALL} if name == "host" else {}))
@@ -143,7 +143,7 @@ def driver(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def devices(driver: str) -> Iterator[tuple[str, ...]]:
-    """The names of the devices, on which everything has been done when the test ends."""
+    """The names of the devices, which are synchronized after the test."""
     count = accelerator.device_count()
     yield tuple(f"{driver}:{index}" for index in range(count))
     for index in range(count):
@@ -152,7 +152,7 @@ def devices(driver: str) -> Iterator[tuple[str, ...]]:
 
 @pytest.fixture
 def two_devices(devices: tuple[str, ...]) -> tuple[str, str]:
-    """The names of the first two devices, for what takes place between two."""
+    """The names of the first two devices; skips the test if there is only one."""
     if len(devices) < 2:
         pytest.skip(f"needs two devices, {devices[0].partition(':')[0]} has {len(devices)}")
     return devices[0], devices[1]
@@ -160,14 +160,14 @@ def two_devices(devices: tuple[str, ...]) -> tuple[str, str]:
 
 @pytest.fixture
 def host_accessible_memory(driver: str) -> None:
-    """Devices whose memory the processor reads and writes where it lies, and copies without a detour."""
+    """Skip the test if the CPU cannot access device memory directly."""
     if driver == "cuda":
-        pytest.skip("the processor does not reach the memory of cuda")
+        pytest.skip("the CPU cannot access the memory of cuda")
 
 
 @pytest.fixture
 def small_devices(devices: tuple[str, ...]) -> None:
-    """Devices with as little memory as those of the host driver have here, for tests that fill them."""
+    """Skip a test that fills a device if the device has more memory than those of the host driver here."""
     for device in devices:
         _, total = accelerator.get_memory_info(device)
         if total != SMALL:
@@ -176,7 +176,7 @@ def small_devices(devices: tuple[str, ...]) -> None:
 
 @pytest.fixture
 def empty_cache_around(devices: tuple[str, ...]) -> Iterator[None]:
-    """Nothing of the devices' memory is kept when the test begins, and nothing is in use when it ends."""
+    """Empty the allocator's cache before the test, and check after it that no memory is in use."""
     _release_everything(devices)
     for device in devices:
         accelerator.reset_peak_memory_stats(device)
@@ -195,7 +195,7 @@ def _release_everything(devices: tuple[str, ...]) -> None:
 
 @pytest.fixture
 def gate(devices: tuple[str, ...]) -> Iterator[Gate]:
-    """A latch that is open when the test ends, however it ends."""
+    """A gate that is opened after the test, whether it passes or fails."""
     gate = Gate()
     yield gate
     gate.open()
@@ -219,12 +219,12 @@ def no_driver(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def numpy() -> Any:
-    """NumPy, which a machine that runs only these tests may lack."""
+    """NumPy; the test is skipped if it is not installed."""
     return pytest.importorskip("numpy")
 
 
 @pytest.fixture
 def isolated_state() -> Iterator[None]:
-    """Let a test write what is current: that ends with the captured state in which it runs."""
+    """Run the test in a captured state, so that its writes of current devices and streams are undone."""
     with interlock.capture().apply():
         yield

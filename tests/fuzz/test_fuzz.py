@@ -1,4 +1,4 @@
-"""A few seconds of each fuzzer with fixed seeds, and what the fuzzers make of faults that are planted."""
+"""A few seconds of each fuzzer with fixed seeds, and the detection of planted faults."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from tests.fuzz.harness import KINDS, ROOT, Totals, run
 
-# The number of actions that take a few seconds, and the number of the action where a fault is planted.
+# The number of actions in a few seconds, and the number of the action with the planted fault.
 COUNTS = {"api": 1500, "threads": 4000, "tensors": 600, "endings": 6, "signals": 300}
 PLANTED = {"api": 20, "threads": 20, "tensors": 20, "endings": 2, "signals": 20}
-# The seconds after which a child with a planted hang counts as hung.
+# Seconds after which a child with a planted hang counts as hung.
 QUIET = 10.0
 
 

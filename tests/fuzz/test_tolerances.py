@@ -1,4 +1,4 @@
-"""The comparison of the differential fuzzer, which must see a wrong element, and see through roundings."""
+"""The comparison of the differential fuzzer detects a wrong element and tolerates rounding."""
 
 from __future__ import annotations
 

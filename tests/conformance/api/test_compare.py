@@ -1,4 +1,4 @@
-"""The tests of names can fail: what is compared, and what is read off a package to compare it."""
+"""The comparison of names, and the recorder of the compared facts, detect differences."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Level(enum.Enum):
 
 
 class Answering:
-    """A property that answers on the class, too, as some of PyTorch do."""
+    """A property that has a value on the class, too, like some of PyTorch."""
 
     def __get__(self, instance: object, owner: type) -> str:
         return "answer"
