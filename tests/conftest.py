@@ -30,8 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--driver",
         default="host",
-        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's with a fake library), or a "
-        "registered one",
+        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's with a fake library) "
+        "or a registered one",
     )
     parser.addoption(
         "--devices",
@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests that start processes, select from products, and skip all tests if the driver has no device."""
+    """Mark tests that start processes, select from products, and skip all tests without a device."""
     for item in items:
         if isinstance(item, pytest.Function) and _starts_processes(item.module):
             item.add_marker("subprocess")
@@ -104,8 +104,8 @@ def _driver_name(config: pytest.Config) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     state_machine_base.FULL = config.getoption("--full")
-    if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_in_reach():
-        fake_cuda.start_again(config)
+    if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
+        fake_cuda.restart_with_fakes(config)
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ State = tuple[str, bool, int]
 
 
 def state() -> State:
-    """Return the modes, current devices and streams of this thread, the freeze and the number of flag writes."""
+    """Return the state of this thread, the freeze and the number of flag writes."""
     return repr(interlock.capture()), backends.flags_frozen(), backends.epoch()
 
 

@@ -149,7 +149,7 @@ class Child:
         self.hung = False
 
     def poll(self) -> bool:
-        """Return whether the child has exited; a child that hangs is killed after it printed its traceback."""
+        """Return whether the child has exited; kill a child that hangs after it printed its traceback."""
         if self.process.poll() is not None:
             return True
         now = time.monotonic()

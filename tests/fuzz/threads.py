@@ -127,7 +127,7 @@ class Actor:
             self.leave_all()
 
     def step(self, action: Callable[[], None]) -> None:
-        """Run an action and check the invariants, exclusively if another thread may exit a scope of this one."""
+        """Run an action and check the invariants, alone if another thread may exit a scope of this one."""
         self.pending = [event for event in self.pending if not event.is_set()]
         if self.pending or action == self.hand_over:
             with self.shared.lock:

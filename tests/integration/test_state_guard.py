@@ -1,4 +1,4 @@
-"""The fixture that looks for leaks finds one that was put there on purpose."""
+"""The fixture `no_leak` finds a deliberate leak."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the public modules offer: `__all__` and the names behind it."""
+"""The exports of the public modules: `__all__` and its names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from interlock import accelerator, testing
 
 PROGRAMS = ("interlock.__main__", "interlock.backends.xeon.run_cpu")
-"""Modules that are run, and offer nothing to import."""
+"""Modules that are run and export nothing."""
 
 
 def public_modules() -> list[str]:
-    """The dotted names of all modules without a private part."""
+    """Return the dotted names of all public modules."""
     found = pkgutil.walk_packages(interlock.__path__, "interlock.")
     names = (module.name for module in found)
     public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]

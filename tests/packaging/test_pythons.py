@@ -1,4 +1,4 @@
-"""`make test-pythons`: the interpreters it takes, and the watch over a suite."""
+"""`make test-pythons`: the selection of interpreters and the watchdog of a suite."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TOOLS = ROOT / "tools"
 
 
 def answer(code: str, **variables: str) -> object:
-    """Return what `code` leaves in `result`, with the tool imported as `pythons`."""
+    """Return the value of `result` after `code`, with the tool imported as `pythons`."""
     program = f"import sys\nsys.path.insert(0, {str(TOOLS)!r})\nimport pythons\n{code}"
     return eval_python(program, env=variables)
 
 
 def interpreter(folder: Path, minor: str, printed: str) -> None:
-    """Put a program under the name of an interpreter, which prints the answer to the tool's question."""
+    """Create a fake interpreter that prints a reply to the tool's query."""
     folder.mkdir(exist_ok=True)
     path = folder / f"python{minor}"
     path.write_text(f"#!/bin/sh\necho '{printed}'\n")

@@ -1,4 +1,4 @@
-"""The wheel that `make test` built: what it holds and what importing it does."""
+"""The wheel that `make test` built: its contents and its import."""
 
 import os
 import re
@@ -16,7 +16,7 @@ SIZE_BUDGET = 8_000_000
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    """Return the wheel that the step `wheel` of tools/check.py left."""
+    """Return the wheel that the step `wheel` of tools/check.py built."""
     (found,) = (ROOT / "target" / "check" / "wheel").glob("*.whl")
     return found
 
@@ -30,7 +30,7 @@ def names(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files of the wheel and nothing else."""
+    """Return a folder with only the files of the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)

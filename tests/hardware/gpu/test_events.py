@@ -1,4 +1,4 @@
-"""Events of a GPU: the time between two, threads that sleep meanwhile, and other processes."""
+"""Events of a GPU: elapsed time, blocking waits and interprocess events."""
 
 from __future__ import annotations
 

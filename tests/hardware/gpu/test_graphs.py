@@ -1,4 +1,4 @@
-"""Graphs of a GPU: kernels, copies and fills that are recorded once and queued again and again."""
+"""Graphs of a GPU: kernels, copies and fills that are captured once and replayed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_replay_runs_once_per_call(kernels: Kernels, cell: Buffer) -> None:
     with stream, graph:
         for _ in range(3):
             kernels.add(stream.native_handle, cell.data_ptr(), cell.data_ptr())
-    assert int32_buffers.read(cell) == 0, "what is recorded does not run"
+    assert int32_buffers.read(cell) == 0, "captured work does not run"
     with stream:
         for _ in range(100):
             graph.replay()
@@ -108,5 +108,5 @@ def test_capture_invalidated_by_another_library_is_reported(
         with pytest.raises(errors.GraphError, match="CUDA_ERROR_STREAM_CAPTURE"):
             graph.capture_end()
     assert not stream.is_capturing()
-    accelerator.synchronize()  # No capture stands against it any more.
+    accelerator.synchronize()  # No capture forbids it any more.
     assert int32_buffers.read(cell, stream) == 0

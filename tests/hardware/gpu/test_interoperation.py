@@ -1,4 +1,4 @@
-"""Memory and streams that PyTorch and CuPy share with interlock on one device."""
+"""Memory and streams shared with PyTorch and CuPy on one device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 0.5
 @pytest.fixture(params=[PyTorch, CuPy], ids=["PyTorch", "CuPy"])
 def other(request: pytest.FixtureRequest) -> Library:
     library: Library = request.param()
-    # What is loaded when it is used first may wait for the device.
+    # Lazy loading at the first use may synchronize the device.
     array = library.array(b"1")
     library.fill(array, 0)
     assert library.content(array) == b"\0"
@@ -60,7 +60,7 @@ def test_dlpack_orders_the_consumer_after_queued_work(other: Library, kernels: K
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     kernels.spin(stream.native_handle, SECONDS, buffer.data_ptr(), 0x07070707)
     array = other.from_dlpack(buffer)
-    assert not stream.query(), "the host does not wait"
+    assert not stream.query(), "the host thread does not wait"
     assert other.content(array) == b"\7" * 4
 
 
@@ -72,7 +72,7 @@ def test_dlpack_copy_has_its_own_memory(other: Library) -> None:
 
 
 class Capsule:
-    """A capsule that was made already, for libraries that ask for one."""
+    """An existing capsule, for libraries that call `__dlpack__`."""
 
     def __init__(self, made: object, buffer: Buffer) -> None:
         self._made, self._buffer = made, buffer
@@ -94,7 +94,7 @@ def test_pytorch_queues_work_on_an_interlock_stream(other: Library, kernels: Ker
         other.fill(array, 9)
     assert not stream.query()
     stream.synchronize()
-    assert content(buffer) == b"\x09" * 4, "it came after the kernel"
+    assert content(buffer) == b"\x09" * 4, "it ran after the kernel"
 
 
 @pytest.mark.usefixtures("isolated_state")

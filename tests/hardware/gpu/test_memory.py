@@ -1,4 +1,4 @@
-"""What is counted of a GPU's memory, beside the driver's own numbers; what it takes and gives back.
+"""Memory statistics of a GPU, compared with the driver's numbers; allocation and release.
 
 Other programs may use the device meanwhile: numbers are compared within `SLACK`.
 """
@@ -16,7 +16,7 @@ from tests.hardware.gpu.slow_kernel import Library
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("empty_cache_around")]
 
 MIB = 1 << 20
-# Segments that grow do so by 20 MiB.
+# Expandable segments grow by 20 MiB.
 LARGE = 500 * MIB
 SLACK = 96 * MIB
 
@@ -33,7 +33,7 @@ def test_memory_reserved_equals_the_loss_of_free_driver_memory(expandable: bool)
     *compared, virtual = processes.value("memory_reserved_and_used", LARGE, more=settings)
     if expandable and virtual == "no":
         pytest.skip("this device has no virtual memory")
-    # That of the kernels' cell is taken before and stays.
+    # The segment of the kernels' cell is reserved before and stays.
     cell = compared[-1][0]
     assert cell <= 20 * MIB
     expected = [2 * LARGE, 2 * LARGE, LARGE, 0]
@@ -102,7 +102,7 @@ def test_full_device_raises_and_stays_usable(library: Library) -> None:
         return True
 
     with memory.on_oom(make_room):
-        assert Buffer(piece).fill_(7).nbytes == piece, "the callback made room"
+        assert Buffer(piece).fill_(7).nbytes == piece, "the callback freed memory"
     accelerator.synchronize()
     kept.clear()
     accelerator.empty_cache()

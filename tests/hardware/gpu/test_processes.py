@@ -1,4 +1,4 @@
-"""Processes that use a GPU: those that fork, those that leave in the middle, and those whose device fails."""
+"""Processes that use a GPU: forks, exits during work, and devices that fail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_process_exits_with_live_handles_and_queued_work(leave: str) -> None:
 
 def test_failed_device_reports_its_first_error_in_every_later_call() -> None:
     done = processes.run("use_a_device_that_failed")
-    assert (done.code, done.stderr) == (0, ""), "the end is clean"
+    assert (done.code, done.stderr) == (0, ""), "the exit is clean"
     reported = json.loads(done.stdout)
     kind, text, first = reported.pop("first")
     assert kind == "AcceleratorError"

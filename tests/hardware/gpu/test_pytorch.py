@@ -1,4 +1,4 @@
-"""PyTorch's `torch.accelerator` beside ours, in one process and on the same device."""
+"""`torch.accelerator` and `interlock.accelerator` in one process on one device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How kernels are launched, seen by a library that stands in for NVIDIA's driver: no GPU is needed."""
+"""The launches of the test kernels, checked with a fake of NVIDIA's driver: no GPU is needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or COMPILER is None, reason="the stand-in is built with the C compiler"
 )
 
-# It reads what a launch is given as the kernels declare it, and keeps the last.
+# It reads the arguments of a launch as the kernels declare them, and stores the last ones.
 STAND_IN = r"""
 #include <stdint.h>
 #include <string.h>
@@ -69,7 +69,7 @@ int cuLaunchKernel(uint64_t function, unsigned gx, unsigned gy, unsigned gz, uns
 
 
 class Launch(ctypes.Structure):
-    """What the stand-in keeps."""
+    """The launch recorded by the fake."""
 
     _fields_ = (
         *((name, ctypes.c_uint64) for name in ("function", "stream", "first", "second")),

@@ -1,4 +1,4 @@
-"""What streams of a GPU put in order, and what not, shown with a kernel that takes its time."""
+"""The ordering of streams of a GPU, shown with a slow kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.hardware.gpu.slow_kernel import Kernels, Library
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 
-# Long beside all that a host does between two calls, even when it is busy.
+# Longer than the time between two calls on the host, even under load.
 SECONDS = 0.5
 
 

@@ -1,4 +1,4 @@
-"""While a thread waits for a slow kernel other threads run, and Ctrl-C ends the wait."""
+"""While a thread waits for a slow kernel, other threads run and Ctrl-C ends the wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_synchronize_lets_other_threads_run_during_a_kernel(wait: str) -> None:
 @pytest.mark.parametrize("wait", WAITS)
 def test_synchronize_raises_keyboard_interrupt_during_a_kernel(wait: str, blocking: bool) -> None:
     took, was_running = float("inf"), False
-    for _ in range(3):  # A machine may be busy with something else for a moment, hardly three times.
+    for _ in range(3):  # A loaded machine may delay one attempt, hardly three.
         took, was_running = processes.value("interrupt_a_wait", wait, blocking)
         if took < 0.1:
             break

@@ -1,4 +1,4 @@
-"""Libraries are found where their packages put them, and looking loads none."""
+"""Libraries are found in their packages, and the search loads none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A path that the user gives is that library or an error, and never another one instead."""
+"""A user-supplied path is that library or an error; there is no fallback."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from tests.hardware.vendor.expected_packages import LIBRARIES, PREFIX
 from tests.hardware.vendor.programs import answer, answer_of
 
-# Where a file of the format says for which machine it is, and the number of one that nobody has.
+# The offset of `e_machine` in an ELF header, and the number of an unused machine.
 MACHINE, NO_MACHINE = 18, b"\xff\x7f"
 
 
 def text_file(folder: Path) -> Path:
-    """Return a file of the right name that is no library."""
+    """Return a file with the right name that is no library."""
     file = folder / "libdnnl.so.3"
     file.write_text("oneDNN\n")
     return file
 
 
 def missing_file(folder: Path) -> Path:
-    """Return a path at which nothing is."""
+    """Return a path that does not exist."""
     return folder / "libdnnl.so.3"
 
 
@@ -33,14 +33,14 @@ def folder_without_it(folder: Path) -> Path:
 
 
 def other_library(folder: Path) -> Path:
-    """Return a library under the right name that is another one."""
+    """Return another library under the right name."""
     file = folder / "libdnnl.so.3"
     file.symlink_to(LIBRARIES["cudnn"].file)
     return file
 
 
 def other_machine(folder: Path) -> Path:
-    """Return the library as it would be for another machine."""
+    """Return the library with the header of another machine."""
     file = folder / "libdnnl.so.3"
     program = bytearray(LIBRARIES["onednn"].file.read_bytes())
     program[MACHINE : MACHINE + 2] = NO_MACHINE

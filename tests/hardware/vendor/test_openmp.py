@@ -1,4 +1,4 @@
-"""The OpenMP runtimes that oneDNN (GNU's) and MKL (Intel's) bring into a process."""
+"""The OpenMP runtimes that oneDNN (GNU's) and MKL (Intel's) load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of the search: given, loaded, packages, environment, system."""
+"""The search order: explicit, loaded, packages, environment, system."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.hardware.vendor.expected_packages import CUDA_13, LIBRARIES, NVRTC_12
 from tests.hardware.vendor.programs import answer_of
 
 ONEDNN = LIBRARIES["onednn"].file
-# The package has the library three times, under three names.
+# The package contains the library three times, under three names.
 OTHER_ONEDNN = PREFIX / "libdnnl.so.3.2"
 
 
@@ -64,7 +64,7 @@ def test_an_installation_of_cuda_is_found_where_there_are_no_packages(variable: 
 
 
 def test_a_library_of_the_system_is_found_where_there_are_no_packages() -> None:
-    # oneDNN needs it, and its package does not bring it along.
+    # oneDNN needs it, and its package does not contain it.
     expected = ["packages", "system", "system", True, "libgomp.so.1"]
     assert answer_of("load_from_the_system") == expected
 

@@ -1,4 +1,4 @@
-"""MKL and oneDNN report their calls inside of a scope, and outside of it what they reported before."""
+"""MKL and oneDNN report their calls inside a scope; outside of it the previous level applies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.hardware.vendor.programs import answer, output
 
 
 def reports_of(name: str, *arguments: object, env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Run a program and return for each word that it says what was reported before the next one."""
+    """Run a program; return the reported calls by the word that the program printed before them."""
     reported: dict[str, str] = {}
     word = ""
     for line in output(name, *arguments, env=env):

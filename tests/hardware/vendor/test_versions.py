@@ -1,4 +1,4 @@
-"""What libraries say of their versions is what their packages say, without a GPU and a driver."""
+"""The versions of libraries equal those of their packages, without a GPU and a driver."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_all_are_loaded_into_one_process() -> None:
 
 
 def counted(version: str | None, major: int) -> int:
-    """Return a version as one number, as a header with this weight of the major version has it."""
+    """Return a version as one number, as in a header with this weight of the major version."""
     assert version is not None
     first, second, third = map(int, version.split("."))
     return first * major + second * 100 + third

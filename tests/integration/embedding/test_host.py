@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-LIMIT_SECONDS = 600  # It may have to be compiled first.
+LIMIT_SECONDS = 600  # Includes the time to compile it.
 
 LIBRARY = Path(
     str(sysconfig.get_config_var("LIBDIR")), str(sysconfig.get_config_var("LDLIBRARY") or "libpython")

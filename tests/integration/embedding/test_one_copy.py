@@ -1,4 +1,4 @@
-"""A process has one copy of the state: what would bring a second one is refused."""
+"""A process has one copy of the state: imports that would create a second one are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ except ImportError as error:
 
 @pytest.mark.parametrize("isolated", [False, True])
 def test_import_in_a_sub_interpreter_is_refused(isolated: bool) -> None:
-    # Isolated interpreters have a GIL of their own since 3.12.
+    # Isolated interpreters have their own GIL since 3.12.
     done = run_program("embedding/run_in_a_sub_interpreter.py", isolated, SCRIPT)
     assert (done.code, done.stdout) == (0, 2 * REFUSAL), done.stderr
 

@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster hold the flags of the process that starts them, also workers that start later."""
+"""Workers of a Dask cluster have the flags of the client process, also workers that start later."""
 
 from __future__ import annotations
 

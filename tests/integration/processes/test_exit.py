@@ -1,4 +1,4 @@
-"""What still runs while a process ends finds flags and modes in order."""
+"""Destructors and daemon threads that run during the exit of a process can use flags and modes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.subprocess import run_program
 
-# Each runs in a destructor that the interpreter calls after it has begun to end.
+# Each runs in a destructor that the interpreter calls during finalization.
 LAST_WORDS = {
     "assign": "backends.cudnn.enabled = False",
     "assign a wrong value": "backends.cudnn.enabled = []",
@@ -42,7 +42,7 @@ def test_exit_inside_scopes_keeps_the_exit_code(code: int) -> None:
     assert (done.code, done.stderr) == (code, "")
 
 
-# What a daemon thread does when the interpreter ends it.
+# Work of a daemon thread that is ended by the interpreter.
 AT_WORK = {
     "run": "interlock.capture().run(work)",
     "wrap": "interlock.capture().wrap(work)()",

@@ -1,4 +1,4 @@
-"""A forked child finds flags and modes as its thread had them, and no lock that nobody will release."""
+"""A forked child has the flags and modes of the forking thread, and no lock stays held."""
 
 from __future__ import annotations
 

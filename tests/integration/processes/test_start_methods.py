@@ -1,4 +1,4 @@
-"""What worker processes hold, by how they are started, and that `install` gives them the parent's flags."""
+"""The flags of worker processes by start method, and `install` with the parent's flags."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import threading
 def late_handler():
     try:
         accelerator.launch(stream, never.wait)
-    except RuntimeError:  # Python 3.12 starts no more threads by then.
+    except RuntimeError:  # Python 3.12 no longer starts threads at this time.
         pass
 
 

@@ -1,4 +1,4 @@
-"""Questions about devices, also asked in forked children."""
+"""Queries of devices, also in forked children."""
 
 import ctypes
 import json

@@ -13,6 +13,6 @@ def finish():
 
 
 atexit.register(finish)
-# Python 3.12 starts no more threads by then, so one must be there to call the function.
+# Python 3.12 no longer starts threads at this time, so a worker thread must exist already.
 accelerator.launch(stream, seen.append, 0)
 stream.synchronize()

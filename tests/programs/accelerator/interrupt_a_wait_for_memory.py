@@ -11,7 +11,7 @@ from interlock.accelerator.memory import Buffer
 
 (call,) = map(json.loads, sys.argv[1:])
 
-# What runs in the background may have been started without it.
+# Processes in the background may inherit SIGINT as ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 faults = testing.FaultInjector()
 accelerator.use("host", memory=64 << 20, faults=faults)
@@ -26,7 +26,7 @@ buffer.close()
 
 
 def press():
-    # It waits for the other stream once everything is to be given back.
+    # The allocator waits for the other stream once it releases all cached blocks.
     while accelerator.memory_stats()["num_sync_all_streams"] == 0:
         opened.wait(0.001)
     os.kill(os.getpid(), signal.SIGINT)

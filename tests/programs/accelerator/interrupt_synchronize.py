@@ -10,7 +10,7 @@ from interlock import accelerator
 
 (blocking, wait) = map(json.loads, sys.argv[1:])
 
-# A shell has what it starts in the background ignore interrupts.
+# A shell makes background processes ignore interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 release = threading.Event()
 stream = interlock.Stream()

@@ -74,7 +74,7 @@ armed = []
 
 
 def handler(*_):
-    # Only in the middle of the steps, and once.
+    # Only during the steps, and once.
     if armed:
         armed.clear()
         raise KeyboardInterrupt

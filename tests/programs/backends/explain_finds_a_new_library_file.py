@@ -7,7 +7,7 @@ from libraries_affected_setup import *
 
 result = [effect()]
 os.rename(hidden, library)
-# The watchdog of the test ends this.
+# The timeout of the test ends this loop.
 while effect() != ", cuDNN not loaded":
     time.sleep(0.02)
 os.remove(library)

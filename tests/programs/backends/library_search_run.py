@@ -1,4 +1,4 @@
-"""Print what a few lines leave in `result`."""
+"""Run code and print the value of its name `result`."""
 
 from library_search_setup import *
 

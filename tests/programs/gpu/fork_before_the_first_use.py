@@ -14,7 +14,7 @@ if os.fork() == 0:
 os.close(writing)
 reported = list(os.read(reading, 4))
 os.wait()
-# The parent can, too, afterwards.
+# The parent can use the device afterwards, too.
 accelerator.synchronize()
 result = [counted[0], counted[1] > 0, counted[2], reported]
 

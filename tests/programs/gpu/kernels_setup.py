@@ -1,4 +1,4 @@
-"""What programs with kernels of ours share: a stream, memory for one number and a slow kernel."""
+"""Shared setup of programs with test kernels: a stream, memory for one number and a slow kernel."""
 
 import json
 import os

@@ -2,7 +2,7 @@ from kernels_setup import *
 
 (large,) = map(json.loads, sys.argv[1:])
 
-Buffer(1 << 20).close()  # What the first allocation makes for good.
+Buffer(1 << 20).close()  # The first allocation creates permanent resources.
 accelerator.empty_cache()
 
 

@@ -9,7 +9,7 @@ from interlock.backends.xeon import run_cpu
 
 arguments = ["--use-logical-core", "--ninstances", "2", tmp_path]
 code = run_cpu.main([*arguments, tmp_path_2])
-# The launcher adopted it, so that this process is told of its end.
+# The launcher is its new parent, so this process can wait for it.
 left = int(open(tmp_path_3).read())
 result = [code, os.waitpid(left, os.WNOHANG)]
 os.kill(left, signal.SIGKILL)

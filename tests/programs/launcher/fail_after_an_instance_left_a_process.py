@@ -1,4 +1,4 @@
-"""Leave a process in the instance that creates the folder; fail in the other one when the first is reaped."""
+"""Leave a process in the instance that creates the folder; fail in the other once the first is reaped."""
 
 import os
 import subprocess

@@ -1,8 +1,8 @@
 """Start a launcher and send it signals.
 
-Each is sent after a number of lines that its program wrote into a named pipe, and a number of lines that the
-launcher wrote to standard error. The pipe ends with the last process that has it open. The program gets the
-path of the pipe and `arguments`.
+Each signal is sent after a number of lines of its program in a named pipe, and a number of lines of the
+launcher on standard error. The pipe ends when the last process closes it. The program gets the path of the
+pipe and `arguments`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Write where this instance runs into a file with a name of its own, in the folder that is its argument."""
+"""Write the cores and threads of this instance into a new file of the folder in its argument."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the programs of traced scopes share. Tests find lines of theirs by the comments at the ends."""
+"""Shared setup of traced programs. Tests find lines by their trailing comments."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ def on_a_thread(action):
 
 
 def here(code, mode="exec"):
-    """Return code that is compiled as if it stood in the line of the caller."""
+    """Return code that is compiled with the line number of the caller."""
     caller = sys._getframe(1)
     return compile("\n" * (caller.f_lineno - 1) + code, caller.f_code.co_filename, mode)
 

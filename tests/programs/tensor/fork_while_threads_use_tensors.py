@@ -31,7 +31,7 @@ def use():
     assert shared.sum().item() == SIZE
     shared.add_(1.0)
     assert shared.sum().item() == 2 * SIZE
-    # What a thread was changing in the moment of the fork starts without history, others keep it.
+    # A tensor that a thread was changing during the fork starts without history, others keep it.
     leaf.grad = None
     leaf.requires_grad_()
     (leaf * 3.0).sum().backward()

@@ -40,7 +40,7 @@ def without_a_function(folder: Path) -> Environment:
 
 
 def another_first(folder: Path) -> Environment:
-    fake_driver.build(folder, name="libcuda.so", asked=34, init=34)
+    fake_driver.build(folder, name="libcuda.so", version_status=34, init=34)
     return fake_driver.build(folder)
 
 
@@ -50,10 +50,10 @@ def counted(variables: Environment) -> Callable[[Path], Environment]:
 
 UNUSABLE: list[tuple[Callable[[Path], Environment], list[str]]] = [
     (no_library, ["libcuda.so.1 can't be loaded", "{folder}"]),
-    (answering(asked=34, init=34), ["{folder}/libcuda.so.1", "stub", "search path"]),
+    (answering(version_status=34, init=34), ["{folder}/libcuda.so.1", "stub", "search path"]),
     (answering(init=34), ["{folder}/libcuda.so.1", "stub", "search path"]),
     (answering(version=11_040), ["speaks CUDA 11.4", "12.0 or newer", "install a newer driver"]),
-    (answering(asked=1), ["cuDriverGetVersion returned 1"]),
+    (answering(version_status=1), ["cuDriverGetVersion returned 1"]),
     (without_a_function, ["lacks the function cuDeviceGet:"]),
     (another_first, ["{folder}/libcuda.so would be used in place of", "{folder}/libcuda.so.1"]),
     (answering(init=100), ["sees no device"]),

@@ -42,7 +42,7 @@ def test_stream_as_context_manager_stores_nothing_on_the_stream(
 @fake_driver.NEEDS_COMPILER
 @pytest.mark.parametrize("is_stub", [True, False])
 def test_invalid_driver_file_raises_a_typed_error_with_its_name(is_stub: bool, tmp_path: Path) -> None:
-    env = fake_driver.build(tmp_path, asked=34, init=34)
+    env = fake_driver.build(tmp_path, version_status=34, init=34)
     library = tmp_path / fake_driver.DRIVER
     if not is_stub:
         library.write_text("no library at all")
@@ -188,7 +188,7 @@ def test_event_options_take_effect_and_can_be_read(driver: str, blocking: bool) 
     try:
         assert len(event.ipc_handle()) == 64
     except NotImplementedError:
-        assert driver == "host" or fake_cuda.is_in_reach(), "hardware has such events"
+        assert driver == "host" or fake_cuda.is_active(), "hardware has such events"
 
 
 @pytest.mark.usefixtures("two_devices")
