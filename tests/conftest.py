@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -103,9 +104,20 @@ def _driver_name(config: pytest.Config) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _receive_signals_in_child_processes()
     state_machine_base.FULL = config.getoption("--full")
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
+
+
+def _receive_signals_in_child_processes() -> None:
+    """Let child processes receive the signals that a shell ignores for a background job, and `nohup` for any.
+
+    A child inherits that a signal is ignored, but not a handler.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture
