@@ -1,4 +1,4 @@
-"""Bytes on devices: their lifetime, parts of them, and what other libraries see of them."""
+"""Buffers: lifetime, slices, and access by other libraries."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class Versioned(ctypes.Structure):
 
 
 def taken(capsule: object, name: bytes) -> Any:
-    """What is in a capsule; as a consumer does, rename it."""
+    """Return the tensor in a capsule, and rename the capsule as a consumer does."""
     api = ctypes.pythonapi
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
@@ -253,7 +253,7 @@ def taken(capsule: object, name: bytes) -> Any:
     return ctypes.cast(pointer, ctypes.POINTER(kind))
 
 
-# The names have to outlive the capsules.
+# The names must outlive the capsules.
 USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
 
 
@@ -289,10 +289,10 @@ def test_dlpack_capsule_owns_the_memory_until_it_is_consumed_or_dropped(
     del used
     gc.collect()
     if driver == "host":
-        assert ctypes.string_at(tensor.data, 1000) == b"\3" * 1000, "it is the consumer's now"
+        assert ctypes.string_at(tensor.data, 1000) == b"\3" * 1000, "the consumer owns it now"
     del unused
     assert accelerator.memory_allocated() == 1024
-    # ctypes detaches this thread while it calls.
+    # ctypes releases the GIL during the call.
     releasing = threading.Thread(
         target=managed.contents.deleter, args=(ctypes.cast(managed, ctypes.c_void_p),)
     )
@@ -309,7 +309,7 @@ def test_dlpack_waits_for_streams_and_refuses_wrong_arguments(gate: Gate, numpy:
     accelerator.launch(stream, gate)
     buffer.fill_(7, stream=stream)
     at_once: Any = taken(buffer.__dlpack__(stream=-1), b"dltensor")
-    assert ctypes.string_at(at_once.contents.tensor.data, 4) == bytes(4), "-1 is no wait"
+    assert ctypes.string_at(at_once.contents.tensor.data, 4) == bytes(4), "-1 means no synchronization"
     threading.Timer(0.02, gate.open).start()
     assert numpy.from_dlpack(buffer).tobytes() == b"\7" * 4
     at_once.contents.deleter(ctypes.cast(at_once, ctypes.c_void_p))

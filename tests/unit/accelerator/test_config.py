@@ -1,4 +1,4 @@
-"""The allocator's configuration: its class and its text, its variables, what is in force, and what acts."""
+"""The allocator's configuration: class, text form, variables, active values and when keys take effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.helpers.subprocess import eval_program, eval_python
 
 VARIABLES = ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 
-# Of each key another value than its default, as the text has it and as the class has it.
+# A value other than the default for each key, in the text form and in the class.
 VALUES: dict[str, tuple[str, Any]] = {
     "backend": ("cudaMallocAsync", "cudaMallocAsync"),
     "max_split_size_mb": ("64", 64),
@@ -62,7 +62,7 @@ WRONG_TEXTS = {
 
 @pytest.fixture
 def before() -> Iterator[AllocatorConfig]:
-    """The configuration in force, which comes back when the test ends."""
+    """The active configuration, which is restored after the test."""
     config = memory.get_config()
     yield config
     memory.set_config(config)

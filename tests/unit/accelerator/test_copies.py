@@ -1,4 +1,4 @@
-"""Bytes on devices: copies and fills in the order of streams."""
+"""Copies and fills of buffers in stream order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exits in the middle of work, forks and devices that break, with NVIDIA's driver on the stand-in."""
+"""Exits during work, forks and failing devices, with the driver "cuda" on a fake of NVIDIA's library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [
     fake_driver.NEEDS_COMPILER,
 ]
 
-# Since 3.12 Python warns of a fork in a process with threads, which is what is tried here.
+# Python 3.12 and later warn of a fork in a process with threads, which is tested here.
 OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 
 

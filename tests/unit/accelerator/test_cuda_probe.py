@@ -1,4 +1,4 @@
-"""The probe of NVIDIA's driver library: absent, a stub, too old, without devices, ready; it never panics."""
+"""The probe of NVIDIA's driver library: missing, a stub, too old, without devices, ready; it never panics."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ UNUSABLE: list[tuple[Callable[[Path], Environment], list[str]]] = [
 NAMES = [
     "a file that is no library",
     "a stub",
-    "a stub that tells a version",
+    "a stub with a version",
     "too old",
     "no version",
     "a function is missing",
@@ -82,7 +82,7 @@ NAMES = [
     "started before a fork",
     "an unknown error",
     "no kernel module",
-    "may not ask",
+    "version query fails",
     "may open no device",
     "all hidden",
 ]

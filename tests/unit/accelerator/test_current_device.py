@@ -1,4 +1,4 @@
-"""The current device and the current streams: slots of the one thread state."""
+"""The current device and the current streams, which are slots of the thread state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("devices", "isolated_state")
 
 
 def place() -> tuple[int, int, int]:
-    """The current device, and the ids of the current streams of both."""
+    """Return the current device and the ids of the current streams of both devices."""
     first, second = (accelerator.current_stream(index).stream_id for index in range(2))
     return accelerator.current_device_index(), first, second
 
@@ -64,7 +64,7 @@ def test_write_is_undone_with_the_scope_that_owns_it(two_devices: tuple[str, str
     with accelerator.device_index(1):
         accelerator.set_stream(stream)
         assert place() == (0, stream.stream_id, 0)
-    assert place() == (0, stream.stream_id, 0), "the scope decided the device alone"
+    assert place() == (0, stream.stream_id, 0), "the scope set only the device"
     accelerator.set_device_index(two_devices[1])
     assert place()[0] == 1
     accelerator.set_device_index(0)
@@ -209,7 +209,7 @@ def test_unknown_device_is_refused_everywhere(driver: str, wrong: Any) -> None:
 
 
 def takers() -> list[Any]:
-    """Everything that takes a device."""
+    """Return every function that accepts a device."""
     return [
         accelerator.set_device_index,
         accelerator.current_stream,

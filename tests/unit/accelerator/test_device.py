@@ -1,4 +1,4 @@
-"""`interlock.device`, and what `interlock.accelerator` answers where there is no accelerator."""
+"""`interlock.device`, and `interlock.accelerator` without an accelerator."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ MALFORMED = [
 def test_a_malformed_device_is_refused_and_named(given: tuple[Any, ...]) -> None:
     with pytest.raises(RuntimeError) as caught:
         device(*given)
-    if isinstance(given[0], str):  # else the missing accelerator may be named first
+    if isinstance(given[0], str):  # otherwise the missing accelerator may be reported first
         assert str(given[-1]).removesuffix(":0").strip() in str(caught.value)
 
 
@@ -146,7 +146,7 @@ def test_device_count_is_zero_and_an_index_raises_without_a_driver(
     assert (available, count, current, checked) == (False, 0, None, None)
     assert why
     assert why in error
-    assert named == "cuda:0", "naming a device needs none"
+    assert named == "cuda:0", "a device object needs no accelerator"
 
 
 def test_the_error_about_a_missing_accelerator_is_what_pytorch_raises() -> None:

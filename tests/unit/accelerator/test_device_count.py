@@ -1,4 +1,4 @@
-"""NVIDIA's devices are counted without starting the driver, as CUDA_VISIBLE_DEVICES shows them."""
+"""NVIDIA's devices are counted without initializing the driver, filtered by CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.helpers.subprocess import PROGRAMS, eval_python
 
 pytestmark = fake_driver.NEEDS_COMPILER
 
-# Python 3.12 warns of a fork in a process with threads, of which interlock has none yet.
+# Python 3.12 warns of a fork in a process with threads; interlock has started none yet.
 OPTIONS = ("-W", "error")
 
 
 def run(folder: Path, code: str, variables: dict[str, str] | None = None, *, nvml: bool = True) -> Any:
-    """Run with a driver that can only count."""
+    """Run code with a fake driver that only counts devices."""
     return run_with(fake_driver.build(folder, nvml=nvml) | (variables or {}), code)
 
 
@@ -109,7 +109,7 @@ def test_failing_nvml_falls_back_to_the_driver_and_affects_children(init: str, t
     assert answer[:2] == [GOOD, 1]
     assert "[False, 0]" in answer[2]
     assert "spawn or forkserver" in answer[2]
-    assert answer[3:] == ["1", GOOD], "the driver is asked no second time"
+    assert answer[3:] == ["1", GOOD], "the driver is not queried again"
 
 
 @pytest.mark.parametrize("missing", ["lacks its functions", "lists nothing", "lost a device"])
@@ -146,7 +146,7 @@ def test_variable_is_reread_until_the_driver_counts_and_then_warns(
 ) -> None:
     code = """
     result = [count(variable) for variable in ("0", "", None, "1,0")]
-    os.environ["FAKE_NVML_INIT"] = "999"  # Now only the driver can tell.
+    os.environ["FAKE_NVML_INIT"] = "999"  # Now only the driver can count.
     result += [count(variable) for variable in ("1", "0", "0", None, "1", "0")]
     """
     reported = run(tmp_path, code)
@@ -171,7 +171,7 @@ def test_unusable_path_of_nvml_is_reported_and_counts_no_device(tmp_path: Path) 
 def test_nvml_without_a_function_is_reported_and_counts_no_device(tmp_path: Path) -> None:
     lacking = tmp_path / "lacking"
     lacking.mkdir()
-    fake_driver.build(lacking)  # Beside it lies a library that can only be initialised.
+    fake_driver.build(lacking)  # The folder beside it has a library with only an init function.
     code = "result = [accelerator.device_count(), accelerator.unavailable_reason()]"
     count, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": str(lacking)})
     assert count == 0

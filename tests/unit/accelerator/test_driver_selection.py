@@ -1,4 +1,4 @@
-"""Which driver a process uses, and until when it can be chosen."""
+"""The driver of a process, which can be selected until first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events: marks that streams pass."""
+"""Events: record, wait, query and elapsed time."""
 
 from __future__ import annotations
 

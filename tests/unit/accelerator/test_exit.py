@@ -1,4 +1,4 @@
-"""Processes that leave in the middle of work, with live streams, events and pending copies."""
+"""Processes that exit with live streams, events and pending copies."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, e
 
 
 def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None:
-    # The handler runs after the one that drops the functions, which is registered by the import.
+    # The handler runs after the one that drops the functions, which the import registers.
     done = run_program(
         "accelerator/call_in_a_late_finalizer.py",
         True,

@@ -1,4 +1,4 @@
-"""Devices that misbehave when they are told to, and what a program sees of it."""
+"""`FaultInjector`: injected failures of devices and their effects on a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def result_of(program: str, *arguments: object) -> list[object]:
 
 def test_fail_allocation_fails_the_kth_request_only() -> None:
     retries, after, zero = result_of("accelerator/fail_allocation_fails_the_kth_request_only.py")
-    assert retries == [0, 0, 1, 1, 1], "what is kept is given back, and the driver asked again"
+    assert retries == [0, 0, 1, 1, 1], "cached memory is released, and the driver called again"
     assert after is None
     assert isinstance(zero, list)
     assert zero[0] == "ArgumentError"
@@ -46,7 +46,7 @@ def test_lose_device_wakes_waiting_threads_and_is_permanent() -> None:
     for kind, message in [outcome, *calls]:
         assert kind == "DeviceLostError"
         assert "it fell off the bus" in message
-    assert (stream, memory) == (None, None), "the other device is as it was"
+    assert (stream, memory) == (None, None), "the other device is unaffected"
 
 
 def test_lost_device_error_names_the_calling_operation() -> None:

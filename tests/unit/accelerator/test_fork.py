@@ -1,4 +1,4 @@
-"""Forked processes: handles of the parent are refused, and devices can be used afresh."""
+"""Forked children: handles of the parent are refused, and devices are reinitialized."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no for
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 
-# Since 3.12 Python warns of a fork in a process with threads, which is what is tried here.
+# Python 3.12 and later warn of a fork in a process with threads, which is tested here.
 OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 
 

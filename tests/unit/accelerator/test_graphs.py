@@ -1,4 +1,4 @@
-"""Graphs: work that is recorded once and queued again and again."""
+"""Graphs: work that is captured once and replayed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.helpers.gate import Gate
 
 pytestmark = [
     pytest.mark.usefixtures("devices"),
-    # Most of these tests are not about what a graph contains.
+    # Most of these tests do not depend on the contents of a graph.
     pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning"),
 ]
 
 
 def read(buffer: Buffer) -> bytes:
-    """The bytes of a buffer."""
+    """Return the bytes of a buffer."""
     found = bytearray(buffer.nbytes)
     copy_(found, buffer)
     return bytes(found)

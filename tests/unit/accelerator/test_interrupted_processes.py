@@ -1,4 +1,4 @@
-"""Processes with streams on several threads that get signals, fork, and end their interpreter."""
+"""Processes with streams on several threads that receive signals, fork and exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python functions on streams: who calls them, and what becomes of what goes wrong in them."""
+"""`launch`: Python functions on streams, their threads and their exceptions."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_stream_lookup_during_creation_and_destruction_of_others(devices: tuple[
     thread.start()
     try:
         for number in range(129, 2000):
-            # One of them may be there just now.
+            # One of them may exist at this moment.
             with contextlib.suppress(errors.ArgumentError):
                 assert Stream(stream_id=number, device_index=0, device_type=kind).stream_id == number
     finally:

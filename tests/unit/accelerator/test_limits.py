@@ -1,4 +1,4 @@
-"""How much memory a process may take, and how much of it may be kept."""
+"""`set_limit` and `set_cache_limit`: the limits of reserved and of cached memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | 
         assert query() is None
         assert take(limit) is None
         assert query() == expected
-        assert take(None) == expected, "it returns what was in force"
+        assert take(None) == expected, "it returns the previous limit"
         assert query() is None
 
 
@@ -123,11 +123,11 @@ def test_cache_limit_bounds_cached_memory() -> None:
     addresses = [older.data_ptr(), newest.data_ptr()]
     memory.set_cache_limit(28 * MIB)
     for buffer in (oldest, older, newest):
-        Buffer(1).close()  # Age is counted in requests.
+        Buffer(1).close()  # Age is the number of allocations since the last use.
         buffer.close()
     assert accelerator.memory_reserved() == 28 * MIB
     again = [Buffer(size * MIB) for size in (12, 14)]
-    assert [buffer.data_ptr() for buffer in again] == addresses, "the longest unused has gone"
+    assert [buffer.data_ptr() for buffer in again] == addresses, "the least recently used block was released"
     assert accelerator.memory_reserved() == 28 * MIB
     again.clear()
     memory.set_cache_limit(0)

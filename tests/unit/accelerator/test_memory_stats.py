@@ -1,4 +1,4 @@
-"""What is counted of a device's memory, and the arithmetic of sizes behind it: PyTorch's."""
+"""`memory_stats` and the size classes of the allocator, which are PyTorch's."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_allocation_is_rounded_and_reserves_a_segment(nbytes: int, allocated: in
     assert counted(f"segment.{pool}.current") == counted("allocation.all.current") == 1
     buffer.close()
     assert accelerator.memory_allocated() == 0
-    assert accelerator.memory_reserved() == reserved, "it is kept"
+    assert accelerator.memory_reserved() == reserved, "it is cached"
     assert memory.largest_free_block() == reserved
 
 
@@ -92,7 +92,7 @@ def test_blocks_are_split_and_merged() -> None:
     assert memory.largest_free_block() == 11 * MIB
     assert memory.fragmentation() == pytest.approx(1 - 11 / 14)
     first.close()
-    assert counted("inactive_split.all.current") == 2, "it has joined the second"
+    assert counted("inactive_split.all.current") == 2, "it was merged with the second"
     third.close()
     assert counted("inactive_split.all.current") == counted("inactive_split_bytes.all.current") == 0
     assert memory.largest_free_block() == 20 * MIB

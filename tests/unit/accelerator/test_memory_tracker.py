@@ -1,4 +1,4 @@
-"""What is allocated while a block of a program runs."""
+"""`MemoryTracker`: allocations during a `with` block."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_trackers_nest_and_can_be_reentered() -> None:
             assert inner is tracker
             second = Buffer(1024)
             assert numbers(tracker) == (1024, 1024, 1024, 1)
-        assert numbers(tracker) == (1536, 1536, 1536, 2), "the outer one of both is open"
+        assert numbers(tracker) == (1536, 1536, 1536, 2), "the outer scope of the object is open"
     assert numbers(outer) == numbers(tracker) == (1536, 1536, 1536, 2)
     with tracker:
         pass

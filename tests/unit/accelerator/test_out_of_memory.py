@@ -1,4 +1,4 @@
-"""What is told where a device has no room, who is asked before, and what is left afterwards."""
+"""`OutOfMemoryError`: its attributes, the `on_oom` callbacks before it, and the state after it."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def test_on_oom_callback_that_frees_memory_causes_a_retry() -> None:
         (error,) = reported
         assert (error.requested, error.allocated) == (50 * MIB, 40 * MIB)
         refused(TOTAL + 1)
-        assert len(reported) == 2, "once for each request"
+        assert len(reported) == 2, "once per allocation"
     refused(TOTAL + 1)
-    assert len(reported) == 2, "the block was left"
+    assert len(reported) == 2, "the scope was exited"
 
 
 def test_on_oom_callbacks_run_on_the_thread_until_one_returns_true(
@@ -191,7 +191,7 @@ def test_on_oom_exception_is_raised_with_the_error_as_its_context(
         raise raised
 
     def never(error: OutOfMemoryError) -> None:
-        raise AssertionError("asked after one has failed")
+        raise AssertionError("called after another one raised")
 
     with memory.on_oom(fail), memory.on_oom(never):
         with pytest.raises(type(raised)) as caught:
@@ -200,7 +200,7 @@ def test_on_oom_exception_is_raised_with_the_error_as_its_context(
         assert isinstance(caught.value.__context__, OutOfMemoryError)
         assert caught.value.__context__.requested == TOTAL + 1
     error = refused(TOTAL + 1)
-    assert error.__context__ is None, "nothing is left of it"
+    assert error.__context__ is None, "its memory is released"
 
 
 def test_on_oom_callback_may_raise_its_argument_or_with_a_cause() -> None:
@@ -248,7 +248,7 @@ def test_on_oom_refuses_objects_that_are_not_callable(wrong: Any) -> None:
 
 def test_injected_failure_leaves_the_allocator_consistent() -> None:
     *reported, ooms = eval_program("accelerator/injected_failure_leaves_the_allocator_consistent.py")
-    assert reported == [[0] * 5] * 8, "a failure is overcome by giving back what is kept"
+    assert reported == [[0] * 5] * 8, "the allocation succeeds after cached memory was released"
     assert ooms == 0
 
 

@@ -1,4 +1,4 @@
-"""What is counted of pinned memory, and what gives it back."""
+"""Statistics of pinned memory and its release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports about devices in PyTorch, and what interlock does instead; docs/pytorch_issues.md lists them.
+"""Issues of PyTorch about devices, and interlock's behaviour; docs/pytorch_issues.md lists them.
 
 Variations are in test_current_device, test_cuda_probe, test_exit, test_synchronize, test_device_count,
 test_contracts and test_graphs.
@@ -36,7 +36,7 @@ def test_stream_as_context_manager_stores_nothing_on_the_stream(
     assert accelerator.current_stream().stream_id == 0
     with accelerator.device_index(0):
         accelerator.set_stream(shared)
-        assert accelerator.current_stream() == shared, "what was set is current"
+        assert accelerator.current_stream() == shared, "the written device is current"
 
 
 @fake_driver.NEEDS_COMPILER
@@ -81,7 +81,7 @@ def test_events_and_streams_wait_without_blocking_other_threads() -> None:
     stream = Stream(dedicated=True)
     accelerator.launch(stream, first.wait)
     event = stream.record_event(Event(blocking=True))
-    threading.Timer(0.05, first.set).start()  # It needs the interpreter while this thread waits.
+    threading.Timer(0.05, first.set).start()  # It needs the GIL while this thread waits.
     event.synchronize()
     assert first.is_set()
     accelerator.launch(stream, second.wait)
@@ -171,7 +171,7 @@ def test_dedicated_streams_have_own_handles_and_pooled_ones_are_shared() -> None
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize("blocking", [True, False])
 def test_event_options_take_effect_and_can_be_read(driver: str, blocking: bool) -> None:
-    # NVIDIA's events for other processes have no timing.
+    # NVIDIA's interprocess events have no timing.
     timing = driver == "host"
     event = Event(enable_timing=timing, blocking=blocking, interprocess=True)
     assert (event.enable_timing, event.blocking, event.interprocess) == (timing, blocking, True)
@@ -188,7 +188,7 @@ def test_event_options_take_effect_and_can_be_read(driver: str, blocking: bool) 
     try:
         assert len(event.ipc_handle()) == 64
     except NotImplementedError:
-        assert driver == "host" or fake_cuda.is_active(), "hardware has such events"
+        assert driver == "host" or fake_cuda.is_active(), "GPUs have interprocess events"
 
 
 @pytest.mark.usefixtures("two_devices")

@@ -29,7 +29,7 @@ def recording(devices: tuple[str, ...]) -> Iterator[memory.Recording]:
 
 
 def matches(value: Any, annotation: Any) -> bool:
-    """Whether a value is exactly of the type that an annotation names."""
+    """Return whether the type of a value is exactly that of an annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any:
         return True
@@ -224,7 +224,7 @@ def test_replay_refuses_objects_that_are_no_dict(devices: tuple[str, ...], wrong
 
 
 def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
-    """What happened where, with segments and streams by their order, not by addresses and numbers."""
+    """Return the trace with segments and streams numbered in order, without addresses and ids."""
     segments: list[tuple[int, int]] = []
     streams: dict[int, int] = {0: 0}
     reported: list[tuple[Any, ...]] = []
@@ -250,7 +250,7 @@ def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     after = pickle.loads(repeated.read_bytes())
     [reported], [again] = before["device_traces"], after["device_traces"]
     happened = Counter(entry["action"] for entry in reported)
-    assert happened["oom"] > 0, "the program has to be heavy"
+    assert happened["oom"] > 0, "the program must run out of memory"
     assert any(entry.get("cause") == "shortage" for entry in reported)
     assert layout(again)[: len(layout(reported))] == layout(reported)
     assert {
@@ -303,7 +303,7 @@ def test_threads_record_frames_while_histories_start_and_stop() -> None:
 
 @pytest.fixture(scope="session")
 def viewer() -> str:
-    """An interpreter that has PyTorch's viewer."""
+    """Return an interpreter with PyTorch's viewer."""
     python = os.environ.get("BENCH_PYTHON")
     if not python:
         pytest.skip("BENCH_PYTHON names no Python that has PyTorch")
@@ -315,7 +315,7 @@ def test_snapshot_opens_in_the_viewer_of_pytorch(tmp_path: Path, viewer: str, ki
     dumped, shown = tmp_path / "snapshot.pickle", tmp_path / "shown"
     done = run_program("accelerator/snapshot_opens_in_the_viewer_of_pytorch.py", str(dumped))
     assert done.code == 0, done.stderr
-    # Stands in for the script that the viewer would download to draw flame graphs.
+    # A fake of the script that the viewer would download to draw flame graphs.
     script = tmp_path / ".cache" / "flamegraph.pl"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\ncat\n")

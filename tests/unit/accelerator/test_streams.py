@@ -1,4 +1,4 @@
-"""Streams: what they are, what is in order, and what is not."""
+"""Streams: attributes, ordering and errors."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_streams_are_equal_if_work_on_one_is_work_on_the_other(two_devices: tupl
 def test_priority_is_clamped_below_and_refused_above() -> None:
     least, greatest = accelerator.stream_priority_range()
     assert (least, greatest < 0) == (0, True)
-    # Pools tell four priorities apart, as PyTorch's do.
+    # Pools have four priorities, as in PyTorch.
     assert Stream(priority=greatest - 100).priority == max(greatest, -3)
     assert Stream(priority=greatest - 100, dedicated=True).priority == greatest
     with pytest.raises(errors.ArgumentError, match=r"priority.*got 1"):

@@ -1,4 +1,4 @@
-"""Waiting lets other threads run and signals through."""
+"""Waits let other threads run and can be interrupted by signals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_synchronize_lets_other_threads_run(wait: str) -> None:
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
 def test_synchronize_raises_keyboard_interrupt_immediately(wait: str, blocking: bool) -> None:
     took = float("inf")
-    for _ in range(3):  # A machine may be busy with something else for a moment, hardly three times.
+    for _ in range(3):  # A loaded machine may delay one attempt, hardly three.
         took = min(took, eval_program("accelerator/interrupt_synchronize.py", blocking, wait, env=HOST))
         if took < 0.1:
             break

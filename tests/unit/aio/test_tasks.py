@@ -1,4 +1,4 @@
-"""Tasks of asyncio with a state of their own."""
+"""Tasks of asyncio with their own state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Main = Callable[[], Coroutine[Any, Any, Any]]
 
 
 async def seen_after_a_step() -> tuple[bool, bool]:
-    """Let others run, then return a mode and a flag."""
+    """Let other tasks run, then return a mode and a flag."""
     await asyncio.sleep(0)
     return is_grad_enabled(), cudnn.enabled
 
@@ -136,7 +136,7 @@ def test_collected_unfinished_task_does_not_affect_the_thread() -> None:
                 cleaned.append(1)
 
     loop = asyncio.new_event_loop()
-    loop.set_exception_handler(lambda _loop, _context: None)  # else it prints that the task was pending
+    loop.set_exception_handler(lambda _loop, _context: None)  # otherwise it prints that the task was pending
     task = aio.task_factory()(loop, wait())
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
@@ -161,7 +161,7 @@ def test_asyncgen_closed_by_the_loop_removes_the_layer_of_its_task() -> None:
             break
         assert not is_grad_enabled()
         await asyncio.create_task(generator.aclose())  # type: ignore[attr-defined]
-        # What another task has left goes with the next enter or leave.
+        # A scope exited by another task is removed at the next enter or exit.
         with no_grad():
             pass
         assert is_grad_enabled()
@@ -219,7 +219,7 @@ def test_existing_task_factory_of_the_loop_is_used() -> None:
             return await asyncio.create_task(seen_after_a_step())
 
     assert aio.run(main(), loop_factory=new_loop) == (False, True)
-    # The last is asyncio's own, for the end of the loop.
+    # asyncio created the last one, to shut the loop down.
     assert [type(task) for task in made[:2]] == [Task, Task]
 
 
@@ -296,7 +296,7 @@ def test_errors_of_wrong_calls_name_the_argument() -> None:
     loop = asyncio.new_event_loop()
     loop.set_task_factory(aio.task_factory())
     with pytest.raises(TypeError, match="coroutine, got a value of type int"):
-        loop.create_task(3)  # type: ignore[arg-type]  # noqa: RUF006 - it makes none
+        loop.create_task(3)  # type: ignore[arg-type]  # noqa: RUF006 - it creates none
     loop.close()
     with pytest.raises(TypeError, match="None, got a value of type int"):
         aio.task_factory(3)  # type: ignore[arg-type]
@@ -368,7 +368,7 @@ def test_cleanup_of_an_unfinished_task_writes_only_its_state() -> None:
 
     steps: Any = aio.task_factory(lambda _loop, steps: steps)(None, wait())
     steps.send(None)
-    # In a cycle the collector may come to the coroutine first, and that is then closed here.
+    # In a cycle the GC may finalize the coroutine first, which is then closed here.
     del steps
     assert cleaned == [False]
     assert not interlock.is_inference_mode_enabled()
@@ -391,7 +391,7 @@ def test_steps_of_tasks_that_end_in_any_order_leave_the_thread_its_state() -> No
     first.__enter__()
     second.__enter__()
     first.__exit__()
-    assert is_grad_enabled(), "the state of the second is in force"
+    assert is_grad_enabled(), "the state of the second is active"
     second.__exit__()
     assert is_grad_enabled()
     with first:

@@ -1,4 +1,4 @@
-"""Every manager as a decorator of every kind of function: inside it holds, outside it never does."""
+"""Every context manager as a decorator of every kind of function applies inside and never outside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.backends.flag_specs import read_all
 
 
 class Manager(NamedTuple):
-    """What decorates, how to see whether it holds, and where it makes a difference."""
+    """A decorator, a function that reads its effect, and the kinds of functions that it supports."""
 
     make: Callable[[], Any]
     look: Callable[[], Any]

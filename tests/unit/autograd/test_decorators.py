@@ -34,7 +34,7 @@ def test_a_decorated_function_runs_in_the_mode_each_time(mode: Mode) -> None:
     def function(x: int, *, y: int = 2) -> tuple[int, int, State]:
         return x, y, public_modes()
 
-    assert public_modes() == START, "decorating changes nothing"
+    assert public_modes() == START, "decorating does not change the mode"
     assert function(1) == (1, 2, mode.inside) == function(x=1, y=2)
     assert public_modes() == START
 

@@ -1,4 +1,4 @@
-"""Where the modes are found, and the pair of functions for code that can't use `with`."""
+"""The modules that export the modes, and the pair of functions for code without `with`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIGNATURES = {
 
 
 def parameters_of(made: object) -> str:
-    """The parameters without what the types of some of them are."""
+    """Return the parameters without annotations."""
     assert callable(made)
     signature = inspect.signature(made)
     plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
@@ -39,7 +39,7 @@ def test_a_mode_is_one_object_at_the_top_in_autograd_and_in_grad_mode(name: str)
     found = getattr(interlock, name)
     assert found is getattr(autograd, name)
     assert found is getattr(grad_mode, name)
-    # A private name is reachable in all three places, and none of them offers it.
+    # A private name can be read in all three modules, and none of them exports it.
     is_public = not name.startswith("_")
     assert all((name in place.__all__) is is_public for place in (interlock, autograd, grad_mode))
     assert (found.__name__, found.__module__) == (name, "interlock.autograd.grad_mode")

@@ -1,4 +1,4 @@
-"""Versions of tensors are put back, whatever happens in between and whichever tensors have one."""
+"""Versions of tensors are restored after any changes, also for mixed tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.helpers.thread_worker import Worker
 
 
 def changed(times: int = 1) -> Tensor:
-    """A tensor of this version."""
+    """Return a tensor with this version."""
     tensor = interlock.ones(2)
     for _ in range(times):
         tensor.add_(1)
@@ -29,7 +29,7 @@ def inference() -> Tensor:
 
 @pytest.fixture
 def mixed() -> tuple[Tensor, ...]:
-    """Tensors with a version of their own, with a shared one, and with none."""
+    """Return tensors with their own version, with a shared one, and with none."""
     first = changed(3)
     return first, inference(), changed(0), first[:1], inference()[0]
 
@@ -103,9 +103,9 @@ def test_one_object_may_be_entered_again_while_it_is_open_and_after_it() -> None
     tensor.add_(1)
     with scope:
         tensor.add_(1)
-    assert tensor._version == 2, "what changed before it was entered is not undone"
+    assert tensor._version == 2, "changes before the entry are not reverted"
     scope.__exit__(None, None, None)
-    assert tensor._version == 2, "nothing is open any more"
+    assert tensor._version == 2, "no scope is open any more"
 
 
 def test_threads_that_overlap_leave_the_version_of_the_first(workers: tuple[Worker, Worker]) -> None:

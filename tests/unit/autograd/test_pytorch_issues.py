@@ -1,4 +1,4 @@
-"""Reports about gradient modes in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+"""Issues of PyTorch about gradient modes, and interlock's behaviour (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Pair = tuple[Worker, Worker]
 Look = Callable[[], Any]
 
 
-# Decorated coroutines and async generators are covered at their creation only.
+# PyTorch: a decorated coroutine or async generator is in the mode only while it is created.
 
 ROW_03: dict[str, tuple[Callable[[], Any], Look]] = {
     "no_grad": (interlock.no_grad, public_modes),
@@ -65,7 +65,7 @@ def test_decorated_coroutine_affects_only_its_own_task(make: Callable[[], Any], 
     assert look() == without
 
 
-# The object of a context manager keeps what to put back, so entering it twice loses that.
+# PyTorch: the context manager stores the value to restore, so entering it twice loses that value.
 
 ROW_12: dict[str, tuple[Callable[[], Any], Look]] = {
     **{name: (mode.make, public_modes) for name, mode in MODES.items()},
@@ -90,7 +90,7 @@ def test_one_mode_entered_twice_and_by_two_threads_restores_everything(
         assert worker.do(look) == look() == without
 
 
-# Decorating changes the mode, some nestings change it for good.
+# PyTorch: decorating changes the mode, some nestings permanently.
 
 
 @pytest.mark.parametrize("decorator", [each[1] for each in DECORATORS.values()], ids=DECORATORS.keys())
@@ -110,7 +110,7 @@ def test_decorating_does_not_change_the_mode(decorator: Callable[[], Any]) -> No
     assert (all_modes(), read_all(), backends.flags_frozen()) == before
 
 
-# What each makes of (grad, inference), as PyTorch's documentation has it.
+# The result of each mode for (grad, inference), as PyTorch documents it.
 DECIDES: dict[str, Callable[[State], State]] = {
     "no_grad": lambda state: (False, state[1]),
     "enable_grad": lambda state: (True, state[1]),
@@ -122,7 +122,7 @@ DECIDES: dict[str, Callable[[State], State]] = {
 
 
 def nest(state: State, depth: int) -> None:
-    """Check the state, and go through every scope and every decorator below it."""
+    """Check the state, and recurse into every scope and every decorator."""
     assert public_modes() == state
     for name, decides in DECIDES.items() if depth else ():
         inside = partial(nest, decides(state), depth - 1)
@@ -146,7 +146,7 @@ def test_decorating_a_class_warns_with_the_cure(kind: Any) -> None:
     assert all_modes() == before
 
 
-# Versions can't be preserved where one tensor has none, and a view's error doesn't say what to do.
+# PyTorch: versions can't be preserved if one tensor has none, and the error for a view names no cure.
 
 
 def test_versions_are_preserved_for_mixed_tensors_and_exceptions() -> None:
@@ -183,15 +183,15 @@ def test_error_for_a_view_names_its_line_under_interlock_debug() -> None:
     assert "change_a_view_made_without_grad.py:5," in done.stdout
 
 
-# A backward pass starts threads though it was told not to. That each node goes back on the calling
-# thread is a test of rust/tensor.
+# PyTorch: a backward pass starts threads even if multithreading is disabled. A test of rust/tensor checks
+# that each node runs on the calling thread.
 
 
 def test_backward_starts_no_thread() -> None:
     assert eval_program("autograd/pytorch_issues_threads_of_a_backward_pass.py") == [True, True, True, 1]
 
 
-# What a new thread inherits depends on the build of CPython, and writes inside a scope get lost.
+# PyTorch: the state of a new thread depends on the build of CPython, and writes inside a scope are lost.
 
 INSIDE, WRITTEN, DEFAULTS = [False, True, False], [True, True, True], [True, False, True]
 
@@ -200,9 +200,9 @@ INSIDE, WRITTEN, DEFAULTS = [False, True, False], [True, True, True], [True, Fal
 def test_threads_start_from_defaults_and_writes_end_with_their_scope(
     inherit: int | None,
 ) -> None:
-    # Pythons before 3.14 don't know the option, and then it changes nothing.
+    # Pythons before 3.14 ignore the option.
     options = [] if inherit is None else ["-X", f"thread_inherit_context={inherit}"]
     seen = eval_program("autograd/pytorch_issues_inheritance.py", options=options)
-    assert seen[:4] == [INSIDE, DEFAULTS, DEFAULTS, INSIDE], "a context carries no mode"
-    assert seen[4:6] == [WRITTEN, WRITTEN], "a write lands in the scope that decides it"
-    assert seen[6:] == [DEFAULTS, DEFAULTS, DEFAULTS, True], "and ends with it"
+    assert seen[:4] == [INSIDE, DEFAULTS, DEFAULTS, INSIDE], "a context contains no mode"
+    assert seen[4:6] == [WRITTEN, WRITTEN], "a write changes the scope that owns the flag"
+    assert seen[6:] == [DEFAULTS, DEFAULTS, DEFAULTS, True], "and is undone with it"

@@ -1,4 +1,4 @@
-"""Reading and assigning each flag: values, wrong types, messages, deletion, the legacy views."""
+"""Reading and assigning each flag: values, wrong types, messages, deletion and deprecated aliases."""
 
 from __future__ import annotations
 

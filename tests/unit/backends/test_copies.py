@@ -1,4 +1,4 @@
-"""Scopes can be copied and pickled, modules of flags travel by name: functions that use them can be sent."""
+"""Scopes can be copied and pickled; modules of flags are pickled by name, so functions can use them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assert_same(made: Any, original: Any) -> None:
     with original:
         inside = read_all()
         made.__exit__(None, None, None)
-        assert read_all() == inside, "the copy was entered nowhere"
+        assert read_all() == inside, "the copy was not entered"
     with made:
         assert read_all() == inside
     assert read_all() == before
@@ -49,7 +49,7 @@ def assert_same(made: Any, original: Any) -> None:
     ],
 )
 def test_copy_of_a_scope_sets_the_same_flags(way: Callable[[Any], Any], make: Callable[[], Any]) -> None:
-    # Values to which a scope that decides too little would give way.
+    # Values that would be visible if the scope set too few flags.
     backends.fp32_precision = "tf32"
     backends.cudnn.conv.fp32_precision = "none"
     backends.mkldnn.deterministic = True

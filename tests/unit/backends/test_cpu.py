@@ -1,4 +1,4 @@
-"""What kernels may use of this CPU; the answers depend on the machine, what the environment does not."""
+"""The CPU capability, which depends on the machine and is limited by the environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = {
 
 
 def query(wish: str | None) -> tuple[str, list[list[str]]]:
-    """What a process says whose environment has this wish, and its warnings."""
+    """Return the capability and the warnings of a process with this environment variable."""
     env = {} if wish is None else {"ATEN_CPU_CAPABILITY": wish}
     seen, caught = eval_program("backends/query_the_cpu_capability.py", env=env)
     assert len(set(seen)) == 1

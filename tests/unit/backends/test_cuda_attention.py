@@ -1,4 +1,4 @@
-"""Attention on cuda: the switches as functions, the scopes that choose kernels, and whether one could run."""
+"""Attention on cuda: the enable functions, the scopes that select kernels, and the `can_use` functions."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_kernels_are_an_enum_with_pytorchs_numbers() -> None:
         "OVERRIDEABLE": 4,
     }
     assert (str(SDPBackend.MATH), repr(SDPBackend.MATH)) == ("SDPBackend.MATH", "<SDPBackend.MATH: 0>")
-    # Where a number and a kernel are confused, the kernel 0 would be false and equal to False.
+    # If numbers and kernels were confused, the kernel 0 would be false and equal to False.
     assert SDPBackend.MATH
     assert SDPBackend.MATH != 0
     assert ["a", "b"][SDPBackend.FLASH_ATTENTION] == "b"
@@ -273,7 +273,7 @@ def test_can_use_functions_warn_of_the_first_reason(can_use: Any, flag: str, ker
 
 @EACH_CAN_USE
 def test_can_use_functions_report_a_missing_kernel_on_cuda(can_use: Any, flag: str, kernel: str) -> None:
-    # No tensor is on cuda yet, so something stands in for one.
+    # interlock has no tensors on cuda yet, so this is a fake.
     elsewhere = SimpleNamespace(device=interlock.device("cuda:0"))
     given = params()
     for name in ("_query", "_key", "_value"):

@@ -1,4 +1,4 @@
-"""Preferred libraries and their workspaces: PyTorch's functions over the flags."""
+"""Preferred libraries and their workspaces: PyTorch's functions on top of flags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interlock.backends.cuda import _BlasBackend, _LinalgBackend, _ROCmFABackend
 
 pytestmark = pytest.mark.usefixtures("restored")
 
-# The function, the flag, the enum, and what each name comes to.
+# The function, the flag, the enum, and the member of each name.
 PREFERRED: list[tuple[Any, str, Any, dict[str, Any]]] = [
     (
         cuda.preferred_linalg_library,

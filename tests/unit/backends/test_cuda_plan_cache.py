@@ -1,6 +1,6 @@
-"""cuFFT's plan caches: one for each device, all errors where there is none, and PyTorch's descriptor.
+"""cuFFT's plan caches: one for each device, errors without devices, and PyTorch's descriptor.
 
-What a device is needed for runs in processes that find a stand-in for NVIDIA's driver, with two devices.
+Tests that need a device run in child processes with a fake of NVIDIA's driver and two devices.
 """
 
 from __future__ import annotations

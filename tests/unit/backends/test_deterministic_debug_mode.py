@@ -1,4 +1,4 @@
-"""`set_deterministic_debug_mode` and `get_deterministic_debug_mode` over the two flags of determinism."""
+"""`set_deterministic_debug_mode` and `get_deterministic_debug_mode` on top of two flags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPELLINGS = {0: 0, 1: 1, 2: 2, "default": 0, "warn": 1, "error": 2}
 
 
 def read() -> tuple[bool, bool]:
-    """The two flags, as the older functions read them."""
+    """Return the two flags as read by the older functions."""
     return (
         interlock.are_deterministic_algorithms_enabled(),
         interlock.is_deterministic_algorithms_warn_only_enabled(),

@@ -1,4 +1,4 @@
-"""The list of differences from PyTorch that no recorded case covers."""
+"""The list of intentional differences from PyTorch without a recorded case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags from the environment: read once, below what is assigned, a value that does not parse is warned of."""
+"""Flags from the environment: read once, overridden by assignments; an invalid value warns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every flag of the table: reading, writing, dropping what is assigned, and its name."""
+"""Every flag of the table: reads, writes, unset, and misspelt names."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ EACH_WRONG = pytest.mark.parametrize(("flag", "wrong"), WRONG, ids=ids)
 
 
 def explained_names(owner: object, prefix: str = "") -> set[str]:
-    """The dotted names below `owner` that `explain` knows."""
+    """Return the dotted names below `owner` that `explain` knows."""
     found: set[str] = set()
     for name in dir(owner):
         if name.startswith("_"):
             continue
         try:
             value = getattr(owner, name)
-        except (errors.NoAcceleratorError, errors.DeviceError):  # as there is no cuda device
+        except (errors.NoAcceleratorError, errors.DeviceError):  # without a cuda device
             continue
         with contextlib.suppress(Exception):
             found.add(backends.explain(prefix + name).name)
@@ -74,7 +74,7 @@ def test_flag_reads_back_its_assigned_value(flag: Flag) -> None:
 def test_flag_refuses_a_wrong_value_and_is_unchanged(flag: Flag, wrong: object) -> None:
     flag.set(flag.legal[-1])
     before, values, epoch = backends.snapshot(), read_all(), backends.epoch()
-    with pytest.raises(RuntimeError) as caught:  # what PyTorch raises
+    with pytest.raises(RuntimeError) as caught:  # the type that PyTorch raises
         flag.set(wrong)
     expected = errors.FlagTypeError if flag.has_wrong_type(wrong) else errors.FlagValueError
     assert type(caught.value) is expected
@@ -118,7 +118,7 @@ def test_delete_unsets_the_assigned_value_completely(flag: Flag) -> None:
     before = backends.snapshot()
     for value in flag.legal:
         flag.set(value)
-        assert backends.snapshot() != before, "also the default, once it is assigned"
+        assert backends.snapshot() != before, "the default, too, if it is assigned"
         flag.delete()
         assert flag.get() == flag.default
         flag.delete()
@@ -150,7 +150,7 @@ def test_reset_restores_every_default() -> None:
 @EACH
 def test_flag_is_listed_by_dir_and_by_vars_if_set(flag: Flag) -> None:
     assert flag.attribute in dir(flag.owner)
-    assert flag.attribute not in vars(flag.owner), "a default is put back by dropping what was assigned"
+    assert flag.attribute not in vars(flag.owner), "restoring a default unsets the flag"
     for value in flag.legal:
         flag.set(value)
         assert flag.attribute in dir(flag.owner)
@@ -162,7 +162,7 @@ def test_flag_is_listed_by_dir_and_by_vars_if_set(flag: Flag) -> None:
 
 
 def one_edit(word: str) -> Iterator[str]:
-    """Every public name one slip away: a letter left out, put in, changed, or swapped with the next."""
+    """Yield every name with one letter omitted, inserted, changed or swapped with the next."""
     letters = string.ascii_lowercase + string.digits + "_"
     for place in range(len(word) + 1):
         before, after = word[:place], word[place:]
@@ -185,10 +185,10 @@ def test_misspelt_name_is_refused_with_a_suggestion(flag: Flag, full: bool) -> N
     siblings = [name for name in dir(owner) if not name.startswith("_")]
     slips = {slip for slip in one_edit(flag.attribute) if not slip.startswith("_")} - set(siblings)
     assert len(slips) > 200
-    # A name may lie between two: `cudnn_sdp` and `cudnm_sdp`, `fp16` and `bf16`.
+    # A name may be close to two names: `cudnn_sdp` and `cudnm_sdp`, `fp16` and `bf16`.
     equally_near = {name: set(one_edit(name)) & slips for name in siblings if name != flag.attribute}
     before = backends.snapshot()
-    # A prime step reaches every place of the name and every kind of slip.
+    # A prime step covers every position of the name and every kind of error.
     for slip in sorted(slips)[:: 1 if full else 11]:
         with pytest.raises(AttributeError) as caught:
             setattr(owner, slip, flag.default)

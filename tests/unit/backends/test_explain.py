@@ -119,7 +119,7 @@ def test_install_sets_the_process_to_the_snapshot() -> None:
     backends.fp32_precision = "ieee"
     with backends.cudnn.flags():
         install()
-        assert backends.cudnn.benchmark_limit == 10, "a scope that is open stays in force"
+        assert backends.cudnn.benchmark_limit == 10, "an open scope stays active"
     assert backends.snapshot() == held
 
 

@@ -1,4 +1,4 @@
-"""What set a flag, and its effective value (docs/pytorch_issues.md)."""
+"""The source of a flag and its effective value (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.backends.flag_specs import BY_NAME, FLAGS
 pytestmark = pytest.mark.usefixtures("restored")
 
 
-# Variables that act at different levels can't be told from what was assigned.
+# PyTorch: the values of variables can't be distinguished from assigned values.
 
 VENDORS: dict[str, tuple[str, str, object]] = {
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": ("1", "cuda.matmul.allow_tf32", True),
@@ -30,7 +30,7 @@ EXPLAIN = """
 
 
 def explained(names: list[str], variables: dict[str, str]) -> list[Any]:
-    """Value, level, who set it, what it comes to and what overrules it, in a process with these variables."""
+    """Return value, level, source, effective value and override in a process with these variables."""
     answer: list[Any] = eval_python(EXPLAIN.format(names=names), env=variables)
     return answer
 
@@ -53,16 +53,16 @@ def test_explain_names_the_variable_that_forbids_tf32_as_override() -> None:
     for name in names:
         value = BY_NAME[name].get() if name == "fp32_precision" else own[name][0]
         assert own[name][3:] == [own[name][0], None]
-        assert overruled[name][:3] == own[name][:3], "its own value stays"
+        assert overruled[name][:3] == own[name][:3], "its own value is unchanged"
         if name == "fp32_precision":
-            assert overruled[name][3:] == ["tf32", None], "the generic node is not NVIDIA's alone"
+            assert overruled[name][3:] == ["tf32", None], "the generic node does not affect NVIDIA only"
         else:
             assert value in ("tf32", True)
             assert overruled[name][3:] == ["ieee" if value == "tf32" else False, "NVIDIA_TF32_OVERRIDE"]
     assert explained(["cuda.matmul.fp32_precision"], {"NVIDIA_TF32_OVERRIDE": "1"})[0][3:] == ["none", None]
 
 
-# Libraries set flags when they are imported, and one flag beats another without a word.
+# PyTorch: libraries set flags when they are imported, and one flag overrides another silently.
 
 
 def test_explain_names_the_module_that_set_a_flag_at_import() -> None:
@@ -72,7 +72,7 @@ def test_explain_names_the_module_that_set_a_flag_at_import() -> None:
 
 @pytest.mark.parametrize("by", ["cudnn.deterministic", "deterministic_algorithms"])
 def test_explain_names_the_override_and_keeps_the_own_value(by: str) -> None:
-    """Instead of a warning: `explain` says it whenever it is asked."""
+    """There is no warning: `explain` reports the override."""
     backends.cudnn.benchmark = True
     assert backends.explain("cudnn.benchmark")[4:6] == (True, None)
     with backends.override(**{by: True}):

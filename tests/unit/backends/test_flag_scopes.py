@@ -18,14 +18,14 @@ FROM = pytest.mark.parametrize("start", ["the default", "an assigned value"])
 
 
 def begin(flag: Flag, start: str) -> object:
-    """Assign a value that is not the default where the test starts from one; return what is read."""
+    """Assign a value other than the default if the test starts from one; return the value read."""
     if start == "an assigned value":
         flag.set(flag.legal[-1])
     return flag.get()
 
 
 def of_another_module(flag: Flag) -> str:
-    """A switch that has nothing to do with the flag."""
+    """Return an unrelated boolean flag."""
     return "mkldnn.enabled" if flag.name != "mkldnn.enabled" else "cudnn.enabled"
 
 
@@ -80,7 +80,7 @@ def test_write_in_a_scope_that_sets_the_flag_ends_with_it(flag: Flag, start: str
             flag.set(given)
             assert flag.get() == reads
         flag.delete()
-        assert flag.get() == flag.default, "it is unset there, whatever the process holds"
+        assert flag.get() == flag.default, "it is unset in the scope, whatever the process's value"
         assert backends.snapshot() == process
     assert flag.get() == before
 
@@ -102,7 +102,7 @@ def test_freeze_refuses_every_way_to_write_the_flag(flag: Flag, start: str) -> N
             with pytest.raises(errors.FlagsFrozenError) as caught:
                 flag.set(value)
             assert flag.qualified in str(caught.value)
-            assert "test_flag_scopes.py" in str(caught.value), "where it was frozen"
+            assert "test_flag_scopes.py" in str(caught.value), "the line of the freeze"
         with pytest.raises(errors.FlagsFrozenError, match=flag.name):
             flag.delete()
         assert (backends.snapshot(), read_all(), backends.epoch()) == (before, values, epoch)

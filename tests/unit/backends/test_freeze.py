@@ -1,4 +1,4 @@
-"""The freeze stops every write however it is spelled, and no scope."""
+"""A freeze refuses every kind of write, and no scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values made to break what looks at them are refused like any other wrong value."""
+"""Values with hostile methods are refused like any other wrong value."""
 
 from __future__ import annotations
 

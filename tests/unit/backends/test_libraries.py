@@ -1,4 +1,4 @@
-"""Vendor libraries: found without being loaded, loaded when asked, absent without harm."""
+"""Vendor libraries: found without being loaded, loaded on request, optional."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOADED = """
         with open("/proc/self/maps") as maps:
             return name in maps.read()
 """
-#: What each module looks for, by the name that it prefers.
+#: The preferred file name of each module's library.
 MODULES = {
     "cudnn": "libcudnn.so.9",
     "cusparselt": "libcusparseLt.so.0",

@@ -1,4 +1,4 @@
-"""Where a vendor library is looked for, in which order, and what a path that the user gives does."""
+"""The search for a vendor library: folders, order and user-supplied paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES
 
 
 def asked(code: str, env: dict[str, str]) -> Any:
-    """What the code leaves in `result`."""
+    """Return the value of `result` after the code."""
     return eval_program("backends/library_search_run.py", textwrap.dedent(code), env=env)
 
 
@@ -148,7 +148,7 @@ def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None
 
 @pytest.fixture
 def wrong_paths(tmp_path: Path) -> dict[str, str]:
-    """Paths at which there is no cuDNN."""
+    """Return paths without cuDNN."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("not a library")
     other = fake_libraries.build(tmp_path, "libother.so.1", fake_libraries.NOTHING)
@@ -158,7 +158,7 @@ def wrong_paths(tmp_path: Path) -> dict[str, str]:
     return {path.split("/")[0]: str(tmp_path / path) for path in paths}
 
 
-#: What only loading finds out.
+#: Paths that only loading refuses.
 LATE = ("text", "libother.so.1", "libwrapper.so.1")
 
 
@@ -323,7 +323,7 @@ def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> No
 
 @fake_libraries.NEEDS_COMPILER
 def test_environment_is_read_without_a_race_with_python_threads(tmp_path: Path) -> None:
-    """A race that can't be shown without crashing: what is read is a copy, so a change does not matter."""
+    """Such a race could only crash: the environment is read from a copy, so a change has no effect."""
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     program = "backends/library_search_while_the_environment_changes.py"
     assert eval_program(program, env=fake_libraries.environment(tmp_path)) == ["environment"]

@@ -1,4 +1,4 @@
-"""`unittest.mock` and `monkeypatch` put back what was there, also a value that is not the default."""
+"""`unittest.mock` and `monkeypatch` restore the previous value, also one that is not the default."""
 
 from __future__ import annotations
 

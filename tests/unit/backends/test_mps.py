@@ -1,4 +1,4 @@
-"""What `backends.mps` answers where there is no MPS, which is everywhere."""
+"""`backends.mps`, which reports that MPS is not available."""
 
 from __future__ import annotations
 

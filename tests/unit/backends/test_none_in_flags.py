@@ -1,4 +1,4 @@
-"""None as an argument of `flags` and `set_flags`, for every module that has them."""
+"""None as an argument of `flags` and `set_flags` of every module."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.unit.backends.flag_specs import read_all
 pytestmark = pytest.mark.usefixtures("restored")
 
 LEAVE = [module for module in MODULES if module != "nnpack"]
-"""The modules for which None leaves a flag as it is; NNPACK's functions refuse it, as in PyTorch."""
+"""The modules for which None keeps a flag unchanged; NNPACK's functions refuse it, as in PyTorch."""
 EACH = [(module, flag.name.rpartition(".")[2]) for module in LEAVE for flag in own_flags(module)]
 
 
 def assign_everything(module: str) -> None:
-    """Give every flag of the module a value that is not its default, views first."""
+    """Assign a value other than the default to every flag of the module, aliases first."""
     for flag in sorted(own_flags(module), key=lambda flag: not flag.is_view):
         flag.set(flag.other)
 
@@ -42,7 +42,7 @@ def test_flags_ignores_arguments_that_are_none(module: str, argument: str) -> No
     flag.set(flag.other)
     others = [other for other in own_flags(module) if other is not flag and "32" not in other.name]
     arguments: dict[str, Any] = {other.attribute: other.default for other in others}
-    if "32" in flag.name:  # these are views of one another
+    if "32" in flag.name:  # these are aliases of one another
         arguments |= dict.fromkeys(("allow_tf32", "fp32_precision") if module else ("fp32_precision",))
     with module_named(module).flags(**arguments | {argument: None}):
         assert flag.get() == flag.other

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import fake_libraries
 from tests.helpers.subprocess import eval_program, eval_python, run_program
 
-#: A MKL as threadpoolctl knows one, which tells that it is called.
+#: A fake MKL for threadpoolctl, which prints its calls.
 MKL = (
     fake_libraries.MKL
     + """
@@ -31,7 +31,7 @@ def test_is_available_finds_a_runtime_without_loading_it(before: str, tmp_path: 
 
 @fake_libraries.NEEDS_COMPILER
 def test_uninitialized_mkl_is_not_called(tmp_path: Path) -> None:
-    """Its first function decides which runtime it uses; threadpoolctl would call some."""
+    """The first call fixes the runtime of MKL, so its functions must not be called by threadpoolctl."""
     mkl = fake_libraries.build(tmp_path, "libmkl_rt.so.3", MKL)
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
     done = run_program(

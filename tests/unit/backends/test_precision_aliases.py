@@ -1,4 +1,4 @@
-"""Which of several names for a precision wins (docs/pytorch_issues.md)."""
+"""The precedence of the names of a precision (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ model = load("precision")
 PRECISIONS, ON_CUDA, BOTH = ("none", "ieee", "tf32", "bf16"), ("none", "ieee", "tf32"), (True, False)
 CUDA = [("cudnn.fp32_precision", ON_CUDA)]
 MKLDNN = [("mkldnn.fp32_precision", PRECISIONS)]
-# The names above an operation that say something of its precision, its own and the older ones.
+# The nodes and older aliases that affect the precision of an operation.
 CHAINS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
     "cuda.matmul": [
         *CUDA,

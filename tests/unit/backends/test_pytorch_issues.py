@@ -1,7 +1,7 @@
-"""Reports about flags in PyTorch, and what interlock does instead; docs/pytorch_issues.md lists them.
+"""Issues of PyTorch about flags, and interlock's behaviour; docs/pytorch_issues.md lists them.
 
-What concerns every flag is tested in `test_flag_scopes.py`, `test_every_flag.py` and
-`test_flag_env_snapshot_patch.py`; several flags written at once in `test_scopes.py` and `test_assignment.py`.
+Tests of every flag are in `test_flag_scopes.py`, `test_every_flag.py` and `test_flag_env_snapshot_patch.py`,
+tests of several flags written at once in `test_scopes.py` and `test_assignment.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Pair = tuple[Worker, Worker]
 EACH_MODULE = pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "generic")
 
 
-# Scopes save and restore the process's value, so two threads leave the wrong one behind.
+# PyTorch: scopes save and restore the process's value, so overlapping threads restore a wrong one.
 
 
 @pytest.mark.parametrize("flag", CHANGEABLE, ids=ids)
@@ -44,7 +44,7 @@ def test_overlapping_scopes_on_two_threads_restore_every_flag(flag: Flag, worker
     assert first.do(read_all) == second.do(read_all) == read_all() == before
 
 
-# After a write through a newer name, reading an older one raises.
+# PyTorch: after a write through a newer name, reading an older one raises.
 
 
 def test_older_aliases_never_raise_on_read() -> None:
@@ -59,12 +59,12 @@ def test_older_aliases_never_raise_on_read() -> None:
         assert interlock.get_float32_matmul_precision() in ("highest", "high", "medium")
 
 
-# A scope that says nothing of precision pins it, and later writes above it have no effect.
+# PyTorch: a scope without precision arguments pins the precision, so later writes above have no effect.
 
 
 @EACH_MODULE
 def test_flags_without_arguments_keeps_the_precision_tree(module: str) -> None:
-    """`flags()` decides every flag of its module, as in PyTorch; of the tree it holds nothing."""
+    """`flags()` sets every flag of its module, as in PyTorch, and no precision node."""
     nodes = [flag.name for flag in FLAGS if flag.attribute == "fp32_precision"]
 
     def tree() -> list[object]:
@@ -81,7 +81,7 @@ def test_flags_without_arguments_keeps_the_precision_tree(module: str) -> None:
         assert backends.cudnn.conv.fp32_precision == "ieee", "above a node that is unset"
 
 
-# Flags are frozen by unrelated code, for good, and the error does not say by whom.
+# PyTorch: unrelated code freezes flags permanently, and the error does not name the line.
 
 
 def test_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
@@ -94,7 +94,7 @@ def test_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
     assert backends.cudnn.enabled is False
 
 
-# `flags()` lifts the freeze while it opens and closes, so writes of other threads get through.
+# PyTorch: `flags()` lifts the freeze during enter and exit, so writes of other threads succeed.
 
 
 @pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
@@ -108,12 +108,12 @@ def test_freeze_holds_during_scopes_on_two_other_threads(freeze: str) -> None:
     ]
 
 
-# What is not given to `flags()` is reset to fixed values; one of them switches the library off.
+# PyTorch: omitted arguments of `flags()` reset flags to fixed values; one of them disables the library.
 
 
 @EACH_MODULE
 def test_override_keeps_omitted_flags_and_flags_sets_defaults(module: str) -> None:
-    """`flags()` is as in PyTorch, without a warning: whoever wants the rest unchanged has `override`."""
+    """`flags()` is as in PyTorch, without a warning; `override` keeps the other flags unchanged."""
     flags = own_flags(module)
     for flag in flags:
         flag.set(flag.other)
@@ -134,7 +134,7 @@ def test_override_keeps_omitted_flags_and_flags_sets_defaults(module: str) -> No
     assert read_all() == before
 
 
-# An engine that is not there ends the process.
+# PyTorch: an unsupported engine aborts the process.
 
 
 def test_unsupported_engine_is_refused_with_the_supported_ones() -> None:
@@ -148,7 +148,7 @@ def test_unsupported_engine_is_refused_with_the_supported_ones() -> None:
     assert backends.quantized.supported_engines == ["none"]
 
 
-# Warnings for what the documentation recommends, and from inside the library.
+# PyTorch: documented uses warn, and so does the library itself.
 
 
 def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
@@ -157,7 +157,7 @@ def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
     assert done == (0, "", "")
 
 
-# The message about one flag blames another.
+# PyTorch: the message about one flag names another.
 
 
 @pytest.mark.parametrize("called", FUNCTIONS)

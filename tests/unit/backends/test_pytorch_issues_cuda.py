@@ -1,4 +1,4 @@
-"""Reports about `backends.cuda` in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+"""Issues of PyTorch about `backends.cuda`, and interlock's behaviour (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.backends.flag_specs import read_all
 pytestmark = pytest.mark.usefixtures("restored")
 
 SWITCHES = ("flash", "mem_efficient", "math", "cudnn")
-# Every function that writes a flag: what reads it, the flag, and two values that read differently.
+# Every function that writes a flag: its getter, the flag, and two values that read differently.
 FUNCTIONS: list[tuple[Callable[[Any], Any], Callable[[], Any], str, Any, Any]] = [
     *(
         (

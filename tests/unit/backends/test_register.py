@@ -1,4 +1,4 @@
-"""Flags of other libraries. What is registered stays for the process, so each test has names of its own."""
+"""Flags of other libraries. Registration is permanent, so each test uses its own names."""
 
 from __future__ import annotations
 

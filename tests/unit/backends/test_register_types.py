@@ -1,4 +1,4 @@
-"""What registered flags may hold, and how they are registered."""
+"""The types of registered flags, and their registration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Kind:
     wrong_types: tuple[Any, ...]
     wrong_values: tuple[Any, ...]
     texts: dict[str, Any]
-    """What its variable may hold, each with the value."""
+    """Texts of its variable, each with the value."""
     wrong_texts: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -107,12 +107,12 @@ EACH = pytest.mark.parametrize("kind", (KINDS | OPTIONAL).values(), ids=KINDS | 
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether both are the same value: of one type and, for floats, with one sign."""
+    """Return whether two values are equal in type, value and, for floats, sign."""
     return type(one) is type(other) and repr(one) == repr(other)
 
 
 def as_held(kind: Kind, given: object) -> object:
-    """What a flag of this type reads as; an int that is given to one of floats is one."""
+    """Return the value that a flag of this type reads as; a float flag converts an int."""
     is_float = "float" in (type(kind.default).__name__, getattr(kind.options.get("type"), "__name__", ""))
     return float(given) if is_float and isinstance(given, int) else given
 

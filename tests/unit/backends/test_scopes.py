@@ -1,4 +1,4 @@
-"""Scopes: they name slots on this thread, leave nothing behind, and refuse whole or not at all."""
+"""Scopes set slots of this thread, restore them, and refuse either all values or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODULES = {
     }
     for module in NAMED
 }
-"""A good and a bad value for each argument of `flags`."""
+"""Return a valid and an invalid value for each argument of `flags`."""
 DEFAULTS = {
     "": "fp32_precision='none'",
     "cudnn": "enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, "
@@ -51,7 +51,7 @@ def test_scope_sets_every_flag_of_its_module_and_restores_it(module: str) -> Non
     wanted = {name: good for name, (good, _) in MODULES[module].items()}
     with module_named(module).flags(**wanted):
         assert reads(module) == wanted
-        assert backends.snapshot() == process, "the process's values are untouched"
+        assert backends.snapshot() == process, "the process's values are unchanged"
     assert (read_all(), backends.snapshot()) == (before, process)
 
 
@@ -131,7 +131,7 @@ def test_exit_without_enter_does_nothing() -> None:
 
 
 class ChangingLimit:
-    """An object whose number is another one later."""
+    """An object whose `__index__` changes later."""
 
     value = 3
 

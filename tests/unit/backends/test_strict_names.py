@@ -1,4 +1,4 @@
-"""Names: an unknown one is refused with the near one; flags show in `dir()` and `vars()`."""
+"""Unknown names are refused with a suggestion; `dir()` and `vars()` list flags."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_name_without_a_suggestion_is_refused_too(owner: Any) -> None:
     with pytest.raises(AttributeError, match="zzzyzx"):
         owner.zzzyzx = True
     with pytest.raises(AttributeError, match="zzzyzx"):
-        owner.zzzyzx = None  # what `sys.modules.get` says of a module that does not exist
+        owner.zzzyzx = None  # the result of `sys.modules.get` for a missing module
     with pytest.raises(AttributeError, match="zzzyzx"):
         owner.zzzyzx  # noqa: B018
     with pytest.raises(AttributeError, match="zzzyzx"):

@@ -1,4 +1,4 @@
-"""Scopes are a thread's own: overlapping threads can't leave a value behind."""
+"""Scopes are per thread: overlapping scopes of threads are restored correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a value, and what a wrong one is called."""
+"""The conversion of values, and the errors for wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scopes in which MKL and oneDNN report their calls, with stand-ins that say what they were told."""
+"""Scopes in which MKL and oneDNN report their calls, with fakes that print the level."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MODULES = pytest.mark.parametrize("module", [backends.mkl, backends.mkldnn], ids
 
 
 def levels_of_code(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
-    """The levels that the stand-in was told while `code` ran."""
+    """Return the levels that the fake received while `code` ran."""
     return levels_of("verbose_run", env, module, textwrap.dedent(code))
 
 
 def levels_of(program: str, env: dict[str, str], module: str = "mkldnn", *arguments: str) -> list[int]:
-    """The levels that the stand-in was told while a program ran."""
+    """Return the levels that the fake received while a program ran."""
     done = run_program(f"backends/{program}.py", module, *arguments, env=env)
     assert done.code == 0, done.stderr
     return [int(line.removeprefix("level ")) for line in done.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""Which line wrote which flag, told under `INTERLOCK_DEBUG=1`."""
+"""The log of flag writes with their lines under `INTERLOCK_DEBUG=1`."""
 
 from __future__ import annotations
 

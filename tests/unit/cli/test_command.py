@@ -1,4 +1,4 @@
-"""How the command ends: wrong names, JSON, terminals, pipes that nobody reads, Ctrl-C."""
+"""The exit of the command: wrong names, JSON, terminals, closed pipes, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_load_option_loads_libraries_and_continues_after_a_failure(
         "version": None,
         "problem": None,
     }
-    # What is in a file is only found out by loading it.
+    # The contents of a file are checked only by loading it.
     assert before["cufft"] == before["cudnn"] | {"name": "cufft", "path": str(tmp_path / "libcufft.so.12")}
     after = {library["name"]: library for library in document("--load", **given)["libraries"]}
     assert after["cudnn"]["is_loaded"]
@@ -162,7 +162,7 @@ def test_closed_output_pipe_ends_the_command_like_others() -> None:
 
 
 def with_output(redirected: str, *arguments: str) -> Result:
-    """Run the command with its output going where a shell sends it."""
+    """Run the command with its output redirected by a shell."""
     return run_command(["sh", "-c", f'exec "$@" {redirected}', "sh", *COMMAND, *arguments], env=variables({}))
 
 
@@ -205,7 +205,7 @@ def test_interrupt_ends_the_command_without_a_traceback() -> None:
         env=child_environment(variables({})),
     ) as process:
         os.close(writing)
-        # It waits in the middle of its output, for which there is no room.
+        # It blocks during its output because the pipe is full.
         assert select.select([reading], [], [], TIMEOUT_SECONDS)[0]
         process.send_signal(signal.SIGINT)
         _, reported = process.communicate(timeout=TIMEOUT_SECONDS)
@@ -215,7 +215,7 @@ def test_interrupt_ends_the_command_without_a_traceback() -> None:
 
 
 def on_a_terminal(columns: int, *arguments: str, **more: str) -> str:
-    """What the command writes to a terminal of this width."""
+    """Return the output of the command on a terminal of this width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
@@ -227,7 +227,7 @@ def on_a_terminal(columns: int, *arguments: str, **more: str) -> str:
             while select.select([ours], [], [], TIMEOUT_SECONDS)[0] and (piece := os.read(ours, 4096)):
                 written += piece
         except OSError:
-            pass  # How Linux says that the other side is closed.
+            pass  # On Linux, EIO means that the other side is closed.
         assert process.wait(timeout=TIMEOUT_SECONDS) == 0
     os.close(ours)
     return written.decode().replace("\r\n", "\n")

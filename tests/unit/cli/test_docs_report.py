@@ -1,4 +1,4 @@
-"""docs/report.md is true: sections, rows and columns of its captures, and the keys of its documents."""
+"""docs/report.md matches the command: sections, rows and columns of outputs, and keys of JSON documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.cli.command import document, sections, text
 
 PAGE = Path(__file__).parents[3] / "docs" / "report.md"
 CAPTURES = dict(re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
-# The other sections are names with what they stand for.
+# The other sections are pairs of names and values.
 TABLES = (
     "Vendor libraries",
     "OpenMP runtimes",
@@ -24,12 +24,12 @@ TABLES = (
     "Flags",
     "Environment",
 )
-# What stands in these depends on the machine.
+# The contents of these depend on the machine.
 DEPENDS = ("OpenMP runtimes", "Environment")
 
 
 class Shape(NamedTuple):
-    """The columns of a section, where it is a table that is not empty, and the names of its rows."""
+    """The columns of a section, if it is a non-empty table, and the names of its rows."""
 
     columns: list[str] | None
     names: list[str]
@@ -70,7 +70,7 @@ def test_documented_output_has_the_structure_of_new_output(command: str) -> None
 
 
 def keys(section: Any, path: str = "") -> Iterator[str]:
-    """Where the values of a document stand; the keys below `extra` are the drivers' own."""
+    """Yield the paths of the values of a document, except below `extra`, whose keys depend on the driver."""
     if isinstance(section, dict) and not path.endswith(".extra"):
         for key, value in section.items():
             yield from keys(value, f"{path}.{key}".removeprefix("."))

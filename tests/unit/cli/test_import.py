@@ -22,7 +22,7 @@ OTHER = 'from interlock import backends; backends.register("other.name", None, t
 
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
-    """A folder with modules, for PYTHONPATH."""
+    """Return a folder with modules, for PYTHONPATH."""
     (tmp_path / "mylib.py").write_text(LIBRARY)
     (tmp_path / "other.py").write_text(OTHER)
     (tmp_path / "broken.py").write_text("raise ValueError('first line\\nsecond line')\n")
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> str:
 
 
 def run(folder: str, *arguments: str, **more: str) -> Result:
-    """Run the command with the modules in reach."""
+    """Run the command with the modules in PYTHONPATH."""
     return run_command([*COMMAND, *arguments], env=variables({"PYTHONPATH": folder, **more}))
 
 

@@ -1,4 +1,4 @@
-"""How tables and fields become lines of a width."""
+"""The layout of tables and fields in lines of a given width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from interlock._core import backends as _native
 
 
 def table(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[str]:
-    """The lines of a table in 40 columns; what has a space in it may be wrapped."""
+    """Return the lines of a table in 40 columns; cells with spaces may be wrapped."""
     cells = (Row(tuple(Cell(text, no_wrap=" " not in text) for text in row)) for row in rows)
     title, *lines = Layout(40, False).text([Section("Title", (Table(columns, tuple(cells)),))]).splitlines()
     assert title == "Title"

@@ -1,4 +1,4 @@
-"""The report as text: what it tells, in which width and in which colours."""
+"""The report as text: contents, width and colours."""
 
 from __future__ import annotations
 
@@ -104,11 +104,11 @@ def test_flags_are_chosen_by_name_and_by_module() -> None:
 
 def test_flags_are_grouped_by_module_in_table_order() -> None:
     table = [row["name"] for row in _native.table()]
-    # Another test of this process may have registered flags, which the table lacks.
+    # Another test of this process may have registered flags that the table lacks.
     every = [flag.name for flag in collect.flags() if flag.name in table]
     modules = [module for module, _ in groupby(every, key=lambda name: name.rpartition(".")[0])]
     assert len(modules) == len({*modules})
-    # Those of no module come first, then each module with the modules in it.
+    # Flags without a module come first, then each module with its submodules.
     assert modules[:4] == ["", "cudnn", "cudnn.conv", "cudnn.rnn"]
     assert modules.index("cuda.matmul") == modules.index("cuda") + 1
     for module in modules:
@@ -161,7 +161,7 @@ def test_paths_are_never_wrapped(tmp_path: Path) -> None:
     printed = text(COLUMNS="60", CUDA_HOME=str(with_spaces), INTERLOCK_CUDNN_PATH=str(long))
     assert f"\n    {with_spaces}\n" in printed
     assert f"\n    {long}\n" in printed
-    # What is said of cudnn.
+    # The fields of cudnn.
     assert f'\n    "{long}"\n' in printed
 
 
@@ -169,7 +169,7 @@ def test_without_a_terminal_a_row_is_one_line(tmp_path: Path) -> None:
     folder = str(tmp_path / ("long" * 40))
     lines = text(CUDA_HOME=folder, INTERLOCK_CUDNN_PATH=folder).splitlines()
     assert any(line.split() == ["CUDA_HOME", folder] for line in lines)
-    # What is said of a row is one line, too.
+    # The text below a row is one line, too.
     (row,) = (number for number, line in enumerate(lines) if line.split() == ["cudnn", "failed"])
     assert folder in lines[row + 1]
     assert lines[row + 2].split()[0] == "cufft"

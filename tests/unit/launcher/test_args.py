@@ -1,4 +1,4 @@
-"""What the command line may say, and what it says when it may not."""
+"""The options of the command line and their errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPTIONS = (
     "--no-python",
 )
 
-# What those are given that take something.
+# The values of options that accept one.
 VALUES = {
     "--ninstances": ["1"],
     "--ncores-per-instance": ["1"],
@@ -50,7 +50,7 @@ VALUES = {
     "--log-file-prefix": ["a"],
 }
 
-# What is given, and words that the error has.
+# The command line, and words of the error.
 WRONG = {
     "--latency-mode --throughput-mode a.py": ["--latency-mode", "--throughput-mode"],
     "--latency-mode --ninstances 2 a.py": ["--latency-mode", "--ninstances"],

@@ -1,4 +1,4 @@
-"""What is preloaded exists, and numactl is tried before it is used."""
+"""Preloaded libraries exist, and numactl is tried before it is used."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_library_is_found_in_the_first_folder_that_has_it(tmp_path: Path) -> Non
 
 
 def test_unreadable_folder_has_no_library(tmp_path: Path) -> None:
-    # Longer than a path may be. A folder without permission answers otherwise, but not to root.
+    # Longer than the maximum path. A folder without permission gives an error, too, but not for root.
     nowhere = "/home" * 2000
     environment = {"HOME": nowhere, "LD_PRELOAD": f"{nowhere}/a.so"}
     assert look(tmp_path, environment) == discovery.Discovered(missing_preloads=(f"{nowhere}/a.so",))
@@ -73,7 +73,7 @@ def test_path_with_a_separator_of_ld_preload_is_skipped(name: str, tmp_path: Pat
 
 def test_missing_entries_of_ld_preload_are_identified(tmp_path: Path) -> None:
     there = put(tmp_path / "there.so")
-    # The loader puts a folder in the place of $LIB.
+    # The loader replaces $LIB by a folder.
     found = look(tmp_path, {"LD_PRELOAD": f"{there}:/gone/a.so /gone/b.so:libm.so.6:/gone/$LIB/c.so"})
     assert found.missing_preloads == ("/gone/a.so", "/gone/b.so")
 

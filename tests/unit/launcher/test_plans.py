@@ -1,4 +1,4 @@
-"""Plans for recorded machines are those that people have read, and plans for any machine are sound."""
+"""Plans for recorded machines equal the reviewed ones, and plans for any machine are valid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_record_belongs_to_a_machine() -> None:
 
 @strategies.composite
 def topologies(draw: strategies.DrawFn) -> Topology:
-    """A machine with nodes of any sizes, cores numbered in any order, and any of them allowed."""
+    """Draw a machine with nodes of any size, cores in any order, and any of them allowed."""
     sizes = draw(strategies.lists(strategies.integers(0, 6), min_size=1, max_size=4))
     threads = draw(strategies.integers(1, 2))
     count = sum(sizes) * threads
@@ -91,7 +91,7 @@ def test_plan_satisfies_machine_and_options_or_fails(topology: Topology, wanted:
     node_of = {core.number: core.node for core in topology.cores}
     taken = [core for instance in plan.instances for core in instance.cores]
     assert taken
-    assert len(taken) == len(set(taken)), "a core is given twice"
+    assert len(taken) == len(set(taken)), "a core is assigned twice"
     assert set(taken) <= topology.allowed
     assert set(taken) <= set(wanted.core_list if wanted.core_list is not None else taken)
     for instance in plan.instances:
@@ -116,7 +116,7 @@ def test_plan_satisfies_machine_and_options_or_fails(topology: Topology, wanted:
         assert len(plan.instances) == (wanted.ninstances or len(plan.instances))
 
 
-# About half of the drawn options name a rank, and an outer launcher leaves none to name.
+# About half of the drawn options name a rank, which an outer launcher does not allow.
 @settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.filter_too_much])
 @given(topologies(), options(), strategies.integers(1, 4))
 def test_nested_launchers_share_no_core(topology: Topology, wanted: Options, ranks: int) -> None:
@@ -127,7 +127,7 @@ def test_nested_launchers_share_no_core(topology: Topology, wanted: Options, ran
         try:
             plan = planned(topology, wanted, environment)
         except _plan.PlanError:
-            # Nodes may lie otherwise in the slice of another.
+            # The slice of another rank may have other nodes.
             continue
         taken += [core for instance in plan.instances for core in instance.cores]
     assert len(taken) == len(set(taken))
@@ -206,10 +206,10 @@ def test_cores_are_divided_once_for_a_rank() -> None:
     for wanted in (Options("train.py"), Options("train.py", ninstances=2, rank=1)):
         inner = {**outer, **planned(topology, wanted, outer).instances[0].environment}
         assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 8
-        # Another outer launcher below this one has ranks of its own.
+        # A nested launcher has its own ranks.
         inner["LOCAL_WORLD_SIZE"] = "4"
         assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 2
-    # What is not pinned finds all cores again.
+    # Unpinned processes can use all cores again.
     (unpinned,) = planned(topology, Options("train.py", disable_taskset=True), outer).instances
     inner = {**outer, **unpinned.environment}
     assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 4
@@ -244,7 +244,7 @@ def test_library_with_an_unusable_path_is_not_reported_missing() -> None:
 
 
 def test_threads_are_bound_only_if_instances_are() -> None:
-    # The binding would put the first threads of all instances on the first core of the machine.
+    # Binding would place the first threads of all instances on the first core of the machine.
     for disabled in (False, True):
         wanted = Options("train.py", ninstances=2, disable_taskset=disabled)
         topology = machines.topology("one_socket")

@@ -1,4 +1,4 @@
-"""A plan reads well: in 80 columns for people, as one document for programs."""
+"""The output of a plan: text in 80 columns, or one JSON document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.launcher import golden, machines
 
 COMMAND = [sys.executable, "-m", "interlock.backends.xeon.run_cpu"]
 PAGE = Path(__file__).parents[3] / "docs" / "launcher.md"
-# What the launcher takes of an outer one, and what it would leave alone.
+# Variables of an outer launcher, and variables that the launcher would not change.
 NEUTRAL = dict.fromkeys(("LOCAL_RANK", "LOCAL_WORLD_SIZE", "LD_PRELOAD"), "")
 
 

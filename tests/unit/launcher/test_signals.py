@@ -1,4 +1,4 @@
-"""Ctrl-C and other signals end all that a launcher started, and then the launcher."""
+"""Ctrl-C and other signals end all processes of a launcher, and then the launcher."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
 )
 
-# Long enough never to pass in a test, and so short that a test may wait for it.
+# A grace period that never elapses in a test, and one for which a test can wait.
 NEVER, SOON = "1000", "0.1"
 
 
 def drive(
     folder: Path, program: str, signals: list[tuple[int, int]], *arguments: str, grace: str = NEVER
 ) -> list[object]:
-    """How the launcher ended, and what the program said."""
+    """Return the status of the launcher and the reports of the program."""
     timed = [(*signal, 0) for signal in signals]
     return drive_and_listen(folder, program, timed, *arguments, grace=grace)[:2]
 
@@ -32,7 +32,7 @@ def drive(
 def drive_and_listen(
     folder: Path, program: str, signals: list[tuple[int, int, int]], *arguments: str, grace: str = NEVER
 ) -> list[Any]:
-    """How the launcher ended, and what the program and the launcher said."""
+    """Return the status of the launcher, the reports of the program and the log of the launcher."""
     pipe = folder / "pipe"
     os.mkfifo(pipe)
     answer: list[Any] = eval_program(
@@ -42,7 +42,7 @@ def drive_and_listen(
 
 
 def path_of(program: str) -> str:
-    """The path of a program that an instance runs."""
+    """Return the path of a program for an instance."""
     return str(PROGRAMS / "launcher" / f"signals_{program}.py")
 
 
@@ -60,7 +60,7 @@ def test_second_interrupt_ends_an_instance_that_ignores_the_first(tmp_path: Path
 
 
 def test_running_instances_are_logged_with_the_time_of_the_kill(tmp_path: Path) -> None:
-    # The second signal is sent when the launcher has told that it waits.
+    # The second signal is sent when the launcher has logged that it waits.
     both = [(int(signal.SIGINT), 1, 0), (int(signal.SIGINT), 1, 1)]
     waiting, passed_on = drive_and_listen(tmp_path, "end_at_the_second", both)[2]
     left = r"still running, killed in \d+ s: instance 0"

@@ -1,4 +1,4 @@
-"""What can't be started is named, and nothing else is left running."""
+"""Errors at the start name the cause, and no process is left running."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.subprocess import eval_program, run_python
-from tests.unit.launcher.run_launcher import NEUTRAL, TELL, launch, reported, script
+from tests.unit.launcher.run_launcher import NEUTRAL, WRITE_PLACE, launch, reported, script
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
@@ -38,7 +38,7 @@ def test_program_that_cannot_be_executed_is_named(tmp_path: Path) -> None:
 def test_log_folder_that_is_a_file_is_refused_before_the_start(inside: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    done = launch("--log-path", str(file / inside), script(tmp_path, TELL), str(tmp_path))
+    done = launch("--log-path", str(file / inside), script(tmp_path, WRITE_PLACE), str(tmp_path))
     assert done.code == 126
     named = repr(str(file)) if inside else "it"
     why = f"cannot use the log folder {str(file / inside)!r}: {named} is not a folder"
@@ -49,7 +49,7 @@ def test_log_folder_that_is_a_file_is_refused_before_the_start(inside: str, tmp_
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_log_folder_without_permission_is_refused_before_the_start(tmp_path: Path) -> None:
     tmp_path.joinpath("closed").mkdir(mode=0o500)
-    done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, TELL), str(tmp_path))
+    done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, WRITE_PLACE), str(tmp_path))
     assert done.code == 126
     assert "it is not writable" in done.stderr
     assert reported(tmp_path) == []
@@ -71,7 +71,7 @@ def test_every_obstacle_of_a_plan_is_reported(tmp_path: Path) -> None:
     ],
 )
 def test_failure_to_start_one_instance_ends_the_others(change: dict[str, object], code: int) -> None:
-    # No child is left over, not even one to be reaped, and this thread may run where it might before.
+    # No child is left, not even a zombie, and the affinity of this thread is unchanged.
     assert eval_program("launcher/run_a_plan_with_a_failing_start.py", change) == [code, False, True]
 
 

@@ -1,4 +1,4 @@
-"""Plans really run: on their cores, to the end, and all instances end together."""
+"""Instances of a plan run on their cores and end together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_command, run_program
 from tests.unit.launcher import machines
-from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, TELL, allowed, launch, reported, script
+from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, WRITE_PLACE, allowed, launch, reported, script
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
@@ -25,7 +25,7 @@ two_cores = pytest.mark.skipif(
 def test_instances_run_on_separate_cores(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
-    done = launch(*options, TELL, str(tmp_path), "--rank", "a b")
+    done = launch(*options, WRITE_PLACE, str(tmp_path), "--rank", "a b")
     assert done.code == 0, done.stderr
     threads = os.environ.get("OMP_NUM_THREADS", "1")
     common = {"threads": threads, "group": True, "arguments": ["--rank", "a b"]}
@@ -38,20 +38,20 @@ def test_nested_launchers_pin_to_separate_cores(tmp_path: Path) -> None:
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
     for rank in ("0", "1"):
         env = {"LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": "2"}
-        done = launch(*options, TELL, str(tmp_path), env=env)
+        done = launch(*options, WRITE_PLACE, str(tmp_path), env=env)
         assert done.code == 0, done.stderr
     assert [about["cores"] for about in reported(tmp_path)] == [[first], [second]]
 
 
 def test_instance_without_pinning_may_use_every_core(tmp_path: Path) -> None:
     options = ["--disable-taskset", "--core-list", str(allowed()[-1]), "--ncores-per-instance", "1"]
-    done = launch(*options, TELL, str(tmp_path))
+    done = launch(*options, WRITE_PLACE, str(tmp_path))
     assert done.code == 0, done.stderr
     assert [about["cores"] for about in reported(tmp_path)] == [allowed()]
 
 
 def test_program_may_be_a_module_or_have_spaces_in_its_path(tmp_path: Path) -> None:
-    tell = Path(TELL).read_text()
+    tell = Path(WRITE_PLACE).read_text()
     path = script(tmp_path, tell, "a folder/my program.py")
     done = launch(path, str(tmp_path))
     assert done.code == 0, done.stderr
@@ -62,7 +62,7 @@ def test_program_may_be_a_module_or_have_spaces_in_its_path(tmp_path: Path) -> N
 
 
 def test_variables_that_are_set_are_kept_and_logged(tmp_path: Path) -> None:
-    done = launch(TELL, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
+    done = launch(WRITE_PLACE, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
     assert [about["threads"] for about in reported(tmp_path)] == ["77"]
     assert "OMP_NUM_THREADS is already set to '77' and is not changed" in done.stderr
 
@@ -105,7 +105,7 @@ def test_launcher_exits_with_the_status_of_its_instance(
 
 @two_cores
 def test_failure_of_one_instance_ends_the_others(tmp_path: Path) -> None:
-    # The one that gets the folder waits to be ended; the other fails when it is sure of that.
+    # The instance that creates the folder waits for SIGTERM; the other fails once the first waits.
     program = str(PROGRAMS / "launcher" / "fail_beside_an_instance_that_waits.py")
     os.mkfifo(tmp_path / "fifo")
     done = launch("--use-logical-core", "--ninstances", "2", program, str(tmp_path))
@@ -116,7 +116,7 @@ def test_failure_of_one_instance_ends_the_others(tmp_path: Path) -> None:
 
 @two_cores
 def test_children_of_a_successful_instance_keep_running(tmp_path: Path) -> None:
-    # One leaves a process; the other fails when the launcher has taken note of the first one's end.
+    # One leaves a process; the other fails once the launcher has reaped the first one.
     os.mkfifo(tmp_path / "fifo")
     assert eval_program(
         "launcher/children_of_a_successful_instance_keep_running.py",
@@ -128,7 +128,7 @@ def test_children_of_a_successful_instance_keep_running(tmp_path: Path) -> None:
 
 
 def test_orphans_are_reaped_while_an_instance_runs(tmp_path: Path) -> None:
-    # The launcher inherits what it does not know; a process that is not reaped keeps its number.
+    # The launcher adopts unknown processes; a process that is not reaped keeps its pid.
     done = launch(str(PROGRAMS / "launcher" / "wait_until_orphans_are_reaped.py"))
     assert (done.code, done.stdout) == (0, "5\n"), done.stderr
 
@@ -138,7 +138,7 @@ def test_nested_launcher_divides_cores_of_a_rank_only_once(tmp_path: Path) -> No
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1", "--no-python"]
     env = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
-    done = launch(*options, *LAUNCHER, "--", TELL, str(tmp_path), env=env)
+    done = launch(*options, *LAUNCHER, "--", WRITE_PLACE, str(tmp_path), env=env)
     assert done.code == 0, done.stderr
     assert [about["cores"] for about in reported(tmp_path)] == [[second]]
 
@@ -157,7 +157,7 @@ def test_existing_log_is_kept_and_the_new_one_numbered(tmp_path: Path) -> None:
 
 
 def test_unrequested_features_are_not_logged(tmp_path: Path) -> None:
-    # No folder has a library to preload here.
+    # No folder contains a library to preload here.
     one_core = machines.lay_out(machines.files("virtual_machine"), tmp_path / "root")
     program = "launcher/launch_on_a_machine.py"
     arguments = ["--disable-taskset", script(tmp_path, "pass")]
@@ -184,7 +184,7 @@ def test_memory_is_bound_by_numactl_on_several_nodes(tmp_path: Path) -> None:
     numactl.write_text('#!/bin/sh\nmemory=$1\nshift\nMEMORY=$memory exec "$@"\n')
     numactl.chmod(0o755)
     root = machines.lay_out(machines.files("two_sockets"), tmp_path / "root")
-    # Without buffers print writes a line's end by itself, and lines of two instances would mix.
+    # Without buffers print writes the line end separately, and lines of two instances would mix.
     tell = r"import os; os.write(1, os.environ['MEMORY'].encode() + b'\n')"
     env = NEUTRAL | {"PATH": f"{numactl.parent}:{os.environ['PATH']}"}
     arguments = ["--throughput-mode", "--disable-taskset", script(tmp_path, tell)]

@@ -1,4 +1,4 @@
-"""What a machine has is read from the kernel's files, wherever their root is."""
+"""The topology of a machine is read from the kernel's files below a given root."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.launcher import machines
 
 
 def changed(name: str, changes: dict[str, str | None], root: Path) -> _topology.Topology:
-    """The topology of a recorded machine some of whose files hold something else, or are not there."""
+    """Return the topology of a recorded machine with some files changed or removed."""
     texts = machines.files(name) | {path: text for path, text in changes.items() if text is not None}
     kept = {path: text for path, text in texts.items() if changes.get(path, text) is not None}
     return _topology.read(machines.lay_out(kept, root))
@@ -89,7 +89,7 @@ def test_missing_kernel_files_raise_one_error(tmp_path: Path) -> None:
         _topology.read(tmp_path)
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not tell affinities")
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system has no affinities")
 def test_this_machine_allows_the_cores_of_this_thread() -> None:
     affinity = os.sched_getaffinity(0)
     topology = _topology.read(Path("/"), affinity)

@@ -1,4 +1,4 @@
-"""A thread's whole state, taken and put in force elsewhere."""
+"""The whole state of a thread, captured and applied elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT: Seen = (True, False, True, False)
 
 
 def seen() -> Seen:
-    """Return two modes and two flags as they are on this thread."""
+    """Return two modes and two flags of this thread."""
     return (
         interlock.is_grad_enabled(),
         interlock.is_inference_mode_enabled(),
@@ -32,7 +32,7 @@ def seen() -> Seen:
 
 
 def without_cudnn() -> interlock.ThreadState:
-    """Return a state with gradients and cudnn off."""
+    """Return a state with grad mode and cudnn disabled."""
     with no_grad(), backends.override({"cudnn.enabled": False}):
         return capture()
 

@@ -1,4 +1,4 @@
-"""Reports about the state of threads in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+"""Issues of PyTorch about the state of threads, and interlock's behaviour (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `INTERLOCK_DEBUG=1` tells of scopes that are open, or were left, where nobody expects it."""
+"""Warnings under `INTERLOCK_DEBUG=1` about scopes that are open, or were exited, at unexpected places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lines_of(name: str) -> list[str]:
 
 
 def place_of(mark: str, name: str) -> str:
-    """Return the file and the number of the line that has this mark."""
+    """Return the file and line number of the line with this mark."""
     (number,) = (number for number, line in enumerate(lines_of(name), 1) if line.endswith(f"# {mark}"))
     return f"{name}.py:{number}"
 

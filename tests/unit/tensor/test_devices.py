@@ -1,4 +1,4 @@
-"""Tensors on devices: where they are made, what mixes, what is told."""
+"""Tensors on devices: placement, mixed operands and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backward passes: what they compute, what they free, what they refuse."""
+"""Backward passes: results, freed graphs and errors."""
 
 from __future__ import annotations
 

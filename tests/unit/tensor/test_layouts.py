@@ -1,4 +1,4 @@
-"""Strides of results, as PyTorch's, and numbers that need them."""
+"""Strides of results, as in PyTorch, and results that depend on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of many links end without a deep stack, which would end the process."""
+"""Long chains of objects are dropped without recursion, which would overflow the stack."""
 
 from __future__ import annotations
 

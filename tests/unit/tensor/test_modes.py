@@ -1,4 +1,4 @@
-"""What gradient modes change about tensors."""
+"""The effects of gradient modes on tensors."""
 
 from __future__ import annotations
 

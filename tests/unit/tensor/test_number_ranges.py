@@ -1,4 +1,4 @@
-"""Numbers that the dtype of a tensor cannot hold, in each way in which a number enters a tensor."""
+"""Numbers out of range of a tensor's dtype, for each function that stores a number in a tensor."""
 
 from __future__ import annotations
 

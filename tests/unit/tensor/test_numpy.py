@@ -1,4 +1,4 @@
-"""NumPy in and out."""
+"""Conversions from and to NumPy."""
 
 from __future__ import annotations
 

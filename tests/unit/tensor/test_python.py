@@ -1,4 +1,4 @@
-"""Tensors as Python objects: numbers, iteration, text, pickles, wrong types."""
+"""Tensors as Python objects: conversions, iteration, repr, pickle, wrong types."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_wrong_arguments_raise_ordinary_exceptions(entry: Any) -> None:
                         entry(*subject, *arguments, **keywords)
                     except BaseException as error:
                         raised.append(error)
-    # A panic of the Rust side is no Exception.
+    # A Rust panic is no subclass of Exception.
     assert raised
     assert all(isinstance(error, Exception) for error in raised)
 

@@ -1,4 +1,4 @@
-"""Sums, means, extremes, soft maximum and losses, with NumPy as the oracle."""
+"""Sums, means, extremes, softmax and losses, with NumPy as the oracle."""
 
 from __future__ import annotations
 

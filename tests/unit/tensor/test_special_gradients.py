@@ -1,4 +1,4 @@
-"""First and second gradients at 0, NaN, infinity and ties. The numbers are what PyTorch 2.13 computes."""
+"""First and second gradients at 0, NaN, infinity and ties, with the results of PyTorch 2.13."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gradients(function: Callable[..., Tensor], *leaves: Tensor) -> list[Values]:
 
 
 def second(function: Callable[[Tensor], Tensor], x: Tensor) -> Values:
-    """The gradient of the sum of the first gradient."""
+    """Return the gradient of the sum of the first gradient."""
     (first,) = interlock.autograd.grad(function(x).sum(), x, create_graph=True)
     (found,) = interlock.autograd.grad(first.sum(), x)
     return list(found.tolist())

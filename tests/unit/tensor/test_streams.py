@@ -1,4 +1,4 @@
-"""Operations on tensors of devices are queued: what runs when, on which stream, and what is kept."""
+"""Operations on device tensors are queued: order, streams and lifetime of operands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_operation_is_queued_behind_earlier_work(devices: tuple[str, ...], gate:
         y = (x * 3).exp().sum()
         x.add_(1)
     assert not stream.query()
-    assert x.tolist() == [1.0, 2.0], "another stream sees what was there"
+    assert x.tolist() == [1.0, 2.0], "another stream reads the previous values"
     gate.open()
     stream.synchronize()
     assert x.tolist() == [2.0, 3.0]
@@ -77,7 +77,7 @@ def test_a_backward_pass_follows_the_streams_of_the_forward_pass(
     accelerator.launch(side, gate)
     z.backward()
     assert x.grad is not None
-    assert not own.query(), "it waits for the stream on which x * x goes back"
+    assert not own.query(), "it waits for the stream on which the backward of x * x runs"
     total = x.grad.sum()
     gate.open()
     assert (x.grad.tolist(), total.item()) == ([7.0, 9.0], 16.0)

@@ -1,4 +1,4 @@
-"""From device to device: `to`, `copy_`, pinned memory, and what leaves for NumPy and pickles."""
+"""Transfers between devices: `to`, `copy_`, pinned memory, NumPy and pickle."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_setitem_writes_the_elements_of_numpy(index: Any) -> None:
     tensor[translated(index)] = -1
     np.testing.assert_array_equal(tensor.cpu().numpy(), array)
     values = np.random.default_rng(1).standard_normal(array[index].shape)
-    if not isinstance(index, list):  # a row that is named twice may get either value
+    if not isinstance(index, list):  # a row that is indexed twice may get either value
         array[index] = values
         tensor[translated(index)] = interlock.tensor(values)
         np.testing.assert_array_equal(tensor.cpu().numpy(), array)

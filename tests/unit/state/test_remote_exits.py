@@ -1,6 +1,6 @@
-"""A scope that is left on another thread than the one that entered it ends on the one that entered it.
+"""A scope that is exited on another thread ends on the thread that entered it.
 
-Generators do that: the collector closes them wherever it happens to run, and pools resume them on any thread.
+Generators cause such exits: the GC closes them on any thread, and pools resume them on any thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Pair = tuple[Worker, Worker]
 
 
 class Case(NamedTuple):
-    """A scope, and what shows it."""
+    """A scope, and a function that reads its effect."""
 
     make: Callable[[], Any]
     look: Callable[[], Any]
@@ -64,7 +64,7 @@ def write_a_flag() -> None:
     backends.mkldnn.deterministic = False
 
 
-# A thread looks for what others have left when it does one of these. A read looks for nothing.
+# Calls in which a thread applies remote exits. A read does not.
 ACTIONS = pytest.mark.parametrize(
     "act",
     [enter_a_mode, leave_nothing, write_a_mode, enter_flags, write_a_flag],
@@ -73,14 +73,14 @@ ACTIONS = pytest.mark.parametrize(
 
 
 def holding(scope: Case, kept: object = None) -> Generator[None, None, None]:
-    """Stay in the scope at a `yield`, as a generator that is not decorated does."""
+    """Stay in the scope at a `yield`, as an undecorated generator does."""
     with scope.make():
         yield
     assert kept is None, "a generator in a cycle is closed, not run to its end"
 
 
 def start_in_a_cycle(scope: Case) -> weakref.ref[Generator[None, None, None]]:
-    """Start one that nothing but the collector can end."""
+    """Start a generator that only the GC can end."""
     cycle: list[object] = []
     running = holding(scope, cycle)
     cycle.append(running)
@@ -152,7 +152,7 @@ def test_generator_moved_to_another_thread_ends_its_scope_on_the_first(
         next(running)
         inside = scope.look()
         entered.set()
-        # The thread is busy until the end, so that the other job is another thread's.
+        # The thread is busy until the end, so that another thread runs the other job.
         assert ended.wait(SECONDS)
         enter_flags()
         return inside, scope.look()
