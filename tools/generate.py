@@ -203,11 +203,11 @@ def allocator_keys() -> Iterator[str]:
     yield "| key | default | accepts | applies | meaning |"
     yield "| --- | --- | --- | --- | --- |"
     for key in accelerator.allocator_keys():
-        applies = key["acts"]
-        if key["why"]:
-            applies += f"{':' * (key['acts'] == 'never')} {key['why']}"
+        applies = key["applies"]
+        if key["reason"]:
+            applies += f"{':' * (key['applies'] == 'never')} {key['reason']}"
         meaning = " ".join(key["doc"].split())
-        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {applies} | {meaning} |"
+        yield f"| `{key['name']}` | `{key['default']}` | {key['accepts']} | {applies} | {meaning} |"
     yield ""
 
 

@@ -275,8 +275,8 @@ class Episode:
         kind = type(value)
         if not kind.__module__.startswith(("interlock", "_core")):
             return
-        if hasattr(kind, "_discard"):
-            _quietly(value._discard)
+        if hasattr(kind, "_abort_capture"):
+            _quietly(value._abort_capture)
             return
         if hasattr(kind, "remove"):
             _quietly(value.remove)

@@ -24,7 +24,7 @@ ONE_WAY = {"disable_global_flags"}
 # It starts programs; a separate target below only makes it print a plan.
 STARTS_PROGRAMS = "interlock.backends.xeon.run_cpu"
 # Private parts of `launch`: querying a worker for the next call blocks.
-PRIVATE = {"Server", "Call", "Launch"}
+PRIVATE = {"CallbackWorker", "Call", "HostCallback"}
 # Special methods that every class has and that no class of interlock defines.
 NOT_CALLED = {"__class__", "__dict__", "__doc__", "__module__", "__weakref__", "__slots__", "__new__"}
 NOT_CALLED |= {"__del__", "__init_subclass__", "__subclasshook__"}

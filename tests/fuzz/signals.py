@@ -165,7 +165,7 @@ class Work:
             stream.synchronize()
         finally:
             # `Graph.__enter__` is a Python function: an interrupt at its end leaves the graph capturing.
-            graph._discard()
+            graph._abort_capture()
 
     def decorated(self) -> None:
         """Call decorated functions and resume decorated generators."""

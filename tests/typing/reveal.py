@@ -1,4 +1,4 @@
-"""Decorated functions keep their types: each line is checked by the type checkers, and it runs."""
+"""Decorated functions keep their types: type checkers check each line, and the program runs."""
 
 from __future__ import annotations
 

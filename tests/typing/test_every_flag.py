@@ -13,7 +13,7 @@ HEAD = "from interlock import backends\n"
 
 
 def right_lines(flag: Flag) -> Iterator[str]:
-    """Every right use of a flag."""
+    """Yield every right use of a flag."""
     yield f"print(backends.{flag.name})"
     for given, reads in flag.accepted:
         yield f"backends.override({{{flag.name!r}: {given!r}}})"
@@ -24,7 +24,7 @@ def right_lines(flag: Flag) -> Iterator[str]:
 
 
 def wrong_lines(flag: Flag) -> Iterator[str]:
-    """One wrong type and one misspelt name, for the attribute and for the dict of `override`."""
+    """Yield a wrong type and a misspelt name, for the attribute and for the dict of `override`."""
     wrong, right = flag.wrong_types[0], flag.legal[0]
     yield f"backends.{flag.name} = {wrong!r}"
     yield f"backends.{flag.name}x = {right!r}"
