@@ -1,4 +1,4 @@
-"""Fixtures of every test."""
+"""Fixtures shared by all tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.unit.state import state_machine_base
 __all__ = ["no_leak", "restored", "workers"]
 
 
-# The memory of a device that tests fill.
+# Bytes of memory of a host device in tests that fill it.
 SMALL = 64 << 20
 
 
@@ -31,8 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--driver",
         default="host",
-        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's on a stand-in), or a "
-        "registered one",
+        help="the driver whose devices the tests use: host, cuda, fake-cuda (NVIDIA's with a fake library) "
+        "or a registered one",
     )
     parser.addoption(
         "--devices",
@@ -53,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what starts processes, select from products, and skip all tests if the driver has no device."""
+    """Mark tests that start processes, select from products, and skip all tests without a device."""
     for item in items:
         if isinstance(item, pytest.Function) and _starts_processes(item.module):
             item.add_marker("subprocess")
@@ -69,9 +69,9 @@ def _starts_processes(module: ModuleType) -> bool:
 
 
 def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Return all items but the superfluous ones of tests marked `product`.
+    """Return all items except redundant ones of tests marked `product`.
 
-    Of such a test every value of every parameter stays in at least one item.
+    Every value of every parameter of these tests stays in at least one item.
     """
     kept: set[pytest.Item] = set()
     seen: set[tuple[str, str, str]] = set()
@@ -88,17 +88,17 @@ def representatives(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def _skip_without_device(config: pytest.Config, items: list[pytest.Item]) -> None:
-    name = _driver_named(config)
+    name = _driver_name(config)
     if name == "host":
         return
     accelerator.use(name)
-    why = accelerator.why_unavailable()
+    why = accelerator.unavailable_reason()
     if why is not None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=why))
 
 
-def _driver_named(config: pytest.Config) -> str:
+def _driver_name(config: pytest.Config) -> str:
     name: str = config.getoption("--driver")
     return name.removeprefix("fake-")
 
@@ -106,8 +106,8 @@ def _driver_named(config: pytest.Config) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
     state_machine_base.FULL = config.getoption("--full")
-    if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_in_reach():
-        fake_cuda.start_again(config)
+    if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
+        fake_cuda.restart_with_fakes(config)
 
 
 def _receive_signals_in_child_processes() -> None:
@@ -122,13 +122,13 @@ def _receive_signals_in_child_processes() -> None:
 
 @pytest.fixture
 def full(request: pytest.FixtureRequest) -> bool:
-    """Whether `--full` asks for everything, for tests that otherwise try a part of many similar values."""
+    """Whether `--full` is set; otherwise some tests use only a part of many similar values."""
     return bool(request.config.getoption("--full"))
 
 
 @pytest.fixture
 def restored(no_leak: None) -> Iterator[None]:
-    """Put the process's flags back after a test that assigns them."""
+    """Restore the process's flags after a test that assigns them."""
     before = interlock.backends.snapshot()
     yield
     interlock.backends.restore(before)
@@ -136,7 +136,7 @@ def restored(no_leak: None) -> Iterator[None]:
 
 @pytest.fixture
 def workers() -> Iterator[tuple[Worker, Worker]]:
-    """Two threads that do what they are told, one step at a time."""
+    """Two threads that run the functions passed to them, one at a time."""
     pair = (Worker(), Worker())
     yield pair
     for worker in pair:
@@ -145,8 +145,8 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
 
 @pytest.fixture(scope="session")
 def driver(request: pytest.FixtureRequest) -> str:
-    """Put the driver of `--driver` in use and return its name."""
-    name = _driver_named(request.config)
+    """Select the driver of `--driver` and return its name."""
+    name = _driver_name(request.config)
     count: int = request.config.getoption("--devices")
     accelerator.use(name, **({"devices": count, "memory": SMALL} if name == "host" else {}))
     assert accelerator.current_device_index() == 0
@@ -155,7 +155,7 @@ def driver(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def devices(driver: str) -> Iterator[tuple[str, ...]]:
-    """The names of the devices, on which everything has been done when the test ends."""
+    """The names of the devices, which are synchronized after the test."""
     count = accelerator.device_count()
     yield tuple(f"{driver}:{index}" for index in range(count))
     for index in range(count):
@@ -164,22 +164,22 @@ def devices(driver: str) -> Iterator[tuple[str, ...]]:
 
 @pytest.fixture
 def two_devices(devices: tuple[str, ...]) -> tuple[str, str]:
-    """The names of the first two devices, for what takes place between two."""
+    """The names of the first two devices; skips the test if there is only one."""
     if len(devices) < 2:
         pytest.skip(f"needs two devices, {devices[0].partition(':')[0]} has {len(devices)}")
     return devices[0], devices[1]
 
 
 @pytest.fixture
-def memory_in_reach(driver: str) -> None:
-    """Devices whose memory the processor reads and writes where it lies, and copies without a detour."""
+def host_accessible_memory(driver: str) -> None:
+    """Skip the test if the CPU cannot access device memory directly."""
     if driver == "cuda":
-        pytest.skip("the processor does not reach the memory of cuda")
+        pytest.skip("the CPU cannot access the memory of cuda")
 
 
 @pytest.fixture
 def small_devices(devices: tuple[str, ...]) -> None:
-    """Devices with as little memory as those of the host driver have here, for tests that fill them."""
+    """Skip a test that fills a device if the device has more memory than those of the host driver here."""
     for device in devices:
         _, total = accelerator.get_memory_info(device)
         if total != SMALL:
@@ -187,17 +187,17 @@ def small_devices(devices: tuple[str, ...]) -> None:
 
 
 @pytest.fixture
-def nothing_kept(devices: tuple[str, ...]) -> Iterator[None]:
-    """Nothing of the devices' memory is kept when the test begins, and nothing is in use when it ends."""
-    _give_everything_back(devices)
+def empty_cache_around(devices: tuple[str, ...]) -> Iterator[None]:
+    """Empty the allocator's cache before the test, and check after it that no memory is in use."""
+    _release_everything(devices)
     for device in devices:
         accelerator.reset_peak_memory_stats(device)
         accelerator.reset_accumulated_memory_stats(device)
     yield
-    _give_everything_back(devices)
+    _release_everything(devices)
 
 
-def _give_everything_back(devices: tuple[str, ...]) -> None:
+def _release_everything(devices: tuple[str, ...]) -> None:
     gc.collect()
     for device in devices:
         accelerator.synchronize(device)
@@ -207,13 +207,13 @@ def _give_everything_back(devices: tuple[str, ...]) -> None:
 
 @pytest.fixture
 def gate(devices: tuple[str, ...]) -> Iterator[Gate]:
-    """A latch that is open when the test ends, however it ends."""
+    """A gate that is opened after the test, whether it passes or fails."""
     gate = Gate()
     yield gate
     gate.open()
 
 
-def a_driver_is_installed() -> bool:
+def libcuda_is_installed() -> bool:
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -224,19 +224,19 @@ def a_driver_is_installed() -> bool:
 @pytest.fixture
 def no_driver(tmp_path: Path) -> dict[str, str]:
     """An environment in which no driver can be used."""
-    if not a_driver_is_installed():
+    if not libcuda_is_installed():
         return {"LD_LIBRARY_PATH": ""}
     return fake_driver.build(tmp_path, init=100)
 
 
 @pytest.fixture
 def numpy() -> Any:
-    """NumPy, which a machine that runs only these tests may lack."""
+    """NumPy; the test is skipped if it is not installed."""
     return pytest.importorskip("numpy")
 
 
 @pytest.fixture
-def own_state() -> Iterator[None]:
-    """Let a test write what is current: that ends with the captured state in which it runs."""
+def isolated_state() -> Iterator[None]:
+    """Run the test in a captured state, so that its writes of current devices and streams are undone."""
     with interlock.capture().apply():
         yield

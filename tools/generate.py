@@ -54,10 +54,10 @@ def source_of(module: str) -> Path:
 def annotations(module: str) -> Iterator[str]:
     """Yield the annotations of the flags of a module, for type checkers."""
     for flag in flags_of(module):
-        if flag["takes"] is not None:
+        if flag["accepts"] is not None:
             yield f"{leaf(flag)}: {flag['reads']}"
     # Type checkers require a value for `Final`; the module itself does not define the name.
-    read_only = [flag for flag in flags_of(module) if flag["takes"] is None]
+    read_only = [flag for flag in flags_of(module) if flag["accepts"] is None]
     if read_only:
         yield "if TYPE_CHECKING:"
     for flag in read_only:
@@ -66,7 +66,7 @@ def annotations(module: str) -> Iterator[str]:
 
 def stub_attribute(flag: "Flag") -> Iterator[str]:
     """Yield the lines of a flag in the stub of its class."""
-    name, reads, accepts = leaf(flag), flag["reads"], flag["takes"]
+    name, reads, accepts = leaf(flag), flag["reads"], flag["accepts"]
     if reads == accepts:
         yield f"    {name}: {reads}"
         return
@@ -108,8 +108,8 @@ def typed_dict() -> Iterator[str]:
     yield '    "Flags",'
     yield "    {"
     for flag in FLAGS:
-        if flag["takes"] is not None:
-            yield f'        "{flag["name"]}": {flag["takes"]},'
+        if flag["accepts"] is not None:
+            yield f'        "{flag["name"]}": {flag["accepts"]},'
     yield "    },"
     yield "    total=False,"
     yield ")"
@@ -135,12 +135,12 @@ def documentation() -> Iterator[str]:
         yield sentence(flag)
         yield ""
         yield f"- reads: `{flag['reads']}`"
-        yield f"- accepts: `{flag['takes']}`" if flag["takes"] is not None else "- read-only"
+        yield f"- accepts: `{flag['accepts']}`" if flag["accepts"] is not None else "- read-only"
         yield f"- default: `{flag['default']!r}`"
         if flag["variables"]:
             names = ", ".join(f"`{name}`" for name in flag["variables"])
             yield f"- environment: {names}"
-        yield f"- affects: {flag['acts_on']}"
+        yield f"- affects: {flag['affects']}"
 
 
 def differences() -> Iterator[str]:
@@ -203,11 +203,11 @@ def allocator_keys() -> Iterator[str]:
     yield "| key | default | accepts | applies | meaning |"
     yield "| --- | --- | --- | --- | --- |"
     for key in accelerator.allocator_keys():
-        applies = key["acts"]
-        if key["why"]:
-            applies += f"{':' * (key['acts'] == 'never')} {key['why']}"
+        applies = key["applies"]
+        if key["reason"]:
+            applies += f"{':' * (key['applies'] == 'never')} {key['reason']}"
         meaning = " ".join(key["doc"].split())
-        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {applies} | {meaning} |"
+        yield f"| `{key['name']}` | `{key['default']}` | {key['accepts']} | {applies} | {meaning} |"
     yield ""
 
 

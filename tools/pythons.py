@@ -112,7 +112,7 @@ def folders() -> list[Path]:
     return [*listed, *sorted(pyenv.glob("versions/*/bin"))]
 
 
-def ask(path: Path) -> Interpreter | None:
+def query(path: Path) -> Interpreter | None:
     """Return the interpreter at `path`, or None if it does not start or cannot load the wheel."""
     try:
         printed = subprocess.run(
@@ -138,7 +138,7 @@ def find(wanted: list[str]) -> dict[str, Interpreter]:
     for minor in wanted:
         for folder in folders():
             path = folder / f"python{minor}"
-            found = ask(path) if path.exists() else None
+            found = query(path) if path.exists() else None
             if found is None or found.minor != minor:
                 continue
             if minor not in newest or found.version > newest[minor].version:
@@ -148,7 +148,7 @@ def find(wanted: list[str]) -> dict[str, Interpreter]:
 
 def is_current(interpreter: Interpreter) -> bool:
     """Return whether the environment exists, is of this release and has its pip."""
-    made = ask(Path(interpreter.python))
+    made = query(Path(interpreter.python))
     return (
         made is not None and made.version == interpreter.version and (interpreter.packages / "pip").is_dir()
     )

@@ -45,14 +45,14 @@ FOLDERS = ("accelerator", "autograd", "backends", "state", "tensor")
 TESTS = [*(f"tests/unit/{folder}" for folder in FOLDERS), "tests/integration/processes"]
 
 
-def ask(*command: str) -> str:
+def output_of(*command: str) -> str:
     """Return the standard output of a command without the last line break."""
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def host() -> str:
     """Return the compiler's target triple for this machine."""
-    lines = dict(line.split(": ", 1) for line in ask("rustc", "-vV").splitlines() if ": " in line)
+    lines = dict(line.split(": ", 1) for line in output_of("rustc", "-vV").splitlines() if ": " in line)
     return lines["host"]
 
 
@@ -62,10 +62,10 @@ def link_runtime() -> None:
     One object of the archive has a section `.preinit_array`, which is not allowed in shared libraries. It
     makes a program initialize the runtime first; a preloaded library is always initialized first.
     """
-    archive = only(Path(ask("rustc", "--print", "target-libdir")), "librustc-*_rt.asan.a")
+    archive = only(Path(output_of("rustc", "--print", "target-libdir")), "librustc-*_rt.asan.a")
     copy = TARGET_DIR / archive.name
     shutil.copy(archive, copy)
-    (preinit,) = (name for name in ask("ar", "t", str(copy)).splitlines() if "preinit" in name)
+    (preinit,) = (name for name in output_of("ar", "t", str(copy)).splitlines() if "preinit" in name)
     subprocess.run(["ar", "d", str(copy), preinit], check=True)
     whole = ["-Wl,--whole-archive", str(copy), "-Wl,--no-whole-archive"]
     libraries = ["-lpthread", "-ldl", "-lm", "-lrt", "-lresolv"]

@@ -105,6 +105,7 @@ def quick_steps(empty: Path) -> list[Step]:
     return [
         Step("rust format", [["cargo", "fmt", "--all", "--check"]]),
         Step("ruff check", [[PYTHON, "-m", "ruff", "check", "."]]),
+        Step("words", [[PYTHON, "tools/words.py"]]),
         Step("ruff format", [[PYTHON, "-m", "ruff", "format", "--check", "."]]),
         Step("mypy package", [[PYTHON, "-m", "mypy", "--strict", "python/interlock", "tools"]]),
         Step("wheel", [[PYTHON, "tools/package.py", "install"]]),

@@ -1,8 +1,8 @@
-"""What was recorded from PyTorch holds for interlock, case by case.
+"""The cases recorded from PyTorch have the same outcome in interlock.
 
 `not_implemented.json` lists the cases whose names interlock does not have yet; it only gets shorter.
-`intentional_differences.json` lists the cases where interlock is meant to differ: `id`, `row` (of the design
-page or the list of known defects), `want` (the outcomes that must hold instead) and `reason`.
+`intentional_differences.json` lists the cases where interlock differs on purpose: `id`, `row` (of the design
+page or the list of known defects), `want` (the outcomes to expect instead) and `reason`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
 
 @functools.cache
 def outcomes() -> dict[str, list[dict[str, Any]]]:
-    """The outcomes of every case, from one process that forks for each of them."""
+    """The outcomes of every case, from one process that forks a child per case."""
     driver = [sys.executable, "-P", str(HERE / "driver.py"), "interlock"]
     done = run_command([*driver, *(str(HERE / name) for name in FILES)], seconds=SECONDS)
     assert done.code == 0, done.stderr
@@ -45,7 +45,7 @@ def outcomes() -> dict[str, list[dict[str, Any]]]:
 
 
 def first_mismatch(case: dict[str, Any], want: list[dict[str, Any]]) -> str | None:
-    """The first step whose outcome is not the wanted one, or None."""
+    """Return the first step with a wrong outcome, or None."""
     got = outcomes()[case["id"]]
     for number, (step, wanted) in enumerate(zip(case["steps"], want, strict=True)):
         outcome = got[number] if number < len(got) else {"error": ["Missing"]}
@@ -59,9 +59,9 @@ def test_recorded_case(name: str) -> None:
     case = CASES[name]
     mismatch = first_mismatch(case, case.get("want", case["outcomes"]))
     if name in NOT_IMPLEMENTED:
-        assert mismatch is not None, "it passes now: take it out of not_implemented.json"
+        assert mismatch is not None, "it passes now: remove it from not_implemented.json"
     elif name in DIFFERENCES:
-        assert mismatch is not None, "it passes as recorded: take it out of intentional_differences.json"
+        assert mismatch is not None, "it passes as recorded: remove it from intentional_differences.json"
         assert first_mismatch(case, DIFFERENCES[name]["want"]) is None
     else:
         assert mismatch is None, mismatch
@@ -72,12 +72,12 @@ def test_every_case_was_run() -> None:
     assert len(CASES) == sum(len(load(name)) for name in FILES), "two cases have the same id"
 
 
-def test_uncovered_names_only_cases_and_none_twice() -> None:
+def test_not_implemented_names_recorded_cases_once() -> None:
     assert set(NOT_IMPLEMENTED) <= set(CASES)
     assert len(NOT_IMPLEMENTED) == len(set(NOT_IMPLEMENTED))
 
 
-def test_differences_name_only_cases_with_their_row_and_reason() -> None:
+def test_intentional_differences_name_cases_with_row_and_reason() -> None:
     assert set(DIFFERENCES) <= set(CASES)
     assert not set(DIFFERENCES) & set(NOT_IMPLEMENTED)
     assert len(DIFFERENCES) == len(load("intentional_differences.json"))

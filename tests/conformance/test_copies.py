@@ -1,4 +1,4 @@
-"""The recorded cases and the executable models are the agreed ones, byte for byte."""
+"""The recorded cases and the executable models have the checksums of `checksums.sha256`."""
 
 from __future__ import annotations
 

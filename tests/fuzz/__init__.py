@@ -1,1 +1,1 @@
-"""Fuzzers: random actions in child processes, with a watchdog and a seed that repeats what they find."""
+"""Fuzzers: random actions in child processes, with a watchdog and a seed that reproduces each finding."""

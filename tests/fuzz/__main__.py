@@ -29,7 +29,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Run the fuzzers and return 1 when one of them found something."""
+    """Run the fuzzers; return 1 if one of them found a failure."""
     given = arguments()
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 40)
     every = []

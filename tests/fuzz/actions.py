@@ -1,4 +1,4 @@
-"""The side of the child process: the random numbers, the notes for the parent and the planted faults."""
+"""The child process's side: random numbers, progress notes for the parent and planted faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SLOTS = 16
-"""Each thread of a child that does actions has a slot in the notes."""
+"""The maximum number of threads of a child; each has a slot in the notes."""
 SLOT_BYTES = 4096
 HEADER = struct.Struct("<QI")
 """The number of actions begun, and the length of the text that describes the current one."""
@@ -26,11 +26,11 @@ MOST_REPORTED = 50
 
 
 class PanicException(BaseException):
-    """Named as PyO3's exception is, for a planted panic."""
+    """A planted panic, with the name of PyO3's exception."""
 
 
 class Note(NamedTuple):
-    """What one thread of a child does."""
+    """The current action of one thread of a child."""
 
     number: int
     text: str
@@ -55,7 +55,7 @@ def read_notes(path: Path) -> list[Note]:
 
 
 class Actions:
-    """The actions of one child process; iterate over it to begin one after the other."""
+    """The actions of one child process; each iteration starts the next one."""
 
     def __init__(self, seed: int, count: int, folder: Path, plant: str | None) -> None:
         self.seed = seed
@@ -63,7 +63,7 @@ class Actions:
         self.folder = folder
         self.random = random.Random(seed)
         self.counts: dict[str, int] = {}
-        """Further figures for the report."""
+        """Additional counts for the report."""
         self._planted_fault, self._planted_at = "", 0
         if plant is not None:
             fault, _, number = plant.partition(":")
@@ -93,7 +93,7 @@ class Actions:
         self._notes[start : start + len(record)] = record
 
     def fault(self, slot: int = 0) -> bool:
-        """Do what was planted at the current action; return whether a wrong result is planted here."""
+        """Trigger the fault planted at the current action; return whether a wrong result is planted here."""
         if not self._planted_at or self._numbers[slot] != self._planted_at or slot:
             return False
         if self._planted_fault == "crash":
@@ -105,7 +105,7 @@ class Actions:
         return self._planted_fault == "wrong"
 
     def planted(self) -> str:
-        """Return the name of the fault that is planted at the current action, or nothing."""
+        """Return the name of the fault planted at the current action, or None."""
         return self._planted_fault if self._numbers[0] == self._planted_at else ""
 
     def wrong(self, text: str, slot: int = 0) -> None:
@@ -114,11 +114,11 @@ class Actions:
             self._wrong.append((self._numbers[slot], text))
 
     def add(self, name: str, number: int = 1) -> None:
-        """Add to one of the further figures."""
+        """Increase one of the additional counts."""
         self.counts[name] = self.counts.get(name, 0) + number
 
     def finish(self) -> None:
-        """Write the result; a forked child of this process writes none."""
+        """Write the result, except in a forked child of this process."""
         if os.getpid() != self._owner:
             return
         result = {"done": sum(self._numbers), "wrong": self._wrong, "counts": self.counts}
@@ -126,7 +126,7 @@ class Actions:
 
 
 def wait_until(condition: object, seconds: float) -> bool:
-    """Return whether a callable condition became true in time."""
+    """Return whether a condition becomes true before the timeout."""
     assert callable(condition)
     end = time.monotonic() + seconds
     while not condition():

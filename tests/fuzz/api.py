@@ -2,7 +2,7 @@
 
 A call may return or raise an exception of a documented kind. It may not end the process, hang, panic, show an
 error that is internal to the bindings, or change modes and flags unless that is its purpose. After each
-episode of calls every scope is left, and the state of the thread and the process must be what it was.
+episode of calls every scope is exited, and the state of the thread and the process must be the initial one.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tests.helpers import sanitizer
 
 EPISODE = 40
 MEMORY = 64 << 20
-# How much more address space a child may use than it has when it begins; what asks for more must raise.
+# Bytes of address space that a child may add to its initial ones; larger allocations must raise.
 ADDRESS_SPACE = 2 << 30
-# Calls that look at each element. Of a huge tensor, whose elements share memory, that takes for ever.
+# Calls that read each element. For a huge tensor, whose elements share memory, they do not end in time.
 LOOPS = {
     "__delattr__", "__getattr__", "__iadd__", "__imul__", "__isub__", "__iter__", "__itruediv__",
     "__setattr__", "__setitem__", "add", "add_", "amax", "amin", "argmax", "argmin", "array", "asarray",
@@ -42,12 +42,12 @@ LOOPS = {
 }  # fmt: skip
 MOST_ELEMENTS = 1 << 24
 SECONDS_OF_A_FORK = 20.0
-# Errors of CPython and PyO3 that show a mistake of the bindings rather than one of the caller.
+# Errors of CPython and PyO3 that indicate a bug of the bindings, not of the caller.
 INTERNAL = ("SystemError", "PanicException", "BufferError: Already", "PyBorrowError", "PyBorrowMutError")
 INTERNAL_TEXTS = ("a bug in interlock", "Already borrowed", "Already mutably borrowed", "dropped without")
-# A SystemError of CPython itself, of a format that is no text.
+# A SystemError of CPython itself for a format that is no text.
 OF_CPYTHON = "Format specifier must be a string"
-# CPython returns an iterator of a released memoryview with an exception set, to whatever iterates.
+# CPython returns an iterator of a released memoryview with an exception set.
 RELEASED, WITH_AN_EXCEPTION = "released memoryview", "returned a result with an exception set"
 # They raise SystemExit, as argparse does.
 MAY_EXIT = ("interlock.backends.xeon.run_cpu.main",)
@@ -56,12 +56,12 @@ State = tuple[str, bool, int]
 
 
 def state() -> State:
-    """Return the modes and what is current of this thread, the freeze and the number of writes of flags."""
+    """Return the state of this thread, the freeze and the number of flag writes."""
     return repr(interlock.capture()), backends.flags_frozen(), backends.epoch()
 
 
 def weight(target: Target) -> float:
-    """Return how often a target is called, so that the many attributes leave room for functions."""
+    """Return the weight of a target; attributes are called less often because there are many."""
     if ".errors." in target.name:
         return 0.1
     if target.name.startswith(("setattr", "delattr")):
@@ -72,7 +72,7 @@ def weight(target: Target) -> float:
 
 
 def takes_for_ever(target: Target, arguments: list[Any]) -> bool:
-    """Return whether a call would look at each of too many elements."""
+    """Return whether a call would read each of too many elements."""
     last = target.name.partition(" ")[0].rpartition(".")[2]
     return last in LOOPS and any(is_huge(value) for value in arguments)
 
@@ -88,7 +88,7 @@ def is_huge(value: Any) -> bool:
 
 
 class Episode:
-    """Some calls on a thread of their own, with a pool of objects."""
+    """A series of calls on a new thread, with a pool of objects."""
 
     def __init__(
         self, actions: Actions, drawn: random.Random, every: list[Target], weights: list[float]
@@ -102,7 +102,7 @@ class Episode:
         self.guards: list[Any] = []
 
     def run(self, numbers: list[int], begin: Any) -> None:
-        """Make the calls, leave all scopes and compare the state with the one before."""
+        """Make the calls, exit all scopes and compare the state with the initial one."""
         before, flags = state(), backends.snapshot()
         defaults = interlock.capture()
         for _ in numbers:
@@ -115,7 +115,7 @@ class Episode:
             self.actions.wrong(f"state after all scopes were left: {before} became {after}")
 
     def one_call(self) -> None:
-        """Make one call and judge how it ended."""
+        """Make one call and check its outcome."""
         (target,) = self.random.choices(self.every, self.weights)
         self.actions.doing(target.name)
         try:
@@ -126,7 +126,7 @@ class Episode:
         try:
             texts, arguments, named = self.arguments(target)
         except (Exception, OwnBaseError) as error:
-            # A value is made by calls, too, and the state that an earlier call left may refuse them.
+            # Creating a value takes calls, too, which may be refused in the state that an earlier call left.
             self.judge(f"a value for {target.name}", error)
             return
         text = f"{target.name}({', '.join(texts)})"
@@ -136,7 +136,7 @@ class Episode:
         if target.one_way:
             self.in_a_fork(text, target, arguments, named)
             return
-        # Making a value may have written modes.
+        # Creating a value may have written modes.
         before = state()
         result: Any = None
         try:
@@ -152,7 +152,7 @@ class Episode:
 
     def keep(self, result: Any) -> None:
         """Add a result to the pool."""
-        # Of the type itself: a hostile value's `__class__` may raise.
+        # Check the type itself: a hostile value's `__class__` may raise.
         if result is not None and not issubclass(type(result), (bool, int, float, str)):
             self.pool.add(result)
 
@@ -188,7 +188,7 @@ class Episode:
     def judge_what_is_set(self, text: str) -> None:
         """Record an exception that a call left set, as CPython's iterator of a released memoryview does."""
         try:
-            # ctypes raises what is set after each call.
+            # ctypes raises a set exception after each call.
             ctypes.pythonapi.PyErr_Occurred()
         except BaseException as error:
             if "released memoryview" not in _first_line(error):
@@ -200,22 +200,22 @@ class Episode:
         if kind == "PanicException":
             self.actions.wrong(f"panic: {text}: {_first_line(error)}")
             return
-        told = _first_line(error)
-        if told.startswith(OF_CPYTHON) or (RELEASED in text and WITH_AN_EXCEPTION in told):
+        reported = _first_line(error)
+        if reported.startswith(OF_CPYTHON) or (RELEASED in text and WITH_AN_EXCEPTION in reported):
             return
-        if kind in INTERNAL or any(part in told for part in INTERNAL_TEXTS):
-            self.actions.wrong(f"{text}: {kind}: {told}")
+        if kind in INTERNAL or any(part in reported for part in INTERNAL_TEXTS):
+            self.actions.wrong(f"{text}: {kind}: {reported}")
         elif isinstance(error, (RecursionError, MemoryError)):
             if not self.values.huge and not isinstance(error, interlock.OutOfMemoryError):
-                self.actions.wrong(f"{text}: {kind}: {told}")
+                self.actions.wrong(f"{text}: {kind}: {reported}")
         elif isinstance(error, SystemExit):
             if not text.startswith(MAY_EXIT):
                 self.actions.wrong(f"{text}: SystemExit")
         elif not isinstance(error, (Exception, OwnBaseError, GeneratorExit)):
-            self.actions.wrong(f"{text}: {kind}: {told}")
+            self.actions.wrong(f"{text}: {kind}: {reported}")
 
     def remember(self, target: Target, arguments: list[Any], result: Any) -> None:
-        """Note what a call may have entered, so that the end of the episode can leave it."""
+        """Record scopes that a call may have entered, so that the end of the episode can exit them."""
         last = target.name.rpartition(".")[2]
         if last == "_enter_inference_mode" and result is not None:
             self.guards.append(result)
@@ -253,13 +253,13 @@ class Episode:
             self.actions.wrong(f"crash: {text} in a forked process ended with {code}")
 
     def leave(self, defaults: Any, flags: Any) -> None:
-        """Leave every scope and put back what calls wrote."""
+        """Exit every scope and restore the values that calls wrote."""
         kept = self.pool.objects
         for guard in self.guards:
             _quietly(interlock._exit_inference_mode, guard)
         for value in reversed([*kept, *self.entered]):
             self.leave_one(value)
-        # A freeze ends with the scope that made it, which a value may have dropped.
+        # A freeze ends with its scope, which a value may have dropped.
         self.pool.forget()
         self.entered.clear()
         del kept
@@ -271,12 +271,12 @@ class Episode:
                 _quietly(function, None, device)
 
     def leave_one(self, value: Any) -> None:
-        """Leave a scope as often as it may have been entered."""
+        """Exit a scope as often as it may have been entered."""
         kind = type(value)
         if not kind.__module__.startswith(("interlock", "_core")):
             return
-        if hasattr(kind, "_discard"):
-            _quietly(value._discard)
+        if hasattr(kind, "_abort_capture"):
+            _quietly(value._abort_capture)
             return
         if hasattr(kind, "remove"):
             _quietly(value.remove)
@@ -288,7 +288,7 @@ class Episode:
 
 
 def _quietly(function: Any, *arguments: Any) -> None:
-    """Call a function whose errors do not matter here."""
+    """Call a function and ignore its errors."""
     try:
         function(*arguments)
     except (Exception, OwnBaseError):
@@ -307,13 +307,13 @@ def run(actions: Actions) -> None:
     """Call `actions.count` times."""
     os.chdir(actions.folder)
     sys.unraisablehook = lambda unraisable: _unraisable(actions, unraisable)
-    # The output of functions that print is none of the fuzzer's.
+    # Discard the output of functions that print.
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     accelerator.use("host", devices=2, memory=MEMORY)
     every = targets(np)
     weights = [weight(target) for target in every]
     accelerator.synchronize()
-    # The sanitizer has a limit of its own, in ASAN_OPTIONS.
+    # The sanitizer has its own limit, in ASAN_OPTIONS.
     if not sanitizer.IS_PRELOADED:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, resource.RLIM_INFINITY))

@@ -1,6 +1,6 @@
-"""Where interlock departs from PyTorch on purpose, so that the differential fuzzer passes over it.
+"""Intentional differences from PyTorch, which the differential fuzzer ignores.
 
-A departure names the operations, what each side answers, and the reason. What is not listed is a defect.
+A departure names the operations, the outcome of each side and the reason. Any other difference is a defect.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ class Departure(NamedTuple):
     """One departure; the patterns are searched in the messages of the errors, where "no error" is one."""
 
     operations: tuple[str, ...]
-    """The steps that it is about; all for none."""
+    """The steps to which it applies; all if empty."""
     ours: str
     theirs: str
     reason: str
@@ -24,7 +24,7 @@ DEPARTURES = (
         (),
         "^no error",
         "refer to a single memory location",
-        "an operation that writes what it reads copies its operands first, so overlapping ones are no error",
+        "an operation whose target overlaps an operand copies the operand first, so this is no error",
     ),
     Departure(
         (),
@@ -66,7 +66,7 @@ DEPARTURES = (
         ("setitem",),
         "several elements of the target share one memory location",
         "^no error",
-        "which of several values PyTorch writes to elements that share a place in memory is unspecified",
+        "it is unspecified which of several values PyTorch writes to elements that share memory",
     ),
     Departure(
         ("setitem",),
@@ -83,13 +83,12 @@ DEPARTURES = (
 )
 
 # Operations that convert the elements of floating-point tensors to integers. The conversion of NaN,
-# infinities and numbers out of range is undefined in C and differs between the
-# processors that PyTorch runs on.
+# infinities and numbers out of range is undefined in C and differs between CPUs.
 CONVERSIONS = ("long", "to", "copy_", "setitem", "sum", "mean", "fill_")
 
 
 def departs(operation: str, ours: str, theirs: str) -> str | None:
-    """Return why the two may differ in whether they raise; None where they may not."""
+    """Return the reason for which one of the two may raise and the other not, or None."""
     for departure in DEPARTURES:
         applies = not departure.operations or operation in departure.operations
         if applies and re.search(departure.ours, ours) and re.search(departure.theirs, theirs):

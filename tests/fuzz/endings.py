@@ -1,6 +1,6 @@
-"""Processes that end at awkward moments: each must end in time, with its own status and without a crash.
+"""Processes that exit at random moments: each must exit in time, with its own status and without a crash.
 
-A program sets up streams that have not finished, open scopes, threads that wait, graphs that still record,
+A program creates streams with pending work, open scopes, waiting threads, graphs that are being captured,
 and objects whose destructors call into interlock when the interpreter ends. Then it returns, exits, forks
 or receives a signal.
 """
@@ -28,7 +28,7 @@ SECONDS_TO_TRACE = 5.0
 
 PREAMBLE = (PROGRAMS / "fuzz" / "endings_setup.py").read_text()
 
-# What a function that runs at the end calls; names are bound early, since modules are emptied then.
+# Calls of a function that runs at exit; names are bound early, since modules are emptied by then.
 WORDS = (
     "accelerator.is_available()",
     "accelerator.device_count()",
@@ -65,7 +65,7 @@ WORDS = (
     "memory.history()",
     "memory.set_limit('50%')",
     "memory.on_oom(len)",
-    "memory.scope().__enter__()",
+    "memory.MemoryTracker().__enter__()",
     "memory.empty_host_cache()",
     "accelerator.set_device_index(1)",
     "accelerator.device_index(1).__enter__()",
@@ -88,13 +88,13 @@ WORDS = (
     "backends.libraries.find('cudnn')",
     "aio.run(asyncio.sleep(0))",
     "state.open_scopes()",
-    # `threading.Thread.start` waits for ever at this time, in CPython.
+    # `threading.Thread.start` blocks forever at this time, in CPython.
     "_thread.start_new_thread(len, ('x',))",
     "gc.collect()",
     "os.close(os.dup(1))",
 )
 
-# Where an object lives whose destructor speaks the last words.
+# Where an object whose destructor makes the last call is stored.
 PLACES = (
     "builtins.last{n} = Last(lambda {names}: {words})",
     "last{n} = Last(lambda {names}: {words})",
@@ -109,7 +109,7 @@ PLACES = (
     "weakref.finalize(Last, lambda {names}: {words})",
     "kept.append(interlock.no_grad()(lambda: None)); kept[-1].last = Last(lambda {names}: {words})",
 )
-# Words that may wait for a stream. Handlers of exits run while the streams still do, and would wait for ever.
+# Calls that may wait for a stream. Exit handlers run while the streams do, and would block forever.
 WAITS = (
     "synchronize",
     "copy_",
@@ -149,7 +149,7 @@ SETUPS = (
     "backends.frozen().__enter__()",
     "interlock.capture().apply().__enter__()",
     "interlock.Stream().__enter__()",
-    "memory.scope().__enter__()",
+    "memory.MemoryTracker().__enter__()",
     "memory.history()",
     "memory.on_oom(lambda error: True)",
     "kept.append(numbers()); next(kept[-1])",
@@ -166,7 +166,7 @@ SETUPS = (
 
 
 class Ending(NamedTuple):
-    """How a program ends."""
+    """A way in which a program exits."""
 
     name: str
     code: str
@@ -174,7 +174,7 @@ class Ending(NamedTuple):
 
 
 def endings(drawn: random.Random) -> list[Ending]:
-    """Return the endings, with a delay of their own where they have one."""
+    """Return the endings, with a random delay if they need one."""
     delay = drawn.choice((0.0001, 0.001, 0.01, 0.05))
     return [
         Ending("returns", "pass", 0),
@@ -207,20 +207,20 @@ def endings(drawn: random.Random) -> list[Ending]:
 
 
 def bound() -> str:
-    """Return parameters that bind the names that last words use."""
+    """Return parameters that bind the names that a last call uses."""
     return ", ".join(f"{name}={name}" for name in BOUND.split())
 
 
 class Ended(NamedTuple):
-    """How a process ended."""
+    """The outcome of a process."""
 
     code: int | None
-    """None where it was killed because it did not end in time."""
+    """The exit status; None if the process was killed after the timeout."""
     stderr: str
 
 
 class Program:
-    """A random program and the status with which it must end."""
+    """A random program and its expected exit status."""
 
     def __init__(self, drawn: random.Random, fault: str) -> None:
         self.random = drawn
@@ -243,7 +243,7 @@ class Program:
         self.code = "\n".join([*parts, ending.code])
 
     def middle(self, most: int = 8) -> list[str]:
-        """Return work that is left open, and objects with last words."""
+        """Return work that stays pending, and objects whose destructors make a last call."""
         lines = []
         for _ in range(self.random.randrange(most)):
             self.number += 1
@@ -258,7 +258,7 @@ class Program:
         return lines
 
     def fork(self) -> list[str]:
-        """Return code that forks; the child ends on its own, and its status is checked."""
+        """Return code that forks; the child exits on its own, and its status is checked."""
         ending = self.random.choice(endings(self.random))
         inner = "\n".join([*self.middle(4), ending.code])
         return [
@@ -291,7 +291,7 @@ class Program:
                     code: int | None = process.wait(seconds)
                 except subprocess.TimeoutExpired:
                     code = None
-                    # A forked child may be the one that hangs.
+                    # The process that hangs may be a forked child.
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGABRT)
                     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -303,12 +303,12 @@ class Program:
 
 
 def guarded(code: str) -> str:
-    """Return code whose exceptions are passed over: a frozen flag or a stream that records may refuse it."""
+    """Return code whose exceptions are ignored: a frozen flag or a capturing stream may refuse it."""
     return f"try:\n    {code}\nexcept Exception:\n    pass"
 
 
 def judged(program: Program, ended: Ended) -> str | None:
-    """Return what is wrong with the way in which a process ended."""
+    """Return the failures of a process."""
     if ended.code is None:
         return "hang: no end"
     if PANIC.search(ended.stderr):

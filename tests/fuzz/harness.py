@@ -1,7 +1,7 @@
-"""The side of the parent process: starts the children of a fuzzer, watches them and reports what they found.
+"""The parent process's side: starts the children of a fuzzer, watches them and reports their findings.
 
 A run of `count` actions is divided into children of at most `Kind.per_child` actions. The child with index i
-has the seed `seed + i`, so the seed of a child and its number of actions repeat it alone.
+has the seed `seed + i`, so the seed of a child and its number of actions reproduce it alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.fuzz.actions import Note, create_notes, read_notes
 from tests.helpers.subprocess import child_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-# A child that has done no action is importing and building what its actions use.
+# Seconds for a child to import and build its tools before the first action.
 SECONDS_TO_START = 120.0
 SECONDS_TO_TRACE = 5.0
 SECONDS_BETWEEN_LOOKS = 0.05
@@ -38,14 +38,14 @@ class Kind:
 
     name: str
     unit: str
-    """What an action is called in the report."""
+    """The name of an action in the report."""
     per_child: int
     count: int
-    """How many actions `make fuzz` does at least."""
+    """The minimum number of actions of `make fuzz`."""
     quiet: float
-    """After how many seconds without a new action a child counts as hung."""
+    """Seconds without a new action after which a child counts as hung."""
     extra: str = ""
-    """The further figure of `Actions.counts` that belongs into the last line."""
+    """The count of `Actions.counts` that the last line of the report includes."""
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -65,7 +65,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Failure:
-    """Something that a child found, or how it ended."""
+    """A finding of a child, or its abnormal exit."""
 
     kind: str
     what: str
@@ -73,12 +73,12 @@ class Failure:
     seed: int
     number: int
     count: int
-    """How many actions a child must do to repeat it."""
+    """The number of actions that reproduce it."""
     text: str
     details: str = ""
 
     def report(self) -> str:
-        """Return the failure with the command that repeats it."""
+        """Return the failure with the command that reproduces it."""
         command = f"python -m tests.fuzz {self.kind} --seed {self.seed} --count {self.count}"
         lines = [f"{self.kind}: {self.what} in action {self.number} of seed {self.seed}: {self.text}"]
         lines.append(f"  repeat: {command}")
@@ -88,7 +88,7 @@ class Failure:
 
 @dataclass
 class Totals:
-    """What the children of one fuzzer did and found."""
+    """The totals of the children of one fuzzer."""
 
     kind: Kind
     done: int = 0
@@ -97,7 +97,7 @@ class Totals:
     seconds: float = 0.0
 
     def number(self, what: str) -> int:
-        """Return how many failures of one sort were found."""
+        """Return the number of failures of one sort."""
         return sum(failure.what == what for failure in self.failures)
 
     def line(self) -> str:
@@ -111,12 +111,12 @@ class Totals:
 
 
 def kill_session(leader: int) -> None:
-    """Kill the processes of a session: a child is the leader of one, and starts processes in other groups."""
+    """Kill the processes of a session: a child is a session leader and starts processes in other groups."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
-            # The name of the program, which may hold spaces, ends with the last parenthesis.
+            # The name of the program, which may contain spaces, ends with the last parenthesis.
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) == leader:
                 os.kill(int(folder.name), signal.SIGKILL)
@@ -149,7 +149,7 @@ class Child:
         self.hung = False
 
     def poll(self) -> bool:
-        """Return whether the child has ended; a child that hangs is ended with its traceback."""
+        """Return whether the child has exited; kill a child that hangs after it printed its traceback."""
         if self.process.poll() is not None:
             return True
         now = time.monotonic()
@@ -161,7 +161,7 @@ class Child:
         limits = [(since, self._quiet) for since in self._stuck_since.values()] or [
             (self._moved, max(SECONDS_TO_START, self._quiet))
         ]
-        # A child whose threads have all finished still has to end.
+        # A child whose threads have all finished still has to exit.
         if any(now - since > limit for since, limit in limits) or self._ends_too_slowly(notes, now):
             self.hung = True
             self.end()
@@ -175,7 +175,7 @@ class Child:
         return finished and now - self._moved > self._quiet
 
     def end(self) -> None:
-        """End the process and its children, after it has written where its threads are."""
+        """Kill the process and its children after it has written the tracebacks of its threads."""
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGABRT)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -184,7 +184,7 @@ class Child:
         self.process.wait()
 
     def stop(self, totals: Totals) -> None:
-        """End the process because its time is over, and count what it has done."""
+        """Kill the process because its time is over, and count its actions."""
         if self.poll():
             self.collect(totals)
             return
@@ -196,7 +196,7 @@ class Child:
         self._folder.cleanup()
 
     def collect(self, totals: Totals) -> None:
-        """Add what the ended child did and found to the totals."""
+        """Add the actions and findings of the exited child to the totals."""
         kill_session(self.process.pid)
         self._stdout.close()
         self._stderr.close()
@@ -221,7 +221,7 @@ class Child:
         code = self.process.returncode
         if what == "crash":
             text = f"{text} (ended by {signal.Signals(-code).name if code < 0 else f'exit status {code}'})"
-        # The threads of a child share its count, so all of it is needed to repeat what one of them did.
+        # The threads of a child share its count, so the full count is needed to reproduce one of them.
         count = self.count if self.kind.name == "threads" else min(max(number, 1), self.count)
         return Failure(self.kind.name, what, self.seed, number, count, text, details)
 
@@ -253,9 +253,9 @@ def run(
     seconds: float | None = None,
     say: Callable[[str], None] = print,
 ) -> Totals:
-    """Do `count` actions of a fuzzer in children, of which `jobs` run at a time; report each failure once.
+    """Run `count` actions of a fuzzer in children, `jobs` at a time; report each failure once.
 
-    After `seconds`, where they are given, no child starts and those that run end early.
+    After `seconds`, if given, no child starts and running ones are ended early.
     """
     started = time.monotonic()
     totals = Totals(kind)
@@ -292,7 +292,7 @@ def run(
 
 
 def _report(failure: Failure, reported: dict[str, int], say: Callable[[str], None]) -> None:
-    """Say a failure, unless one with the same beginning was said already."""
+    """Print a failure unless one with an equal beginning was printed before."""
     key = f"{failure.kind}: {failure.what}: {re.split(r'[(:]', failure.text)[0]}"
     reported[key] = reported.get(key, 0) + 1
     if reported[key] <= 2:

@@ -1,4 +1,4 @@
-"""What the API fuzzer calls: every callable and attribute of the public modules and of their classes."""
+"""The targets of the API fuzzer: every callable and attribute of the public modules and classes."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from interlock import backends
 
 # `disable_global_flags` cannot be undone, so the fuzzer calls it in a forked process.
 ONE_WAY = {"disable_global_flags"}
-# It starts programs; its own target below asks it for a plan only.
+# It starts programs; a separate target below only makes it print a plan.
 STARTS_PROGRAMS = "interlock.backends.xeon.run_cpu"
-# Private parts of `launch`: to ask a server for the next call waits for one.
-PRIVATE = {"Server", "Call", "Launch"}
+# Private parts of `launch`: querying a worker for the next call blocks.
+PRIVATE = {"CallbackWorker", "Call", "HostCallback"}
 # Special methods that every class has and that no class of interlock defines.
 NOT_CALLED = {"__class__", "__dict__", "__doc__", "__module__", "__weakref__", "__slots__", "__new__"}
 NOT_CALLED |= {"__del__", "__init_subclass__", "__subclasshook__"}
-# Functions of Python that named tuples and data classes have.
+# Methods that Python adds to named tuples and data classes.
 NOT_CALLED |= {"_make", "_replace", "_asdict", "__getnewargs__", "__replace__", "__match_args__"}
 MADE_BY_PYTHON = ("dataclasses", "enum", "collections")
-# Arguments that are asyncio's own: with a wrong one its loop waits for ever.
+# Arguments of asyncio: with a wrong one its loop blocks forever.
 PASSED_ON = {"context", "loop_factory"}
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something to call."""
+    """A callable under test."""
 
     name: str
     call: Callable[..., Any]
     parameters: tuple[str, ...] = ()
-    """The names of the positional parameters, as far as they are known."""
+    """The names of the positional parameters, if known."""
     keywords: tuple[str, ...] = ()
     owner: type | None = None
     """The class whose instance is the first argument."""
     one_way: bool = False
     writes: bool = field(default=False)
-    """Whether the call may change modes, flags or what is current."""
+    """Whether the call may change modes, flags, or current devices and streams."""
 
 
 WRITERS = (
@@ -110,7 +110,7 @@ def modules() -> list[ModuleType]:
 
 
 def parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the positional and of the keyword-only parameters, where they are known."""
+    """Return the names of the positional and of the keyword-only parameters, if known."""
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):
@@ -243,7 +243,7 @@ def _plan(*arguments: Any) -> Any:
 
 
 def _take(iterable: Any) -> list[Any]:
-    """Return the first values of what can be iterated over, which may have no end."""
+    """Return the first values of an iterable, which may be infinite."""
     return [value for value, _ in zip(iterable, range(20), strict=False)]
 
 
@@ -280,7 +280,7 @@ def _pickled(protocol: int) -> Callable[[Any], Any]:
 
 
 def targets(numpy: Any) -> list[Target]:
-    """Return everything that the API fuzzer calls."""
+    """Return all targets of the API fuzzer."""
     found = [*of_modules(), *of_flags(), *of_protocols(numpy)]
     for cls in classes():
         found += of_class(cls)

@@ -1,4 +1,4 @@
-"""What NumPy answers to one operation, given the elements of the operands."""
+"""NumPy's result of one operation, given the elements of the operands."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _log_softmax(x: Any, dim: int) -> Any:
 
 
 def _key(key: Any) -> Any:
-    """Return an index as NumPy takes it: a list is an array."""
+    """Return an index for NumPy: a list becomes an array."""
     return (
         tuple(np.array(each) if isinstance(each, list) else each for each in key)
         if isinstance(key, tuple)
@@ -116,7 +116,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def answer(step: Step, operands: list[Any]) -> Any:
-    """Return NumPy's result, or None where it has no such operation."""
+    """Return NumPy's result, or None if NumPy lacks the operation."""
     function = FUNCTIONS.get(step.name)
     if function is None:
         return None

@@ -1,4 +1,4 @@
-"""Arguments of the API fuzzer that fit, by the name of the parameter."""
+"""Valid arguments for the API fuzzer, by the name of the parameter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from interlock.accelerator.memory import Buffer
 from tests.fuzz.pool import OwnError, Pool
 
 Made = tuple[str, Any]
-"""A description, which is built without calling the value, and the value."""
+"""A description, created without calling methods of the value, and the value."""
 
 FLOATS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e308, 5e-324, 1.5, -1.0, 1e20)
 TEXTS = (
@@ -235,24 +235,24 @@ BY_NAME: dict[str, str] = {
         "integer",
     ),
 }
-"""The maker of plausible values by the name of the parameter."""
+"""The factory of plausible values by the name of the parameter."""
 
 
 class Plausible:
-    """Makes arguments that fit out of random numbers."""
+    """Draws valid arguments from random numbers."""
 
     def __init__(self, drawn: random.Random, pool: Pool) -> None:
         self.random = drawn
         self.pool = pool
         self.huge = False
-        """Whether a value was made that may exhaust memory or the stack; the pool may hold it."""
+        """Whether a value was drawn that may exhaust memory or the stack; the pool may contain it."""
 
     def hostile(self) -> Made:
-        """Return a value that no caller should pass."""
+        """Return an invalid argument."""
         raise NotImplementedError
 
     def plausible(self, name: str) -> Made:
-        """Return a value as the parameter of this name takes it."""
+        """Return a value for the parameter of this name."""
         if name in BY_NAME:
             made: Made = getattr(self, BY_NAME[name])()
             return made
@@ -283,7 +283,7 @@ class Plausible:
         return repr(value), value
 
     def text(self) -> Made:
-        """Return text that some function takes."""
+        """Return text that some function accepts."""
         value = self.random.choice(TEXTS)
         return repr(value[:40]), value
 
@@ -293,7 +293,7 @@ class Plausible:
         return repr(value), value
 
     def size(self) -> Made:
-        """Return a shape or a part of one."""
+        """Return a shape or part of one."""
         sizes = (2, 3, 0, 1, (2, 3), [4], (), (2, 0, 3), (1, 1, 5), -1, (-1,), (6,), (3, 2))
         value = self.random.choice(sizes)
         return repr(value), value
@@ -389,7 +389,7 @@ class Plausible:
         return text, made
 
     def data(self) -> Made:
-        """Return what `tensor` takes."""
+        """Return data for `tensor`."""
         way = self.random.randrange(6)
         if way == 0:
             return self.array()
@@ -414,7 +414,7 @@ class Plausible:
         ways: tuple[tuple[str, Callable[[], Any]], ...] = (
             ("Stream()", interlock.Stream),
             ("Stream('host:1')", lambda: interlock.Stream("host:1")),
-            ("Stream(exclusive=True)", lambda: interlock.Stream(exclusive=True)),
+            ("Stream(dedicated=True)", lambda: interlock.Stream(dedicated=True)),
             ("current_stream()", accelerator.current_stream),
             ("None", lambda: None),
         )
@@ -430,7 +430,7 @@ class Plausible:
         return f"Event(enable_timing={timing})", made
 
     def buffer(self) -> Made:
-        """Return a buffer, which may be closed, or other bytes."""
+        """Return a buffer, which may be closed, or another bytes-like object."""
         nbytes = self.random.choice((0, 1, 8, 64, 4096))
         made = Buffer(nbytes, self.random.choice(("host:0", "host:1")))
         if self.random.random() < 0.15:
@@ -439,7 +439,7 @@ class Plausible:
         return f"Buffer({nbytes})", made
 
     def some_bytes(self) -> Made:
-        """Return memory of the processor or of a device."""
+        """Return memory of the CPU or of a device."""
         ways: tuple[tuple[str, Callable[[], Any]], ...] = (
             ("bytes(8)", lambda: bytes(8)),
             ("bytearray(8)", lambda: bytearray(8)),
@@ -460,7 +460,7 @@ class Plausible:
         return text, maker()
 
     def graph(self) -> Made:
-        """Return a graph, which may hold work."""
+        """Return a graph, which may have captured work."""
         made = accelerator.Graph(self.random.random() < 0.5)
         if self.random.random() < 0.6:
             buffer = Buffer(8)
@@ -470,7 +470,7 @@ class Plausible:
         return "Graph()", made
 
     def function(self) -> Made:
-        """Return something that can be called, decorated or resumed."""
+        """Return an object that can be called, decorated or resumed."""
         ways: tuple[tuple[str, Any], ...] = (
             ("len", len),
             ("lambda", lambda *_a, **_k: None),
@@ -492,7 +492,7 @@ class Plausible:
             ("apply()", lambda: interlock.capture().apply()),
             ("cudnn.flags()", backends.cudnn.flags),
             ("frozen()", backends.frozen),
-            ("memory.scope()", accelerator.memory.scope),
+            ("memory.MemoryTracker()", accelerator.memory.MemoryTracker),
             ("history()", accelerator.memory.history),
             ("on_oom(...)", lambda: accelerator.memory.on_oom(lambda _: False)),
             ("device_index(1)", lambda: accelerator.device_index(1)),
@@ -523,7 +523,7 @@ class Plausible:
         return self.random.choice(makers)(self)
 
     def instance(self, cls: type) -> Made:
-        """Return an instance of a class: one of the pool or a new one, else a hostile value."""
+        """Return an instance of a class, from the pool or new, or else a hostile value."""
         found = self.pool.of(cls)
         if found and self.random.random() < 0.6:
             return f"<{cls.__name__} of the pool>", self.random.choice(found)

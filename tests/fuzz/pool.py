@@ -1,4 +1,4 @@
-"""The objects that calls of the API fuzzer use, and what hostile methods do to them during a call."""
+"""The objects that calls of the API fuzzer use, and the side effects of hostile methods during a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import interlock
 from interlock import accelerator, backends
 from interlock.accelerator.memory import Buffer
 
-# A method that always answers is an endless sequence for CPython.
+# A method that always returns a value is an infinite sequence for CPython.
 MOST_CALLS = 30
 
 
@@ -34,7 +34,7 @@ class Pool:
         self.depth = 0
 
     def add(self, value: Any) -> None:
-        """Store an object, in the place of a random one when the pool is full."""
+        """Store an object; if the pool is full, it replaces a random one."""
         if len(self.objects) < self.LARGEST:
             self.objects.append(value)
         else:
@@ -44,10 +44,10 @@ class Pool:
         """Return the objects of a class."""
         return [value for value in self.objects if issubclass(type(value), cls)]
 
-    # What a hostile special method does in the middle of a call. Modes and flags stay as they were.
+    # Side effects of a hostile special method during a call. They keep modes and flags unchanged.
 
     def disturb(self) -> None:
-        """Call back into interlock, or take away what the running call uses."""
+        """Call back into interlock, or destroy objects that the running call uses."""
         if self.depth > 2:
             return
         self.depth += 1
@@ -69,12 +69,12 @@ class Pool:
         gc.collect(0)
 
     def scopes(self) -> None:
-        """Enter and leave scopes of modes and flags."""
+        """Enter and exit scopes of modes and flags."""
         with interlock.no_grad(), interlock.inference_mode(), backends.override({"cudnn.enabled": False}):
             interlock.ones(2).mul_(3.0)
 
     def write(self) -> None:
-        """Write a flag and write it back."""
+        """Write a flag and restore it."""
         with interlock.capture().apply(), backends.cudnn.flags():
             backends.cudnn.benchmark = not backends.cudnn.benchmark
 
@@ -125,7 +125,7 @@ class Pool:
 
 
 def disturbing(pool: Pool, answer: Any) -> Callable[..., Any]:
-    """Return a method that disturbs the pool and returns `answer`; it ends what calls it without an end."""
+    """Return a method that disturbs the pool and returns `answer`; it raises after too many calls."""
     calls = 0
 
     def method(*_arguments: Any, **_named: Any) -> Any:

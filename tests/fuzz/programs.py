@@ -1,4 +1,4 @@
-"""Programs of tensor operations, which run on interlock and on PyTorch alike.
+"""Programs of tensor operations that run on interlock and on PyTorch.
 
 A program is a list of steps: a name of `OPERATIONS`, its arguments and whether grad mode is disabled.
 Arguments are JSON; `{"t": 3}` is the tensor that step 3 returned. The module imports neither of the two
@@ -18,7 +18,7 @@ DTYPES = ("float32", "float64", "int64", "bool")
 
 
 class Step(NamedTuple):
-    """One operation."""
+    """One operation of a program."""
 
     name: str
     arguments: list[Any]
@@ -36,7 +36,7 @@ def _shown(argument: Any) -> str:
 
 
 def decoded(T: Any, argument: Any, tensors: list[Any]) -> Any:
-    """Return what an argument stands for."""
+    """Return the value of an argument."""
     if isinstance(argument, list):
         return [decoded(T, each, tensors) for each in argument]
     if not isinstance(argument, dict):
@@ -67,7 +67,7 @@ def _leaf(T: Any, data: Any, dtype: Any, requires_grad: bool, device: Any) -> An
 
 
 def _on(T: Any, device: str) -> dict[str, str]:
-    """Return where tensors are created; PyTorch has no devices of the host driver."""
+    """Return the device for new tensors; PyTorch has no host driver."""
     return {"device": device} if T.__name__ == "interlock" else {}
 
 
@@ -192,27 +192,27 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 class Result(NamedTuple):
-    """What is compared of a tensor."""
+    """The compared properties of a tensor."""
 
     dtype: str
     shape: list[int]
     stride: list[int]
     requires_grad: bool | str
     is_leaf: bool | str
-    """Text where the history of a view can't be known, so that asking for it raises."""
+    """The message if reading the property raises, as for the history of some views."""
     contiguous: bool
     values: list[Any]
-    """As text: JSON has one zero, and floats must keep every bit."""
+    """Elements as text: JSON has one zero, and floats must keep every bit."""
 
 
 def values_of(tensor: Any) -> npt.NDArray[Any]:
-    """Return a copy of the elements on the processor."""
+    """Return a copy of the elements on the CPU."""
     array: npt.NDArray[Any] = np.array(tensor.detach().cpu().numpy(force=True))
     return array
 
 
 def result_of(tensor: Any) -> Result | None:
-    """Return what is compared of a tensor; None for None."""
+    """Return the compared properties of a tensor; None for None."""
     if tensor is None:
         return None
     array = values_of(tensor).reshape(-1)
@@ -229,7 +229,7 @@ def result_of(tensor: Any) -> Result | None:
 
 
 def history_of(tensor: Any, name: str) -> bool | str:
-    """Return an attribute that a view made without grad mode raises for once it was changed with it."""
+    """Return an attribute, or the message if it raises for a view made in no-grad mode and changed later."""
     try:
         return bool(getattr(tensor, name))
     except RuntimeError:
@@ -243,7 +243,7 @@ def array_of(result: Result) -> npt.NDArray[Any]:
 
 
 def run_step(T: Any, step: Step, tensors: list[Any]) -> list[Any]:
-    """Do a step and return the tensors that it makes (None where one is large), or raise what it raises."""
+    """Run a step and return its tensors (None for a large one), or raise its exception."""
     arguments = [decoded(T, argument, tensors) for argument in step.arguments]
     with T.no_grad() if step.no_grad else contextlib.nullcontext():
         made = OPERATIONS[step.name](T, *arguments)

@@ -1,6 +1,6 @@
-"""Signals at random moments: an action ends with KeyboardInterrupt or finishes, and all state is whole.
+"""Signals at random moments: an action ends with KeyboardInterrupt or finishes, and all state is consistent.
 
-Another process sends SIGINT and SIGUSR1 while this one waits, computes, and enters and leaves scopes. The
+Another process sends SIGINT and SIGUSR1 while this one waits, computes, and enters and exits scopes. The
 handler of SIGUSR1 uses interlock itself. After each action modes, flags, current streams and devices must
 be as before.
 """
@@ -29,11 +29,11 @@ MEMORY = 64 << 20
 
 
 class Wrong(AssertionError):
-    """Something that does not hold."""
+    """A violated invariant."""
 
 
 class Interrupts:
-    """The handlers; an interrupt is raised once in each action."""
+    """The signal handlers; an interrupt is raised at most once per action."""
 
     def __init__(self) -> None:
         self.armed = False
@@ -42,14 +42,14 @@ class Interrupts:
         self.errors: list[str] = []
 
     def interrupt(self, *_: object) -> None:
-        """Raise KeyboardInterrupt where an action runs."""
+        """Raise KeyboardInterrupt if an action is running."""
         self.received += 1
         if self.armed:
             self.armed = False
             raise KeyboardInterrupt
 
     def use(self, *_: object) -> None:
-        """Use interlock in a handler, without an interrupt of its own."""
+        """Use interlock in a handler that is not interrupted itself."""
         armed, self.armed = self.armed, False
         self.used += 1
         try:
@@ -68,16 +68,16 @@ class Interrupts:
 
 
 class Work:
-    """What is interrupted."""
+    """The interrupted actions."""
 
     def __init__(self, drawn: random.Random) -> None:
         self.random = drawn
-        self.streams = [interlock.Stream(0), interlock.Stream(1), interlock.Stream(1, exclusive=True)]
+        self.streams = [interlock.Stream(0), interlock.Stream(1), interlock.Stream(1, dedicated=True)]
         self.matrix = interlock.ones(96, 96)
         self.integers = interlock.ones(64, 64, dtype=interlock.int64)
 
     def scopes(self) -> None:
-        """Enter and leave scopes of all kinds."""
+        """Enter and exit scopes of all kinds."""
         for _ in range(20):
             with (
                 interlock.no_grad(),
@@ -92,7 +92,7 @@ class Work:
                     raise Wrong("a scope does not hold")
 
     def written_modes(self) -> None:
-        """Make modes that write when they are made, in a scope: an interrupt may precede their entry."""
+        """Create modes that write in their constructor, in a scope: an interrupt may precede their entry."""
         for _ in range(20):
             with (
                 interlock.capture().apply(),
@@ -129,7 +129,7 @@ class Work:
             raise Wrong("a product of integers is wrong")
 
     def gradient(self) -> None:
-        """Go back through a chain of operations."""
+        """Run backward through a chain of operations."""
         leaf = interlock.ones(8, requires_grad=True)
         result = leaf
         for _ in range(60):
@@ -154,7 +154,7 @@ class Work:
                 raise Wrong("a buffer does not hold what it was filled with")
 
     def graph(self) -> None:
-        """Record a graph and replay it."""
+        """Capture a graph and replay it."""
         graph, buffer = accelerator.Graph(capture_error_mode="relaxed"), Buffer(64)
         stream = interlock.Stream()
         try:
@@ -164,8 +164,8 @@ class Work:
                 graph.replay()
             stream.synchronize()
         finally:
-            # `Graph.__enter__` is a function of Python: an interrupt at its end leaves the graph recording.
-            graph._discard()
+            # `Graph.__enter__` is a Python function: an interrupt at its end leaves the graph capturing.
+            graph._abort_capture()
 
     def decorated(self) -> None:
         """Call decorated functions and resume decorated generators."""
@@ -217,13 +217,13 @@ ACTIONS: tuple[Callable[[Work], None], ...] = (
 
 
 # CPython 3.14 runs handlers of signals between `__enter__` and the block of a `with` statement, and does not
-# call `__exit__` if one raises: `with threading.Lock()` leaves the lock held, too. 3.11 and 3.15 do not.
+# call `__exit__` if one raises: `with threading.Lock()` also stays locked. 3.11 and 3.15 do not.
 LOSES_EXITS = sys.version_info[:2] == (3, 14)
 WITH_BLOCKS = (Work.scopes, Work.written_modes, Work.buffers, Work.graph, Work.decorated, Work.state)
 
 
 def state() -> tuple[Any, ...]:
-    """Return everything that an interrupt may not leave changed."""
+    """Return the state that an interrupt must not change."""
     return (
         repr(interlock.capture()),
         backends.flags_frozen(),
@@ -236,7 +236,7 @@ def state() -> tuple[Any, ...]:
 
 
 def run(actions: Actions) -> None:
-    """Do `actions.count` actions under signals."""
+    """Run `actions.count` actions under signals."""
     accelerator.use("host", devices=2, memory=MEMORY)
     accelerator.synchronize()
     interrupts = Interrupts()
@@ -265,7 +265,7 @@ def run(actions: Actions) -> None:
 
 
 def one(actions: Actions, interrupts: Interrupts, work: Work, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Do one action, check the state and return it."""
+    """Run one action, check the state and return it."""
     action = actions.random.choice(ACTIONS)
     actions.doing(action.__name__)
     try:
@@ -293,7 +293,7 @@ def one(actions: Actions, interrupts: Interrupts, work: Work, before: tuple[Any,
 
 
 def _all_is_back(actions: Actions) -> None:
-    """Check that no memory of the devices is lost."""
+    """Check that no device memory has leaked."""
     gc.collect()
     for device in range(2):
         accelerator.synchronize(device)

@@ -1,6 +1,6 @@
 """Differential fuzz: random tensor programs, compared with NumPy and, with BENCH_PYTHON, with PyTorch.
 
-Each step is compared with NumPy by the elements of its operands. When a program has ended, a co-process
+Each step is compared with NumPy, applied to the elements of its operands. After a program, a co-process
 runs it on PyTorch and compares each step: error or not, dtype, shape, strides, `requires_grad`, `is_leaf`
 and elements, first and second gradients among them. `tolerances.py` has the tolerances. An action is one
 step.
@@ -77,7 +77,7 @@ class PyTorch:
         )
 
     def judge(self, program: Program) -> tuple[int, list[tuple[int, str]]]:
-        """Return how many steps agree, and the steps that do not; none of either where PyTorch crashes."""
+        """Return the number of equal steps and the differing steps; neither if PyTorch crashes."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([program.steps, program.results, program.finals()]) + "\n")
@@ -93,14 +93,14 @@ class PyTorch:
         return 0, []
 
     def end(self) -> None:
-        """End the process."""
+        """Stop the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)
 
 
 class Program:
-    """A program that grows step by step, as the tensors that are there allow."""
+    """A program that is extended step by step, depending on its tensors."""
 
     def __init__(self, actions: Actions) -> None:
         self.actions = actions
@@ -111,14 +111,14 @@ class Program:
         self.tensors: list[Any] = []
 
     def text(self, end: int) -> str:
-        """Return the steps that matter for a report."""
+        """Return the relevant steps for a report."""
         return f"on {self.device}: " + "; ".join(
             f"t{self.firsts[number]} = {step}" for number, step in enumerate(self.steps[: end + 1])
         )
 
     @property
     def firsts(self) -> list[int]:
-        """The numbers of the first tensors that each step returned."""
+        """The number of the first tensor of each step."""
         found, number = [], 0
         for result in self.results:
             found.append(number)
@@ -126,10 +126,10 @@ class Program:
         return [*found, number]
 
     def finals(self) -> list[Any]:
-        """Return all tensors as they are when the program has ended."""
+        """Return all tensors after the last step."""
         return [result_of(tensor) for tensor in self.tensors]
 
-    # Choosing what to do
+    # Drawing steps
 
     def choose(self, *, floating: bool = False) -> int | None:
         """Return the number of a tensor."""
@@ -140,11 +140,11 @@ class Program:
         ]
         if not numbers:
             return None
-        # Late tensors have more of a history.
+        # Later tensors have a longer history.
         return self.random.choice(numbers[-5:] if self.random.random() < 0.6 else numbers)
 
     def leaf(self) -> Step:
-        """Return a step that makes a tensor out of data."""
+        """Return a step that creates a tensor from data."""
         shape = self.random.choice(SHAPES)
         dtype = self.random.choice((*DTYPES, "float32", "float64"))
         floating = dtype.startswith("float")
@@ -173,7 +173,7 @@ class Program:
         return self.random.choice(numbers)
 
     def like(self, number: int) -> int:
-        """Return another tensor, which fits more often than not."""
+        """Return another tensor, mostly one that broadcasts."""
         shape = list(self.tensors[number].shape)
         fitting = [
             index
@@ -206,7 +206,7 @@ class Program:
         return step._replace(no_grad=self.random.random() < (0.3 if step.name in IN_PLACE else 0.08))
 
     def creation(self) -> Step:
-        """Return a step that makes a tensor without data."""
+        """Return a step that creates a tensor without data."""
         way = self.random.randrange(4)
         number = self.choose()
         if way == 0 or number is None:
@@ -242,7 +242,7 @@ class Program:
         return Step(self.random.choice(ARITHMETIC), [{"t": number}, other])
 
     def product_of(self, number: int) -> int:
-        """Return a tensor that a product of matrices takes on the right."""
+        """Return a tensor for the right side of a matrix product."""
         tensor = self.tensors[number]
         fitting = [
             index
@@ -256,7 +256,7 @@ class Program:
         return self.random.choice(fitting) if fitting else self.like(number)
 
     def dim(self, number: int) -> int:
-        """Return a dimension of a tensor; seldom one that it lacks."""
+        """Return a dimension of a tensor; rarely an invalid one."""
         rank = self.tensors[number].ndim
         if not rank or self.random.random() < 0.04:
             return self.random.choice((0, -1, 5))
@@ -311,7 +311,7 @@ class Program:
         return Step(name, [this])
 
     def sizes(self, count: int) -> list[int]:
-        """Return a shape for a number of elements; one size may be left out."""
+        """Return a shape for a number of elements; one size may be -1."""
         if count == 0:
             return self.random.choice(([0], [0, 2], [3, 0], [-1]))
         sizes, rest = [], count
@@ -404,7 +404,7 @@ class Program:
         return Step(name, [this, other])
 
     def copy(self, number: int) -> Step:
-        """Return a copy, perhaps of another dtype."""
+        """Return a copy, possibly of another dtype."""
         name = self.random.choice(("clone", "contiguous", "float", "double", "long", "bool", "to"))
         if name == "to":
             return Step(name, [{"t": number}, {"dtype": self.random.choice(DTYPES)}])
@@ -451,10 +451,10 @@ class Program:
             return Step("second", [{"t": output}, inputs])
         return Step("gradients", [{"t": output}, inputs, self.random.random() < 0.4])
 
-    # Doing it
+    # Running steps
 
     def do(self, step: Step) -> str | None:
-        """Do a step on interlock and return how NumPy's result differs, if it does."""
+        """Run a step on interlock and return the difference from NumPy's result, if any."""
         wrong = self.actions.fault()
         operands = [self.array(argument) for argument in step.arguments]
         scale = self.scale(step)
@@ -486,7 +486,7 @@ class Program:
         return self.compared_with_numpy(step, operands, made, scale)
 
     def array(self, argument: Any) -> Any:
-        """Return an argument as NumPy takes it."""
+        """Return an argument for NumPy."""
         if isinstance(argument, list):
             return [self.array(each) for each in argument]
         if isinstance(argument, dict):
@@ -525,7 +525,7 @@ class Program:
     def compared_with_numpy(
         self, step: Step, operands: list[Any], made: list[Any], scale: float
     ) -> str | None:
-        """Return how a result differs from NumPy's."""
+        """Return the difference of a result from NumPy's."""
         if len(made) != 1 or made[0] is None or (step.name == "getitem" and mixes(step.arguments[1])):
             return None
         if step.name.endswith("alpha") and made[0].dtype is interlock.bool:
@@ -535,7 +535,7 @@ class Program:
         try:
             want = numpy_side.answer(step, operands)
         except (TypeError, ValueError, IndexError, ZeroDivisionError):
-            # NumPy takes less here, as negative powers of integers; PyTorch decides.
+            # NumPy accepts less, such as no negative powers of integers; PyTorch is the reference.
             return None
         if want is None:
             return None
@@ -543,17 +543,17 @@ class Program:
         if got.dtype.kind == "i" and any(
             isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in operands
         ):
-            # The conversion of numbers that no integer stands for is undefined.
+            # The conversion of numbers out of the range of integers is undefined.
             return None
         if list(want.shape) != list(got.shape):
             return f"NumPy: shape {list(got.shape)} instead of {list(want.shape)}"
         with np.errstate(all="ignore"):
             narrowed = want.dtype.kind == "f" and got.dtype.kind == "f" and want.dtype != got.dtype
-            told = difference(step.name, got.reshape(-1), want.astype(got.dtype).reshape(-1), scale)
-        if told and narrowed and got.dtype == np.float32:
+            reported = difference(step.name, got.reshape(-1), want.astype(got.dtype).reshape(-1), scale)
+        if reported and narrowed and got.dtype == np.float32:
             # NumPy computes mixed dtypes in float64, where interlock and PyTorch compute in float32.
             return None
-        return f"NumPy: {told}" if told else None
+        return f"NumPy: {reported}" if reported else None
 
 
 def mixes(key: Any) -> bool:
@@ -569,7 +569,7 @@ def broadcasts(one: list[int], other: list[int]) -> bool:
 
 
 def run(actions: Actions) -> None:
-    """Do `actions.count` steps."""
+    """Run `actions.count` steps."""
     accelerator.use("host", devices=2, memory=MEMORY)
     python = os.environ.get("BENCH_PYTHON")
     torch = PyTorch(python) if python else None
@@ -579,9 +579,9 @@ def run(actions: Actions) -> None:
             program, length = Program(actions), actions.random.randrange(3, MOST_STEPS)
         step = program.next_step()
         actions.doing(f"{program.text(len(program.steps))}; {step}")
-        told = program.do(step)
-        if told:
-            actions.wrong(f"{step.name}: {told}; {program.text(len(program.steps))}")
+        reported = program.do(step)
+        if reported:
+            actions.wrong(f"{step.name}: {reported}; {program.text(len(program.steps))}")
             length = 0
             continue
         length -= 1
@@ -593,7 +593,7 @@ def run(actions: Actions) -> None:
 
 
 def judge(actions: Actions, torch: PyTorch | None, program: Program) -> None:
-    """Compare a program that has ended with PyTorch."""
+    """Compare a finished program with PyTorch."""
     actions.add("errors", sum(bool(result["error"]) for result in program.results))
     if torch is None:
         return

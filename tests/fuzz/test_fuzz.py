@@ -1,4 +1,4 @@
-"""A few seconds of each fuzzer with fixed seeds, and what the fuzzers make of faults that are planted."""
+"""A few seconds of each fuzzer with fixed seeds, and the detection of planted faults."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from tests.fuzz.harness import KINDS, ROOT, Totals, run
 
-# The number of actions that take a few seconds, and the number of the action where a fault is planted.
+# The number of actions in a few seconds, and the number of the action with the planted fault.
 COUNTS = {"api": 1500, "threads": 4000, "tensors": 600, "endings": 6, "signals": 300}
 PLANTED = {"api": 20, "threads": 20, "tensors": 20, "endings": 2, "signals": 20}
-# The seconds after which a child with a planted hang counts as hung.
+# Seconds after which a child with a planted hang counts as hung.
 QUIET = 10.0
 
 
@@ -25,7 +25,7 @@ def fuzzed(name: str, seed: int, count: int, plant: str | None = None) -> tuple[
 
 @pytest.mark.subprocess
 @pytest.mark.parametrize("name", KINDS)
-def test_a_fuzzer_finds_nothing_with_a_fixed_seed(name: str) -> None:
+def test_fuzzer_finds_nothing_with_a_fixed_seed(name: str) -> None:
     totals, said = fuzzed(name, 1, COUNTS[name])
     assert totals.failures == [], said
     assert totals.done == COUNTS[name]
@@ -38,7 +38,7 @@ def test_a_fuzzer_finds_nothing_with_a_fixed_seed(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["api", *(pytest.param(name, marks=pytest.mark.slow) for name in KINDS if name != "api")]
 )
-def test_a_planted_fault_is_found_and_its_seed_is_printed(name: str, fault: str) -> None:
+def test_fuzzer_finds_a_planted_fault_and_prints_its_seed(name: str, fault: str) -> None:
     number = PLANTED[name]
     # All threads of the threads fuzzer share the count.
     count = number * 4 if name == "threads" else number + 1
@@ -52,7 +52,7 @@ def test_a_planted_fault_is_found_and_its_seed_is_printed(name: str, fault: str)
 
 
 @pytest.mark.subprocess
-def test_the_command_repeats_the_calls_of_a_seed_and_fails_with_a_finding() -> None:
+def test_fuzz_command_repeats_a_seed_and_fails_with_a_finding() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "api", "--seed", "5", "--count", "60"]
     plain = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert plain.returncode == 0, plain.stdout
@@ -66,7 +66,7 @@ def test_the_command_repeats_the_calls_of_a_seed_and_fails_with_a_finding() -> N
     assert len(reports) == 1
 
 
-def test_an_unknown_fuzzer_is_refused() -> None:
+def test_fuzz_command_refuses_an_unknown_fuzzer() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", "nothing"], cwd=ROOT, capture_output=True, text=True
     )

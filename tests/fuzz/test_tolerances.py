@@ -1,4 +1,4 @@
-"""The comparison of the differential fuzzer, which must see a wrong element, and see through roundings."""
+"""The comparison of the differential fuzzer detects a wrong element and tolerates rounding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fuzz.tolerances import CLASSES, TOLERANCES, difference
 NAN, INF = float("nan"), float("inf")
 
 
-def told(
+def compared(
     name: str, got: list[float], want: list[float], scale: float = 1.0, dtype: str = "float32"
 ) -> str | None:
     return difference(name, np.array(got, dtype), np.array(want, dtype), scale)
@@ -20,30 +20,30 @@ def told(
 
 @pytest.mark.parametrize("name", ["add", "exp", "sum", "gradients", "transpose"])
 def test_equal_elements_agree_whatever_the_operation(name: str) -> None:
-    assert told(name, [1.0, NAN, INF, -INF, 0.0], [1.0, NAN, INF, -INF, 0.0]) is None
+    assert compared(name, [1.0, NAN, INF, -INF, 0.0], [1.0, NAN, INF, -INF, 0.0]) is None
 
 
 @pytest.mark.parametrize(("got", "want"), [(NAN, 1.0), (1.0, NAN), (INF, -INF), (INF, 3e38), (1.001, 1.0)])
 @pytest.mark.parametrize("name", ["add", "exp", "sum", "transpose"])
 def test_a_wrong_element_is_seen(name: str, got: float, want: float) -> None:
-    assert told(name, [2.0, got], [2.0, want]) is not None
+    assert compared(name, [2.0, got], [2.0, want]) is not None
 
 
 def test_a_rounding_is_allowed_where_an_operation_rounds_and_not_in_a_copy() -> None:
     got, want = [1.0000001], [1.0]
-    assert told("add", got, want) is None
-    assert told("clone", got, want) is not None
+    assert compared("add", got, want) is None
+    assert compared("clone", got, want) is not None
 
 
 def test_a_sum_may_be_off_by_the_scale_of_its_operands() -> None:
-    assert told("sum", [1e-4], [0.0], scale=1000.0) is None
-    assert told("sum", [1e-4], [0.0], scale=1.0) is not None
+    assert compared("sum", [1e-4], [0.0], scale=1000.0) is None
+    assert compared("sum", [1e-4], [0.0], scale=1.0) is not None
 
 
 def test_integers_and_shapes_must_be_equal() -> None:
-    assert told("sum", [3], [3], dtype="int64") is None
-    assert told("sum", [3], [4], dtype="int64") is not None
-    assert told("sum", [3], [3, 3], dtype="int64") is not None
+    assert compared("sum", [3], [3], dtype="int64") is None
+    assert compared("sum", [3], [4], dtype="int64") is not None
+    assert compared("sum", [3], [3, 3], dtype="int64") is not None
 
 
 def test_every_class_of_operations_has_tolerances_for_both_dtypes() -> None:
@@ -51,14 +51,14 @@ def test_every_class_of_operations_has_tolerances_for_both_dtypes() -> None:
     assert all(set(row) == {"float32", "float64"} for row in TOLERANCES.values())
 
 
-def test_a_departure_needs_both_sides_and_the_operation() -> None:
+def test_departures_match_both_sides_and_the_operation() -> None:
     overlap = "RuntimeError: elements of the tensor refer to a single memory location."
     assert departs("add_", "no error", overlap) is not None
     assert departs("add_", overlap, "no error") is None
     assert departs("softmax", "ShapeError: x", "no error") is None
 
 
-def test_a_result_keeps_every_bit_on_its_way_through_json() -> None:
+def test_results_round_trip_through_json_exactly() -> None:
     import interlock
 
     (made,) = run_step(interlock, Step("leaf", [[0.1, NAN, -0.0], {"dtype": "float32"}, True, "cpu"]), [])
@@ -68,7 +68,7 @@ def test_a_result_keeps_every_bit_on_its_way_through_json() -> None:
     assert (result.shape, result.requires_grad, result.is_leaf) == ([3], True, True)
 
 
-def test_products_that_overflow_may_end_as_any_number_that_is_not_finite() -> None:
+def test_overflowing_products_may_be_any_non_finite_number() -> None:
     got, want = np.array([-np.inf, 1.0], np.float32), np.array([np.nan, 1.0], np.float32)
     assert difference("matmul", got, want, 1e60) is None
     assert difference("matmul", got, want, 1e30) is not None

@@ -1,9 +1,9 @@
-"""Threads fuzz: several threads act on modes, flags and devices at once, each checked against a model.
+"""Threads fuzz: several threads change modes, flags and devices at once, each checked against a model.
 
-Modes are compared with the repository's model (`tests/models/modes.py`), which has a state for each thread.
-What a thread decides of flags and of the current device follows a small model here; a flag that it does not
-decide may have any value that some thread writes. When all threads have ended, all memory of the devices
-must be released.
+Modes are compared with the model `tests/models/modes.py`, which has a state for each thread.
+Flags and the current device that a thread has set follow a small model here; a flag that it has not set
+may have any value that some thread writes. When all threads have ended, all memory of the devices must be
+released.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
 
 
 def read(name: str) -> Any:
-    """Return a flag as this thread sees it."""
+    """Return the value of a flag on this thread."""
     module, _, attribute = name.partition(".")
     return getattr(getattr(backends, module), attribute)
 
@@ -57,35 +57,35 @@ def write(name: str, value: Any) -> None:
 
 @dataclass(eq=False)
 class Layer:
-    """What one open scope of a thread decides."""
+    """The values that one open scope of a thread sets."""
 
     scope: Any
-    """The scope of interlock, which is left to remove the layer."""
+    """The scope of interlock; exiting it removes the layer."""
     mode: Any = None
-    """The scope of the model of modes, where it decides modes."""
+    """The scope of the model of modes, if it sets modes."""
     flags: dict[str, Any] = field(default_factory=dict)
     hides: bool = False
-    """Whether flags that it does not decide are those of the process, whatever the layers below decide."""
+    """Whether it hides the flags of the layers below, so that other flags have the process's values."""
     device: int | None = None
 
 
 def modes() -> str:
-    """Return all mode bits of this thread, as the model shows them."""
+    """Return all mode bits of this thread in the form of the model."""
     return ", ".join(repr(interlock.capture()).rstrip(")").split(", ")[: len(modes_model.NAMES)]) + ")"
 
 
 class Wrong(AssertionError):
-    """An invariant that does not hold."""
+    """A violated invariant."""
 
 
 class Shared:
-    """What the threads of a child have in common."""
+    """State shared by the threads of a child."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.generators: list[Iterator[bool]] = []
         self.states: list[tuple[Any, int]] = []
-        """Captured states with the modes that they hold."""
+        """Captured states with their modes."""
         self.handed_over: list[tuple[Any, Any, threading.Event]] = []
         self.events: list[Any] = []
         self.graphs: list[Any] = []
@@ -107,10 +107,10 @@ class Actor:
         self.tensors: list[tuple[Any, float]] = []
         self.streams: list[Any] = []
 
-    # The loop
+    # Main loop
 
     def run(self, count: int) -> None:
-        """Do `count` actions and check after each; then leave everything."""
+        """Run `count` actions with a check after each; then exit all scopes."""
         names, weights = zip(*((each.__name__, weight) for each, weight in ACTIONS.items()), strict=True)
         try:
             for _ in self.actions.of_slot(self.slot, count):
@@ -127,7 +127,7 @@ class Actor:
             self.leave_all()
 
     def step(self, action: Callable[[], None]) -> None:
-        """Do an action and check the invariants; alone while another thread may leave a scope of this one."""
+        """Run an action and check the invariants, alone if another thread may exit a scope of this one."""
         self.pending = [event for event in self.pending if not event.is_set()]
         if self.pending or action == self.hand_over:
             with self.shared.lock:
@@ -140,7 +140,7 @@ class Actor:
         self.check_device()
 
     def leave_all(self) -> None:
-        """Leave what is open and drop what is owned."""
+        """Exit open scopes and drop owned objects."""
         for layer in reversed(self.layers):
             layer.scope.__exit__(None, None, None)
         for scope in self.freezes:
@@ -160,7 +160,7 @@ class Actor:
             raise Wrong("is_grad_enabled differs from the captured modes")
 
     def decided(self, name: str) -> tuple[bool, Any]:
-        """Return whether a scope of this thread decides a flag, and its value."""
+        """Return whether a scope of this thread sets a flag, and the value."""
         for layer in reversed(self.layers):
             if name in layer.flags:
                 return True, layer.flags[name]
@@ -193,7 +193,7 @@ class Actor:
     # Modes
 
     def open(self, layer: Layer) -> None:
-        """Enter a scope on both sides; leave another one first where many are open."""
+        """Enter a scope on both sides; exit another one first if many are open."""
         if len(self.layers) >= MOST_OPEN:
             self.leave()
         layer.scope.__enter__()
@@ -219,7 +219,7 @@ class Actor:
         self.open(Layer(getattr(interlock, name)(*given), getattr(MODEL, name)(*given)))
 
     def leave(self) -> None:
-        """Leave any of the open scopes, the last one more often than not."""
+        """Exit one of the open scopes, mostly the last one."""
         if not self.layers:
             return
         index = -1 if self.random.random() < 0.5 else self.random.randrange(len(self.layers))
@@ -236,7 +236,7 @@ class Actor:
         getattr(MODEL, name)(mode)
 
     def hand_over(self) -> None:
-        """Enter a scope and let another thread leave it."""
+        """Enter a scope for another thread to exit."""
         if len(self.pending) >= 2:
             return
         ours, models = interlock.no_grad(), MODEL.no_grad()
@@ -248,7 +248,7 @@ class Actor:
         self.pending.append(done)
 
     def take_over(self) -> None:
-        """Leave a scope that another thread entered."""
+        """Exit a scope that another thread entered."""
         with self.shared.lock:
             if self.shared.handed_over:
                 ours, models, done = self.shared.handed_over.pop(0)
@@ -267,7 +267,7 @@ class Actor:
             raise Wrong("grad mode is enabled in a function decorated with no_grad")
 
     def generator(self) -> None:
-        """Resume a decorated generator, on whichever thread it was resumed before."""
+        """Resume a decorated generator, which any thread may have resumed before."""
         generators = self.shared.generators
         if len(generators) < 3:
             generators.append(interlock.no_grad()(_generator)())
@@ -275,7 +275,7 @@ class Actor:
         try:
             enabled = next(generator)
         except (StopIteration, ValueError):
-            # It has ended, or another thread runs it.
+            # It is finished, or another thread runs it.
             if self.random.random() < 0.2 and generator in generators:
                 generators.remove(generator)
             return
@@ -288,7 +288,7 @@ class Actor:
         del self.shared.states[:-8]
 
     def apply(self) -> None:
-        """Apply a state of this thread, captured now, with what it decides of flags and the device."""
+        """Apply a state of this thread, captured now, with its flags and current device."""
         pin = self.random.random() < 0.2
         flags = {name: value for name in VALUES for decided, value in [self.decided(name)] if decided}
         device = self.device()
@@ -296,7 +296,7 @@ class Actor:
         layer = Layer(state.apply(), modes_model.Captured(word), flags, True, device)
         self.open(layer)
         if pin:
-            # What the process held at the time is not known here; whatever is read first must stay.
+            # The process's values at the time are unknown here; the first value that is read must stay.
             layer.flags.update({name: read(name) for name in VALUES})
 
     def run_in_state(self) -> None:
@@ -308,7 +308,7 @@ class Actor:
             raise Wrong("a captured state is not what it was")
 
     def new_thread(self) -> None:
-        """Start a thread, whose modes are the defaults."""
+        """Start a thread; its modes are the defaults."""
         seen: list[str] = []
         thread = threading.Thread(target=lambda: seen.append(modes()))
         thread.start()
@@ -345,7 +345,7 @@ class Actor:
         self.open(Layer(backends.override(flags), flags=dict(flags)))
 
     def write_flags(self) -> None:
-        """Assign flags, in an own scope or for the process; only a freeze may refuse."""
+        """Assign flags in an own scope or process-wide; only a freeze may refuse."""
         for name, value in self.some_flags().items():
             before = self.shared.freezes_ended
             try:
@@ -363,7 +363,7 @@ class Actor:
                     break
 
     def freeze(self) -> None:
-        """Freeze flags, or unfreeze them where this thread has frozen them."""
+        """Freeze flags, or unfreeze them if this thread has frozen them."""
         if self.freezes:
             self.unfreeze(self.freezes.pop())
             return
@@ -379,7 +379,7 @@ class Actor:
             self.shared.freezes_ended += 1
 
     def explain(self) -> None:
-        """Ask where a flag has its value from, and take a snapshot."""
+        """Query the source of a flag's value, and take a snapshot."""
         name = self.random.choice(list(VALUES))
         decided, want = self.decided(name)
         found = backends.explain(name)
@@ -396,7 +396,7 @@ class Actor:
         self.open(Layer(accelerator.device_index(index), device=index))
 
     def set_device(self) -> None:
-        """Set the current device, in the innermost scope that decides it."""
+        """Set the current device, in the innermost scope that sets it."""
         index = self.random.randrange(DEVICES)
         accelerator.set_device_index(index)
         for layer in reversed(self.layers):
@@ -414,7 +414,7 @@ class Actor:
         return self.random.choice(self.streams or [interlock.Stream()])
 
     def use_stream(self) -> None:
-        """Make a stream current and leave it."""
+        """Enter and exit a stream."""
         stream = self.stream()
         with stream:
             if accelerator.current_stream(stream.device) != stream:
@@ -422,7 +422,7 @@ class Actor:
             self.allocate()
 
     def allocate(self) -> None:
-        """Allocate a buffer, fill it and check its content; or close one."""
+        """Allocate a buffer, fill it and check its contents; or close one."""
         if len(self.buffers) > 5 or (self.buffers and self.random.random() < 0.3):
             buffer, value = self.buffers.pop(self.random.randrange(len(self.buffers)))
             got = bytearray(buffer.nbytes)
@@ -444,7 +444,7 @@ class Actor:
         self.buffers.append((buffer, value))
 
     def check_memory(self) -> None:
-        """Read the statistics of a device, which must fit each other and what this thread owns."""
+        """Read the statistics of a device, which must match each other and the buffers of this thread."""
         device = self.random.randrange(DEVICES)
         stats = accelerator.memory_stats(device)
         allocated, reserved = stats["allocated_bytes.all.current"], stats["reserved_bytes.all.current"]
@@ -461,7 +461,7 @@ class Actor:
                 raise Wrong(f"{kind}: {current} in all and {pools} in the pools")
 
     def limit(self) -> None:
-        """Limit the memory of a device, end the limit, or give back what is cached."""
+        """Limit the memory of a device, remove the limit, or empty the cache."""
         device = self.random.randrange(DEVICES)
         way = self.random.randrange(4)
         if way == 0:
@@ -490,7 +490,7 @@ class Actor:
         elif way == 1:
             event.synchronize()
             if not event.query():
-                # Another thread may have recorded it again meanwhile.
+                # Another thread may have recorded it again in the meantime.
                 event.query()
         elif way == 2:
             event.record(interlock.Stream(event.device))
@@ -498,7 +498,7 @@ class Actor:
             event.query()
 
     def launch(self) -> None:
-        """Call functions on a stream, in the state of this thread and in their order."""
+        """Launch functions on a stream; they run in order and in the state of this thread."""
         stream, seen = self.stream(), list[object]()
         want = modes()
         accelerator.launch(stream, lambda: seen.append(modes()))
@@ -508,7 +508,7 @@ class Actor:
             raise Wrong(f"functions on a stream saw {seen}, and not {want}")
 
     def graph(self) -> None:
-        """Record a graph, replay it, and check what it did."""
+        """Capture a graph, replay it, and check the result."""
         if len(self.shared.graphs) > 4:
             graph, buffer, value = self.shared.graphs.pop(0)
         else:
@@ -519,7 +519,7 @@ class Actor:
                 return
             graph = accelerator.Graph(capture_error_mode="relaxed")
             # The stream of another thread may be the same stream of the pool, and would join the capture.
-            with interlock.Stream(0, exclusive=True), graph:
+            with interlock.Stream(0, dedicated=True), graph:
                 buffer.fill_(value)
                 memory.copy_(buffer[:8], buffer[8:16], non_blocking=True)
             self.shared.graphs.append((graph, buffer, value))
@@ -533,7 +533,7 @@ class Actor:
             raise Wrong(f"a graph that fills with {value} left {set(got)}")
 
     def compute(self) -> None:
-        """Compute with tensors on a device or the processor, with gradients where grad mode is enabled."""
+        """Compute with tensors on a device or the CPU, with gradients if grad mode is enabled."""
         device = self.random.choice(("cpu", "host:0", "host:1"))
         try:
             with interlock.inference_mode(False):
@@ -550,7 +550,7 @@ class Actor:
             return
 
     def share_tensor(self) -> None:
-        """Keep tensors and look at them again later."""
+        """Store tensors and check them later."""
         if len(self.tensors) > 4:
             tensor, value = self.tensors.pop(0)
             if tensor.sum().item() != value * 8:
@@ -601,7 +601,7 @@ def _generator() -> Iterator[bool]:
 
 
 def run(actions: Actions) -> None:
-    """Do `actions.count` actions, divided among the threads."""
+    """Run `actions.count` actions, divided among the threads."""
     sys.setswitchinterval(1e-5)
     accelerator.use("host", devices=DEVICES, memory=MEMORY)
     accelerator.synchronize()
@@ -623,7 +623,7 @@ def run(actions: Actions) -> None:
 
 
 def _all_is_back(actions: Actions) -> None:
-    """Check what is left when every thread has ended."""
+    """Check the remaining state after every thread has ended."""
     gc.collect()
     for device in range(DEVICES):
         memory.set_limit(None, device)

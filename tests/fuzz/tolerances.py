@@ -1,4 +1,4 @@
-"""How far results may be apart: one table for each class of operations and each dtype."""
+"""The tolerances of results by class of operations and dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 TOLERANCES: dict[str, dict[str, float]] = {
     # Views, copies, comparisons, minima and maxima.
     "exact": {"float32": 0.0, "float64": 0.0},
-    # One rounding, or two where a factor is applied first.
+    # One rounding, or two if a factor is applied first.
     "rounded": {"float32": 3e-7, "float64": 5e-16},
     # Elementary functions.
     "function": {"float32": 4e-6, "float64": 1e-14},
@@ -42,7 +42,7 @@ def tolerance(name: str, dtype: str) -> float:
 
 
 def difference(name: str, got: npt.NDArray[Any], want: npt.NDArray[Any], scale: float) -> str | None:
-    """Return how two arrays of one dtype and shape differ, or None where they agree to the tolerance."""
+    """Return the difference of two arrays of one dtype and shape, or None if within the tolerance."""
     if got.shape != want.shape:
         return f"shape {got.shape} instead of {want.shape}"
     if got.dtype.kind != "f":
@@ -57,7 +57,7 @@ def difference(name: str, got: npt.NDArray[Any], want: npt.NDArray[Any], scale: 
         allowed = relative * np.maximum(np.abs(want), scale) + 4 * np.finfo(got.dtype).smallest_subnormal
         same = (got == want) | (np.isnan(got) & np.isnan(want))
         if name == "matmul" and scale > np.finfo(got.dtype).max:
-            # A product of two elements overflows, unless it is added without a rounding in between.
+            # A product of two elements overflows unless it is added without intermediate rounding (FMA).
             same |= ~np.isfinite(got) & ~np.isfinite(want)
         # Near the largest number one side may round to infinity.
         close = same | (np.isfinite(got) & np.isfinite(want) & (np.abs(got - want) <= allowed))

@@ -1,4 +1,4 @@
-"""The co-process with PyTorch: reads programs with interlock's results, and answers where they differ.
+"""The co-process with PyTorch: reads programs with interlock's results and writes the differences.
 
 Each line of the input is `[steps, results, finals]`; each line of the output `[agreed, differences]`. After
 each step the elements of PyTorch's result become those of interlock, so that roundings do not add up over a
@@ -27,7 +27,7 @@ ATTRIBUTES = ("dtype", "shape", "requires_grad", "is_leaf", "stride", "contiguou
 def compare(
     step: Step, got: Result | None, want: Any, scale: float, *, any_layout: bool = False
 ) -> str | None:
-    """Return how interlock's result differs from PyTorch's tensor; with `any_layout` the strides may."""
+    """Return the difference of interlock's result from PyTorch's tensor; `any_layout` ignores strides."""
     expected = result_of(want)
     if got is None or expected is None:
         return None if got is None and expected is None else f"{got} instead of {expected}"
@@ -43,7 +43,7 @@ def compare(
 
 
 def strides(result: Result) -> list[int]:
-    """Return the strides that lead anywhere: those of dimensions with more than one element."""
+    """Return the strides of dimensions with more than one element."""
     if 0 in result.shape:
         return []
     return [stride for stride, size in zip(result.stride, result.shape, strict=True) if size > 1]
@@ -64,12 +64,12 @@ def lies_apart(got: Result | None, want: Any) -> bool:
     return got is not None and expected is not None and strides(got) != strides(expected)
 
 
-def is_undefined(step: Step, tensors: list[Any], got: Result | None, told: str) -> bool:
+def is_undefined(step: Step, tensors: list[Any], got: Result | None, reported: str) -> bool:
     """Return whether a result depends on elements out of range that were converted to integers."""
     if step.name in ("fill_", "setitem") and not isinstance(step.arguments[-1], dict):
-        return False  # Numbers that are no elements must be in range.
-    # Sums of such numbers are still close to them, but for those that cancel out.
-    extremes = any(abs(int(number)) >= 2**62 for number in re.findall(r"-?\d+", told))
+        return False  # Arguments that are numbers must be in range.
+    # Sums of out-of-range numbers stay near that range unless they cancel out.
+    extremes = any(abs(int(number)) >= 2**62 for number in re.findall(r"-?\d+", reported))
     operands = (tensors[number] for number in operands_of(step.arguments) if number < len(tensors))
     extremes |= any(is_out_of_range(tensor) for tensor in operands if tensor is not None)
     return got is not None and got.dtype == "int64" and step.name in CONVERSIONS and extremes
@@ -80,17 +80,17 @@ def is_out_of_range(tensor: Any) -> bool:
     return tensor.is_floating_point() and not bool((tensor.detach().abs() < 2.0**63).all())
 
 
-def differs_on_purpose(step: Step, earlier: list[Step], got: Result | None, told: str) -> bool:
-    """Return whether a difference is a departure that shows in a result, and not in whether a step raises."""
+def differs_on_purpose(step: Step, earlier: list[Step], got: Result | None, reported: str) -> bool:
+    """Return whether a difference in a result (not in raising) is intentional."""
     if step.name == "getitem":
         # Indices that are lists or tensors give contiguous results, PyTorch's follow the indexed tensor.
-        return told.startswith(("stride", "contiguous")) and by_elements(step.arguments[1])
+        return reported.startswith(("stride", "contiguous")) and by_elements(step.arguments[1])
     if step.name in IN_PLACE:
         # Integer and bool tensors never require grad.
-        return told.startswith("requires_grad False") and "float" not in (got.dtype if got else "float")
+        return reported.startswith("requires_grad False") and "float" not in (got.dtype if got else "float")
     # PyTorch divides by the number of elements that equal the result, and NaN equals nothing.
     extreme = any(each.name in ("amax", "amin") for each in earlier)
-    return step.name in GRADIENTS and extreme and "nan" in told.partition(" instead of ")[2]
+    return step.name in GRADIENTS and extreme and "nan" in reported.partition(" instead of ")[2]
 
 
 def by_elements(key: Any) -> bool:
@@ -103,7 +103,7 @@ def by_elements(key: Any) -> bool:
 def reads_what_it_writes(step: Step, tensors: list[Any]) -> bool:
     """Return whether an in-place operation has another view of its target as operand.
 
-    Where PyTorch does not notice, it reads elements that it has written; interlock copies the operand first.
+    If PyTorch does not detect it, it reads elements that it has written; interlock copies the operand first.
     """
     numbers = [each["t"] for each in step.arguments if isinstance(each, dict) and "t" in each]
     if step.name not in IN_PLACE or len(numbers) < 2:
@@ -114,7 +114,7 @@ def reads_what_it_writes(step: Step, tensors: list[Any]) -> bool:
 
 
 def take_over(tensor: Any, result: Result | None) -> None:
-    """Write interlock's elements into a tensor of PyTorch, unless they are the same."""
+    """Write interlock's elements into a tensor of PyTorch unless they are equal."""
     if tensor is None or result is None or not tensor.is_floating_point():
         return
     array = array_of(result).reshape(tensor.shape)
@@ -124,13 +124,13 @@ def take_over(tensor: Any, result: Result | None) -> None:
     try:
         tensor.data.copy_(values)
     except RuntimeError:
-        return  # Elements that share memory: the tensor below has them already.
+        return  # Elements that share memory: the base tensor has them already.
 
 
 def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int, list[list[Any]]]:
-    """Run a program and return how many steps agree and the first difference."""
+    """Run a program and return the number of equal steps and the first difference."""
     tensors: list[Any] = []
-    # The gradients that have other strides on purpose, and what was made of them.
+    # The gradients that have other strides on purpose, and tensors derived from them.
     apart: set[int] = set()
     agreed = 0
     for number, (step, given) in enumerate(zip(steps, results, strict=True)):
@@ -143,37 +143,37 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
         if bool(error) != bool(given["error"]):
             if departs(step.name, given["error"] or "no error", error or "no error"):
                 return agreed, []
-            told = f"{given['error'] or 'no error'} instead of {error or 'no error'}"
-            return agreed, [[number, told]]
+            reported = f"{given['error'] or 'no error'} instead of {error or 'no error'}"
+            return agreed, [[number, reported]]
         if ours is not None:
             if len(ours) != len(made):
-                told = f"{len(ours)} results instead of {len(made)}"
-                on_purpose = differs_on_purpose(step, steps[:number], None, told)
-                return agreed, [] if on_purpose else [[number, told]]
+                reported = f"{len(ours)} results instead of {len(made)}"
+                on_purpose = differs_on_purpose(step, steps[:number], None, reported)
+                return agreed, [] if on_purpose else [[number, reported]]
             inherits = bool(apart & operands_of(step.arguments))
             for place, (mine, theirs) in enumerate(zip(ours, made, strict=True), len(tensors)):
-                told_difference = compare(step, mine, theirs, given["scale"], any_layout=inherits)
+                found_difference = compare(step, mine, theirs, given["scale"], any_layout=inherits)
                 if lies_apart(mine, theirs):
                     apart.add(place)
-                undefined = is_undefined(step, tensors, mine, told_difference or "")
-                on_purpose = differs_on_purpose(step, steps[:number], mine, told_difference or "")
-                if told_difference and (undefined or on_purpose or reads_what_it_writes(step, tensors)):
+                undefined = is_undefined(step, tensors, mine, found_difference or "")
+                on_purpose = differs_on_purpose(step, steps[:number], mine, found_difference or "")
+                if found_difference and (undefined or on_purpose or reads_what_it_writes(step, tensors)):
                     return agreed, []
-                if told_difference:
-                    return agreed, [[number, told_difference]]
+                if found_difference:
+                    return agreed, [[number, found_difference]]
                 take_over(theirs, mine)
         agreed += 1
         tensors += made
     for number, (mine, theirs) in enumerate(zip(finals, tensors, strict=True)):
         final = Result(*mine) if mine is not None else None
-        told_difference = compare(Step("final", []), final, theirs, 0.0)
-        if told_difference:
-            return agreed, [[len(steps) - 1, f"at the end t{number} is {told_difference}"]]
+        found_difference = compare(Step("final", []), final, theirs, 0.0)
+        if found_difference:
+            return agreed, [[len(steps) - 1, f"at the end t{number} is {found_difference}"]]
     return agreed, []
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Process requests until the end of the input."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     for line in sys.stdin:

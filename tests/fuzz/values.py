@@ -1,4 +1,4 @@
-"""Hostile arguments of the API fuzzer: objects that lie, call back, change, raise, overflow or are closed."""
+"""Hostile arguments for the API fuzzer: inconsistent, reentrant, mutating, raising, overflowing or closed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ HUGE = (2**31, 2**40, 2**62, 2**63 - 1, 2**63, 2**64, 2**64 - 1, -(2**63), -(2**
 
 
 class Values(Plausible):
-    """Makes arguments out of random numbers: those that fit, and hostile ones."""
+    """Draws valid and hostile arguments from random numbers."""
 
     def argument(self, name: str) -> Made:
-        """Return a value for a parameter: mostly one that fits, else a hostile one."""
+        """Return a value for a parameter: mostly a valid one, else a hostile one."""
         chance = self.random.random()
         if chance < 0.55:
             return self.plausible(name)
@@ -31,7 +31,7 @@ class Values(Plausible):
         return self.hostile()
 
     def hostile(self) -> Made:
-        """Return a value that no caller should pass."""
+        """Return an invalid argument."""
         return self.random.choice(self.HOSTILE)(self)
 
     def anything(self) -> Made:
@@ -109,7 +109,7 @@ class Values(Plausible):
         chosen = self.random.sample(sorted(lies), self.random.randrange(1, 4))
         cls = type("LyingArray", (np.ndarray,), {name: lies[name] for name in chosen})
         kind = self.random.choice(("f4", "f8", "i8", "?", ">f8"))
-        # CPython allocates as much as `__len__` says before it iterates.
+        # CPython allocates `__len__` elements before it iterates.
         self.huge |= "__len__" in chosen
         made: Any = np.zeros((2, 2), kind).view(cls)
         if self.random.random() < 0.3:
@@ -117,7 +117,7 @@ class Values(Plausible):
         return f"ndarray({kind}) lying about {', '.join(chosen)}", made
 
     def lying_subclass(self) -> Made:
-        """Return an int, str, list, tuple, dict or float whose special methods disturb or lie."""
+        """Return an int, str, list, tuple, dict or float with hostile or inconsistent special methods."""
         base, value = self.random.choice(
             (
                 (int, 1),
@@ -265,7 +265,7 @@ class Values(Plausible):
         return f"{cls.__name__}({error.__name__})", cls()
 
     def lying_interface(self) -> Made:
-        """Return an object with an interface to memory or to a stream that is not what it says."""
+        """Return an object with an inconsistent memory or stream interface."""
         number = self.random.randrange(len(INTERFACES))
         interface = INTERFACES[number]
         name = self.random.choice(("__array_interface__", "__cuda_array_interface__", "__array_struct__"))
@@ -275,7 +275,7 @@ class Values(Plausible):
         return f"object with {name} {number}", type("Lying", (), body)()
 
     def lying_stream(self) -> Made:
-        """Return an object with a stream that is not there."""
+        """Return an object with an invalid stream."""
         answers: tuple[Any, ...] = (
             0,
             None,
@@ -294,7 +294,7 @@ class Values(Plausible):
         )()
 
     def lying_dlpack(self) -> Made:
-        """Return an object with capsules that are used up, or are none."""
+        """Return an object with capsules that are consumed or invalid."""
         buffer = Buffer(16)
         used = buffer.__dlpack__()
         np.from_dlpack(_Once(used))
@@ -309,7 +309,7 @@ class Values(Plausible):
         return f"lying __dlpack__ {type(answer).__name__}", type("LyingDLPack", (), body)()
 
     def closed(self) -> Made:
-        """Return an object that was closed, freed, reset or ended."""
+        """Return an object that was closed, freed, reset or exited."""
         way = self.random.randrange(5)
         if way == 0:
             buffer = Buffer(8)
@@ -332,7 +332,7 @@ class Values(Plausible):
         return "closed file", file
 
     def huge_tensor(self) -> Made:
-        """Return a tensor that has many elements and little memory, or an array of that kind."""
+        """Return a tensor or array with many elements in little memory."""
         self.huge = True
         count = self.random.choice((1 << 14, 1 << 33, 1 << 40, (1 << 62)))
         if self.random.random() < 0.3 and count < 1 << 60:
@@ -368,7 +368,7 @@ class Values(Plausible):
 
 
 def _interfaces() -> tuple[Any, ...]:
-    """Return array interfaces that lie; none of them leads to an address outside of the array."""
+    """Return inconsistent array interfaces; none of them refers to an address outside of the array."""
     array = np.zeros(4)
     good = dict(array.__array_interface__)
     good["keeps"] = array
@@ -397,7 +397,7 @@ INTERFACES = _interfaces()
 
 
 class _Once:
-    """Gives the same capsule to every consumer."""
+    """Returns one capsule to every consumer."""
 
     def __init__(self, capsule: object) -> None:
         self.capsule = capsule

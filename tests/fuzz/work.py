@@ -12,7 +12,7 @@ from tests.fuzz.actions import Actions
 
 
 def main() -> None:
-    """Do the actions of one seed and write the result into the folder."""
+    """Run the actions of one seed and write the result into the folder."""
     faulthandler.enable(all_threads=True)
     warnings.simplefilter("ignore")
     kind, seed, count, folder, *plant = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""Stand-ins for NVIDIA's libraries that are built with cargo: `--driver=fake-cuda` runs the tests on them."""
+"""Fakes of NVIDIA's libraries, built with cargo: `--driver=fake-cuda` runs the tests on them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ ROOT = Path(__file__).parents[2]
 LIMIT_SECONDS = 600  # They may have to be compiled first.
 
 NAMES = {"fake_cuda": ("libcuda.so", "libcuda.so.1"), "fake_nvml": ("libnvidia-ml.so.1",)}
-# As the host driver's in the same tests.
+# The values of the host driver in the tests.
 SETTINGS = {"FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_MEMORY": str(64 << 20)}
 
 
 @functools.cache
 def library(package: str) -> Path:
-    """The library of a package, built if it has to be."""
+    """Return the library of a package, built if necessary."""
     cargo = shutil.which("cargo")
     if cargo is None:
-        pytest.skip("the stand-ins for NVIDIA's libraries are built with cargo, which is not installed")
+        pytest.skip("the fakes of NVIDIA's libraries are built with cargo, which is not installed")
     manifest = str(ROOT / "Cargo.toml")
     command = [cargo, "build", "--quiet", "--manifest-path", manifest, "--package", package]
     # A sanitizer that is preloaded into Python (`make test-sanitized`) can block cargo.
@@ -50,12 +50,12 @@ def library(package: str) -> Path:
 
 
 def environment() -> dict[str, str]:
-    """Build both, and return the environment in which a program finds them in place of NVIDIA's."""
+    """Build the fakes, and return the environment in which a program finds them."""
     folder = library("fake_cuda").parent / "fake_cuda_libraries"
     folder.mkdir(exist_ok=True)
     for package, names in NAMES.items():
         for name in names:
-            # Replaced in one step: other workers do the same, and programs load the library meanwhile.
+            # Replaced atomically: other workers do this, too, while programs load the library.
             new = folder / f"{name}.{os.getpid()}"
             new.unlink(missing_ok=True)
             new.symlink_to(library(package))
@@ -64,13 +64,13 @@ def environment() -> dict[str, str]:
     return SETTINGS | {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, searched))}
 
 
-def is_in_reach() -> bool:
-    """Whether this process was started with them."""
+def is_active() -> bool:
+    """Return whether this process was started with the fakes."""
     return all(os.environ.get(name) == value for name, value in SETTINGS.items())
 
 
-def start_again(config: pytest.Config) -> None:
-    """Start this run of pytest anew where they are found: the loader reads its folders at the start only."""
+def restart_with_fakes(config: pytest.Config) -> None:
+    """Restart pytest with the fakes: the loader reads its search path only at the start of a process."""
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)

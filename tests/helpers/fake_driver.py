@@ -1,6 +1,7 @@
-"""Tiny stand-ins for NVIDIA's libraries: the driver, built with the C compiler, and what counts devices.
+"""Minimal fakes of NVIDIA's driver library and of NVML, built with the C compiler.
 
-The driver only starts and counts. As the real one, it refuses in a forked child what its parent has started.
+The driver only initializes and counts. Like the real one, it fails in a child that was forked
+after its initialization.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SOURCE = {
         }
     """,
     "cuDriverGetVersion": """
-        int cuDriverGetVersion(int *version) { *version = %(version)d; return %(asked)d; }
+        int cuDriverGetVersion(int *version) { *version = %(version)d; return %(version_status)d; }
     """,
     "cuDeviceGetCount": """
         int cuDeviceGetCount(int *count) { *count = %(count)d; return starter == getpid() ? 0 : 3; }
@@ -59,20 +60,21 @@ def build(
     name: str = DRIVER,
     init: int = 0,
     version: int = 12_020,
-    asked: int = 0,
+    version_status: int = 0,
     count: int = 2,
     lacks: Collection[str] = (),
     nvml: bool = False,
 ) -> dict[str, str]:
-    """Build a driver that answers so, and return the environment in which a program finds it.
+    """Build a driver, and return the environment in which a program finds it.
 
-    `init` and `asked` are what starting it and asking for its version return. Without `nvml` there is nothing
-    that counts devices, even where the system has that.
+    `init` and `version_status` are the results of `cuInit` and `cuDriverGetVersion`. Without `nvml` there is
+    no NVML, even if the system has one.
     """
     others = [OTHER % function for function in _called() if function not in SOURCE]
     functions = [text for function, text in SOURCE.items() if function not in lacks]
     source = "\n".join([HEAD, *functions, *others])
-    _compile(folder / name, source % {"init": init, "version": version, "asked": asked, "count": count})
+    values = {"init": init, "version": version, "version_status": version_status, "count": count}
+    _compile(folder / name, source % values)
     if nvml:
         shutil.copy(fake_cuda.library("fake_nvml"), folder / NVML)
     elif name == DRIVER:
@@ -81,7 +83,7 @@ def build(
 
 
 def _called() -> list[str]:
-    """The functions of the driver that have to be there, which are named one in a line."""
+    """Return the functions that the driver library must have."""
     path = ROOT / "rust/cuda/src/sys/api.rs"
     text = path.read_text() if path.exists() else ""
     return re.findall(r"^ +(cu[A-Z]\w*)$", text, re.MULTILINE)

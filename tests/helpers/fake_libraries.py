@@ -1,4 +1,4 @@
-"""Small stand-ins for vendor libraries, built with the C compiler."""
+"""Small fakes of vendor libraries, built with the C compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEEDS_COMPILER = pytest.mark.skipif(
 )
 
 CUDNN = "#include <stddef.h>\nsize_t cudnnGetVersion(void) { return %d; }\n"
-#: How most of NVIDIA's libraries tell their version: the name of the function, then the parts.
+#: The version function of most of NVIDIA's libraries: its name, then the parts.
 PROPERTIES = """
 int %s(int property, int *value) {
     const int version[] = {%d, %d, %d};
@@ -38,7 +38,7 @@ int nvmlSystemGetNVMLVersion(char *text, unsigned length) {
 }
 """
 OPENMP = "int omp_get_max_threads(void) { return %d; }\n"
-# They say what they were told in the order of the calls, and take what the real ones take.
+# They print the level of each call, and accept the levels of the real libraries.
 MKL = """
 #include <stdio.h>
 int MKL_Verbose(int level) {
@@ -68,7 +68,7 @@ NOTHING = "int interlock_nothing;\n"
 
 
 def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> Path:
-    """Build a library of this name, which may need another one."""
+    """Build a library of this name, which may link another one."""
     folder.mkdir(parents=True, exist_ok=True)
     text, library = folder / f"{soname}.c", folder / soname
     text.write_text(source)
@@ -79,6 +79,6 @@ def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> 
 
 
 def environment(*folders: Path, **more: str) -> dict[str, str]:
-    """An environment in which the loader is told of these folders, and of no others by variables."""
+    """Return an environment in which only these folders are in the loader's search path."""
     none = dict.fromkeys(("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"), "")
     return sanitizer.preloaded(none) | {"LD_LIBRARY_PATH": ":".join(map(str, folders))} | more

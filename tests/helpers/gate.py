@@ -1,4 +1,4 @@
-"""A function for a stream that waits until it is told to go on."""
+"""A function that blocks a stream until the test opens it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SECONDS = 20.0
 
 
 class Gate:
-    """Called on a stream it waits, and says that it has begun; `open` lets it go on."""
+    """A function for `launch` that sets `begun` and waits for `open`."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -17,8 +17,8 @@ class Gate:
     def __call__(self) -> None:
         self.begun.set()
         if not self._opened.wait(SECONDS):
-            raise TimeoutError("nobody opened the latch")
+            raise TimeoutError("the test did not open the gate")
 
     def open(self) -> None:
-        """Let whoever waits go on."""
+        """Wake the waiting stream."""
         self._opened.set()

@@ -1,4 +1,4 @@
-"""Names of parametrized tests that are equal in every process, as pytest-xdist demands."""
+"""Names of parametrized tests that are equal in every process, as pytest-xdist requires."""
 
 from __future__ import annotations
 

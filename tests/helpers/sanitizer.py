@@ -1,4 +1,4 @@
-"""Whether the tests run under AddressSanitizer (`make test-sanitized`)."""
+"""Detects AddressSanitizer (`make test-sanitized`)."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ IS_PRELOADED = "asan" in PRELOADED
 
 
 def preloaded(variables: dict[str, str]) -> dict[str, str]:
-    """Return an environment for a child in which nothing is preloaded but the sanitizer."""
+    """Return an environment for a child that preloads only the sanitizer."""
     return variables | {"LD_PRELOAD": PRELOADED if IS_PRELOADED else ""}

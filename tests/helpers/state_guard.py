@@ -1,4 +1,4 @@
-"""A fixture that fails the test that leaves a flag, a scope or a mode behind."""
+"""A fixture that fails a test which leaves a changed flag, scope or mode behind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.unit.backends.flag_specs import read_all
 
 
 def state() -> dict[str, object]:
-    """What is assigned for the process, the flags as this thread sees them, and this thread's modes."""
+    """Return the assigned flags, the effective flags of this thread, and its modes."""
     return {
         "assigned": [entry for entry in interlock.backends.snapshot() if entry.level == "process"],
         "frozen": interlock.backends.flags_frozen(),
@@ -24,7 +24,7 @@ def state() -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def no_leak() -> Iterator[None]:
-    """Compare the state before and after the test."""
+    """Fail the test if it changed the state."""
     before = state()
     yield
     after = state()

@@ -1,4 +1,4 @@
-"""Run Python code and programs in child processes, for state that can't be restored and for variables."""
+"""Run Python code and programs in child processes, for irreversible state and environment variables."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 TIMEOUT_SECONDS = 60.0
-# How long what a killed process has printed may take to read.
+# The timeout for reading the output of a killed process.
 SECONDS_TO_READ = 5.0
 
 
 class Result(NamedTuple):
-    """What a finished process left behind."""
+    """The exit status and output of a finished process."""
 
     code: int
     stdout: str
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
 
 def child_environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without what would change a flag, and with `changes`."""
+    """Return this process's environment without variables that affect flags, and with `changes`."""
     own = ("INTERLOCK_", "PYTORCH_", "TORCH_", "CUBLAS", "NVIDIA_", "ATEN_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     # `make test-sanitized` sets it.
@@ -41,9 +41,9 @@ def child_environment(changes: Mapping[str, str] | None = None) -> dict[str, str
 def run_command(
     arguments: Sequence[str], *, env: Mapping[str, str] | None = None, seconds: float = TIMEOUT_SECONDS
 ) -> Result:
-    """Run a command in an empty folder; one that does not end in time fails the test.
+    """Run a command in an empty folder; fail the test if it does not exit in time.
 
-    That goes for every process it starts, as long as that holds its output open.
+    Processes that it started are waited for, too, as long as they have its output open.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -68,7 +68,7 @@ def run_command(
             try:
                 stdout, stderr = process.communicate(timeout=SECONDS_TO_READ)
             except subprocess.TimeoutExpired:
-                stdout, stderr = "", "(something that it started in another session holds its output open)"
+                stdout, stderr = "", "(a process of another session has its output open)"
             raise AssertionError(f"no end after {seconds} s: {arguments}\n{stdout}\n{stderr}") from None
     return Result(process.returncode, stdout, stderr)
 

@@ -12,7 +12,7 @@ SECONDS = 20.0
 
 
 class Worker:
-    """Runs functions on a thread of its own; a function that hangs fails the test, not the run."""
+    """Runs functions on its own thread; a function that hangs fails the test, not the run."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
@@ -28,7 +28,7 @@ class Worker:
                 self._results.put((None, error))
 
     def do(self, job: Callable[[], T]) -> T:
-        """Run `job` there and return or raise what it did."""
+        """Run `job` on the thread; return its result or raise its exception."""
         self._jobs.put(job)
         result, error = self._results.get(timeout=SECONDS)
         if error is not None:
@@ -36,7 +36,7 @@ class Worker:
         return result
 
     def stop(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._jobs.put(None)
         self._thread.join(timeout=SECONDS)
         assert not self._thread.is_alive()

@@ -1,4 +1,4 @@
-"""The examples of the README, of docs/ and of the docstrings run as they are printed."""
+"""The examples of the README, of docs/ and of the docstrings run and print their output."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ BLOCKS = {
         re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
     )
 }
-# Its packages are larger than all else that the tests need; the page says that this is not tested.
+# Its packages are larger than all other test dependencies; the page says that it is not tested.
 NOT_INSTALLED = ("import ray\n",)
 
 
 def modules() -> list[str]:
-    """Every importable module of the package, without the extension module."""
+    """Return every importable module of the package, without the extension module."""
     found = [each.name for each in pkgutil.walk_packages(interlock.__path__, "interlock.")]
     return [interlock.__name__, *(name for name in found if not name.startswith("interlock._core"))]
 
 
 def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
-    # Some names of a module are imported when they are first used.
+    # Some names of a module are imported lazily.
     for name in getattr(module, "__all__", ()):
         getattr(module, name)
     return [each for each in doctest.DocTestFinder().find(module) if each.examples]
@@ -45,7 +45,7 @@ def test_the_pages_have_examples() -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
-def test_an_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
+def test_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
     if block.startswith(NOT_INSTALLED):
         compile(block, "example", "exec")
         return
@@ -57,7 +57,7 @@ def test_an_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
 
 EXAMPLES = [example for name in modules() for example in examples_of(importlib.import_module(name))]
 
-# In a process of its own: an example may choose a driver, which is fixed when it is used.
+# In a child process: an example may select a driver, which is fixed at first use.
 
 
 def test_some_docstrings_have_examples() -> None:
@@ -65,7 +65,7 @@ def test_some_docstrings_have_examples() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_of_a_docstring_shows_what_happens(example: doctest.DocTest) -> None:
+def test_example_of_a_docstring_prints_its_output(example: doctest.DocTest) -> None:
     module = example.globs["__name__"]
     attempted, failed, report = eval_program("integration/examples_run_one.py", module, example.name)
     assert attempted > 0

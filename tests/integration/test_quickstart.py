@@ -1,4 +1,4 @@
-"""The example trains the same network on every device."""
+"""The quick start trains one network on every device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixture that looks for leaks finds one that was put there on purpose."""
+"""The fixture `no_leak` finds a deliberate leak."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_deliberate_leak_fails_the_test_that_made_it(leak: str, tmp_path: Path
     assert "left something behind" in done.stdout
 
 
-def test_a_test_that_puts_everything_back_passes(tmp_path: Path) -> None:
+def test_a_test_that_restores_everything_passes(tmp_path: Path) -> None:
     done = run_pytest_on("with interlock.no_grad(), interlock.backends.cudnn.flags(): pass", tmp_path)
     assert done.code == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout

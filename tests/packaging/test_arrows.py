@@ -1,4 +1,4 @@
-"""Dependencies point down: between the crates, and between the folders of each crate."""
+"""Dependencies between crates, and between the folders of a crate, have no cycle and one direction."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What each crate may depend on, from the bottom to the top.
+# The allowed dependencies of each crate, from the lowest to the highest.
 BELOW_ACCELERATOR = {"interlock-core", "interlock-driver", "interlock-host", "interlock-cuda"}
 ALLOWED = {
     "interlock-core": set(),
@@ -20,15 +20,15 @@ ALLOWED = {
     "interlock-accelerator": BELOW_ACCELERATOR,
     "interlock-runtime": BELOW_ACCELERATOR | {"interlock-accelerator"},
     "interlock-tensor": {"interlock-runtime"},
-    # interlock-driver only for its feature `testing`, which the Rust tests turn on: see shared-with-tests.
+    # interlock-driver only for its feature `testing`, which the Rust tests enable: see shared-with-tests.
     "interlock-python": {"interlock-runtime", "interlock-tensor", "interlock-driver"},
     "example_driver": {"interlock-driver"},
 }
 FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "python")
-# What a crate must compile without, because a user of flags alone should.
+# Packages that a crate must not depend on, so that users of flags alone do not compile them.
 ABSENT = {"interlock-core": {"cudarc", "slab", "gemm", "pyo3"}}
 
-# Circles that stay, each with its reason.
+# Accepted cycles, each with its reason.
 CIRCLES: dict[str, dict[frozenset[str], str]] = {
     "host": {
         frozenset({"exec", "object", "fault_injection", "options"}): (
@@ -79,13 +79,13 @@ def packages() -> dict[str, dict[str, list[dict[str, str]]]]:
 @pytest.mark.parametrize("name", ALLOWED)
 def test_crate_depends_on_lower_crates_only(name: str) -> None:
     found = packages()
-    # Development dependencies count: one that points up would compile a crate, and its statics, twice.
+    # Including development dependencies: one on a higher crate would compile a crate, and its statics, twice.
     ours = {one["name"] for one in found[name]["dependencies"] if one["name"] in found}
     assert ours <= ALLOWED[name]
 
 
-def test_example_driver_depends_on_the_contract_alone() -> None:
-    # Neither other crates of interlock nor third-party crates: a newcomer copies it with one dependency.
+def test_example_driver_depends_on_the_driver_crate_alone() -> None:
+    # Neither other crates of interlock nor third-party crates, so that it can be copied with one dependency.
     assert {one["name"] for one in packages()["example_driver"]["dependencies"]} == {"interlock-driver"}
 
 
@@ -128,7 +128,7 @@ def targets(text: str, module: list[str]) -> set[str]:
 
 
 def arrows(source: Path) -> dict[str, set[str]]:
-    """Return which top-level folders and files of a crate use which; tests are left out."""
+    """Return the dependencies between top-level folders and files of a crate, without tests."""
     files = [path for path in source.rglob("*.rs") if path.name not in ("lib.rs", "tests.rs", "testing.rs")]
     modules = {
         path: module_of(path, source) for path in files if "tests" not in path.relative_to(source).parts
@@ -145,7 +145,7 @@ def arrows(source: Path) -> dict[str, set[str]]:
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """Return the members of one circle in order; empty if there is none."""
+    """Return the members of one cycle in order; empty if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -154,18 +154,18 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_folders_of_a_crate_form_no_circle(name: str) -> None:
+def test_folders_of_a_crate_have_no_import_cycle(name: str) -> None:
     graph = arrows(ROOT / "rust" / name / "src")
     assert len(graph) > 3
     for members in CIRCLES.get(name, {}):
-        # A circle that has been broken up must leave the list.
+        # A cycle that no longer exists must be removed from the list.
         assert circle({member: graph[member] & members for member in members})
         for member in members:
             graph[member] -= members
     assert circle(graph) == []
 
 
-def test_a_circle_is_found(tmp_path: Path) -> None:
+def test_import_cycle_is_found(tmp_path: Path) -> None:
     sources = {
         "lib.rs": "pub use high::{Other, Thing};",
         "low.rs": "use super::{Error};\nuse crate::Thing;",

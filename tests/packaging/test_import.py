@@ -1,4 +1,4 @@
-"""What `import interlock` costs: modules, libraries of vendors, memory and time."""
+"""The costs of `import interlock`: modules, vendor libraries, memory and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.helpers import fake_libraries
 from tests.helpers.subprocess import child_environment, eval_python, run_command
 from tests.unit.backends.library_cases import LIBRARIES
 
-# What interlock imports, and no more than what these import themselves.
+# The modules that interlock imports directly.
 ALLOWED = """
     __future__
     _thread
@@ -38,7 +38,7 @@ if sys.version_info >= (3, 14):
     # `typing` imports it to create a NamedTuple, whose annotations are strings or evaluated lazily (PEP 649).
     ALLOWED += "    annotationlib\n"
 
-# Modules of interlock that only those pay for who import them.
+# Modules of interlock that are loaded only by an explicit import.
 NOT_OF_INTERLOCK = (
     "interlock.__main__",
     "interlock._cli",
@@ -56,7 +56,7 @@ INTERPRETERS = {"bare": ("-I", "-S"), "isolated": ("-I",), "plain": ()}
 
 
 def modules_after(statements: str, options: tuple[str, ...]) -> set[str]:
-    """The modules of an interpreter that has run these statements."""
+    """Return the loaded modules of an interpreter after these statements."""
     code = f"import sys; sys.path.append({INSTALLED!r})\n{statements}\n{PRINT_MODULES}"
     done = run_command([sys.executable, *options, "-c", code])
     assert done.code == 0, done.stderr
@@ -70,7 +70,7 @@ def test_the_import_loads_only_modules_of_the_list(options: tuple[str, ...]) -> 
     loaded = modules_after("import interlock", options)
     assert "interlock._core" in loaded
     new = {name for name in loaded - known if name.partition(".")[0] != "interlock"}
-    assert new == set(), "import interlock loads what is not in the list"
+    assert new == set(), "import interlock loads modules that are not in the list"
 
 
 def test_the_list_names_only_what_is_loaded() -> None:
@@ -79,7 +79,7 @@ def test_the_list_names_only_what_is_loaded() -> None:
 
 
 @pytest.mark.parametrize("options", INTERPRETERS.values(), ids=INTERPRETERS)
-def test_the_list_brings_nothing_that_is_slow_to_load(options: tuple[str, ...]) -> None:
+def test_the_list_contains_no_module_that_is_slow_to_load(options: tuple[str, ...]) -> None:
     slow = {
         "argparse",
         "asyncio",
@@ -94,13 +94,13 @@ def test_the_list_brings_nothing_that_is_slow_to_load(options: tuple[str, ...]) 
     assert modules_after("import interlock", options) & slow == set()
 
 
-def test_the_report_and_what_else_is_imported_by_name_stays_out() -> None:
+def test_import_leaves_out_the_report_and_other_explicit_modules() -> None:
     loaded = modules_after("import interlock", ())
     assert {name for name in loaded if name.startswith(NOT_OF_INTERLOCK)} == set()
 
 
 @pytest.mark.parametrize("name", ["aio", "testing"])
-def test_what_is_imported_on_first_use_needs_no_import_of_its_own(name: str) -> None:
+def test_modules_imported_on_first_use_need_no_import_statement(name: str) -> None:
     loaded = modules_after(f"import interlock; assert interlock.{name}.__all__", ())
     assert f"interlock.{name}" in loaded
     listed = eval_python(f"import interlock\nresult = {name!r} in dir(interlock)")
@@ -108,7 +108,7 @@ def test_what_is_imported_on_first_use_needs_no_import_of_its_own(name: str) -> 
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Path) -> None:
+def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path) -> None:
     for soname in (*(row.soname for row in LIBRARIES.values()), "libcuda.so.1"):
         fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
     given = {f"INTERLOCK_{name.upper()}_PATH": str(tmp_path) for name in LIBRARIES}
@@ -126,14 +126,14 @@ def test_no_library_of_a_vendor_is_mapped_although_all_are_in_reach(tmp_path: Pa
 
 MEGABYTES = 15.0
 MILLISECONDS = 30.0
-# Enough to outlast a slow phase of a shared machine; most runs end after three.
+# Enough for a slow phase of a shared machine; most runs need three.
 ROUNDS = 200
 
 
 def copy_out_of_the_page_cache(folder: Path) -> None:
-    """Copy the package into `folder`, with no page of it in memory.
+    """Copy the package into `folder` and evict it from the page cache.
 
-    Linux keeps a file that was just written in large pieces, and a page fault then maps more of it.
+    Linux caches a file that was just written in large folios, and a page fault then maps more of it.
     """
     shutil.copytree(Path(INSTALLED) / "interlock", folder / "interlock")
     for path in (folder / "interlock").glob("*.so"):
@@ -155,7 +155,7 @@ def test_the_import_stays_within_its_budget_of_memory(tmp_path: Path) -> None:
 
 @pytest.mark.timing
 def test_the_import_stays_within_its_budget_of_time() -> None:
-    """The least time of the processor that was seen, in which other work of the machine does not show."""
+    """Return the minimum CPU time of several runs, which other load affects least."""
     bare, full = [], []
     for _ in range(ROUNDS):
         bare.append(milliseconds("pass"))
@@ -166,7 +166,7 @@ def test_the_import_stays_within_its_budget_of_time() -> None:
 
 
 def milliseconds(code: str) -> float:
-    """The time that a process needs of the processor for this code, from its start to its end."""
+    """Return the CPU time of a process that runs this code, from start to exit."""
     process = subprocess.Popen([sys.executable, "-I", "-c", code], env=child_environment())
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

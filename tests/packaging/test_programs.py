@@ -11,13 +11,14 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 # The folder of the programs, and a copy of recorded cases that must keep every byte.
 LEFT_OUT = (TESTS / "programs", TESTS / "models")
-# A program of so many lines is easier to read where it is run.
+# A program of at most this many lines is easier to read inline.
 MOST_LINES = 4
+MAX_NAME = 60
 IMPORT = re.compile(r"^\s*(import \w|from \S+ import )", re.MULTILINE)
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the strings of a module with their lines, parts of formatted strings that vary as a name."""
+    """Yield the strings of a module with their lines; fields of f-strings are replaced by a name."""
     skipped = {
         id(inner)
         for node in ast.walk(tree)
@@ -34,7 +35,7 @@ def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def is_program(text: str) -> bool:
-    """Return whether a text is code that does something, or a template of code that imports something."""
+    """Return whether a text is code with effects, or a template of code with imports."""
     try:
         body = ast.parse(textwrap.dedent(text)).body
     except (SyntaxError, ValueError):
@@ -46,7 +47,7 @@ def is_program(text: str) -> bool:
 
 
 def long_programs(source: str) -> list[tuple[int, str]]:
-    """Return the line and the first line of code of each longer program that a module holds as a string."""
+    """Return the line number and first line of each long program that is a string of a module."""
     found = []
     for number, text in strings(ast.parse(source)):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -55,17 +56,17 @@ def long_programs(source: str) -> list[tuple[int, str]]:
     return found
 
 
-def test_no_test_holds_a_longer_program_as_a_string() -> None:
+def test_tests_contain_no_long_program_as_a_string() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{number}: {first}"
         for path in sorted(TESTS.rglob("*.py"))
         if not any(path.is_relative_to(folder) for folder in LEFT_OUT)
         for number, first in long_programs(path.read_text(encoding="utf-8"))
     ]
-    assert found == [], "make each a file of tests/programs, which gets its parameters as JSON"
+    assert found == [], "make each a file of tests/programs with JSON parameters"
 
 
-def test_programs_are_told_from_other_texts() -> None:
+def test_long_programs_are_distinguished_from_other_texts() -> None:
     lines = ["import os", "def f():", "    return os.name", "print(f())", "f()"]
     program = "\n".join(lines)
     assert long_programs(f"code = {program!r}") == [(1, "import os")]
@@ -77,3 +78,9 @@ def test_programs_are_told_from_other_texts() -> None:
     for other in (short, names, c_source):
         assert long_programs(f"text = {other!r}") == []
     assert long_programs(f"{program!r}") == [], "a docstring"
+
+
+def test_programs_have_short_names_without_numbers() -> None:
+    names = [path.stem for path in (TESTS / "programs").rglob("*.py")]
+    assert names
+    assert [name for name in names if len(name) > MAX_NAME or re.search(r"_\d+$", name)] == []

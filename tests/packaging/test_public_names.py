@@ -1,4 +1,4 @@
-"""What the public modules offer: `__all__` and the names behind it."""
+"""The exports of the public modules: `__all__` and its names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from interlock import accelerator, testing
 
 PROGRAMS = ("interlock.__main__", "interlock.backends.xeon.run_cpu")
-"""Modules that are run, and offer nothing to import."""
+"""Modules that are run and export nothing."""
 
 
 def public_modules() -> list[str]:
-    """The dotted names of all modules without a private part."""
+    """Return the dotted names of all public modules."""
     found = pkgutil.walk_packages(interlock.__path__, "interlock.")
     names = (module.name for module in found)
     public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
@@ -38,7 +38,7 @@ def test_public_modules_are_found() -> None:
 
 
 @EACH
-def test_all_names_only_what_is_public_and_there(module: ModuleType) -> None:
+def test_all_lists_only_public_and_existing_names(module: ModuleType) -> None:
     names = module.__all__
     assert [name for name in names if name.startswith("_") and name != "__version__"] == []
     assert [name for name in names if not hasattr(module, name)] == []
@@ -46,13 +46,13 @@ def test_all_names_only_what_is_public_and_there(module: ModuleType) -> None:
 
 
 @EACH
-def test_a_public_module_says_what_it_is_for(module: ModuleType) -> None:
+def test_public_module_has_a_docstring(module: ModuleType) -> None:
     assert module.__doc__
     assert module.__doc__.strip().partition("\n")[0].endswith(".")
 
 
 @EACH
-def test_a_public_type_is_named_after_the_module_that_offers_it(module: ModuleType) -> None:
+def test_public_type_names_the_module_that_exports_it(module: ModuleType) -> None:
     for name in module.__all__:
         offered = getattr(module, name)
         if isinstance(offered, type):
@@ -67,7 +67,7 @@ def test_the_extension_module_lists_no_private_names() -> None:
         assert [name for name in module.__all__ if name.startswith("_")] == []
 
 
-def test_testing_has_the_tools_that_make_devices_fail() -> None:
+def test_testing_exports_the_tools_for_fault_injection() -> None:
     assert testing.__all__ == ["FaultInjector", "PausedCopies"]
     for name in testing.__all__:
         assert getattr(testing, name).__module__ == "interlock.testing"

@@ -1,4 +1,4 @@
-"""`make test-pythons`: the interpreters it takes, and the watch over a suite."""
+"""`make test-pythons`: the selection of interpreters and the watchdog of a suite."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TOOLS = ROOT / "tools"
 
 
 def answer(code: str, **variables: str) -> object:
-    """Return what `code` leaves in `result`, with the tool imported as `pythons`."""
+    """Return the value of `result` after `code`, with the tool imported as `pythons`."""
     program = f"import sys\nsys.path.insert(0, {str(TOOLS)!r})\nimport pythons\n{code}"
     return eval_python(program, env=variables)
 
 
 def interpreter(folder: Path, minor: str, printed: str) -> None:
-    """Put a program under the name of an interpreter, which prints the answer to the tool's question."""
+    """Create a fake interpreter that prints a reply to the tool's query."""
     folder.mkdir(exist_ok=True)
     path = folder / f"python{minor}"
     path.write_text(f"#!/bin/sh\necho '{printed}'\n")
@@ -31,7 +31,7 @@ def described(*version: int | str, usable: bool = True) -> str:
     return json.dumps({"version": version, "usable": usable, "libraries": ""})
 
 
-def test_the_newest_release_that_can_load_the_wheel_is_taken_of_each_version(tmp_path: Path) -> None:
+def test_newest_usable_release_of_each_version_is_selected(tmp_path: Path) -> None:
     first, second, pyenv = tmp_path / "first", tmp_path / "second", tmp_path / "pyenv"
     installed = pyenv / "versions" / "3.14.11t" / "bin"
     installed.mkdir(parents=True)
@@ -53,7 +53,7 @@ def test_the_newest_release_that_can_load_the_wheel_is_taken_of_each_version(tmp
     }
 
 
-def test_the_versions_of_the_tool_are_those_of_the_classifiers_from_the_oldest_on() -> None:
+def test_versions_equal_the_classifiers_from_the_oldest_on() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     supported = answer("result = pythons.supported()")
     assert isinstance(supported, list)
@@ -61,18 +61,18 @@ def test_the_versions_of_the_tool_are_those_of_the_classifiers_from_the_oldest_o
     assert "3.14" in supported
 
 
-def test_a_version_that_is_not_supported_is_refused() -> None:
+def test_unsupported_version_is_refused() -> None:
     done = run_command([sys.executable, str(TOOLS / "pythons.py"), "3.9"])
     assert done.code == 1
     assert done.stderr.startswith("not supported: 3.9; supported: 3.11, ")
 
 
-def test_a_suite_that_prints_nothing_is_killed() -> None:
+def test_silent_suite_is_killed() -> None:
     killed = eval_program("packaging/watch_a_silent_suite.py", str(TOOLS))
     assert killed == [False, -6]
 
 
-def test_a_suite_that_ends_is_not_killed() -> None:
+def test_finished_suite_is_not_killed() -> None:
     ended = answer(
         """
 import pathlib, subprocess, tempfile

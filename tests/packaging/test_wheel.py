@@ -1,4 +1,4 @@
-"""The wheel that `make test` built: what it holds and what importing it does."""
+"""The wheel that `make test` built: its contents and its import."""
 
 import os
 import re
@@ -16,7 +16,7 @@ SIZE_BUDGET = 8_000_000
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    """Return the wheel that the step `wheel` of tools/check.py left."""
+    """Return the wheel that the step `wheel` of tools/check.py built."""
     (found,) = (ROOT / "target" / "check" / "wheel").glob("*.whl")
     return found
 
@@ -30,7 +30,7 @@ def names(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files of the wheel and nothing else."""
+    """Return a folder with only the files of the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
@@ -59,54 +59,54 @@ def test_one_wheel_serves_every_python_from_3_11_on(wheel: Path) -> None:
     assert (python, abi) == ("cp311", "abi3")
 
 
-def test_the_wheel_holds_every_stub_and_the_mark_of_a_typed_package(names: set[str]) -> None:
+def test_wheel_contains_every_stub_and_py_typed(names: set[str]) -> None:
     stubs = {f"interlock/_core/{stub.name}" for stub in (ROOT / "stubs/interlock/_core").glob("*.pyi")}
     assert stubs
     assert {name for name in names if name.startswith("interlock/_core/")} == stubs
     assert "interlock/py.typed" in names
 
 
-def test_the_wheel_holds_every_python_module(names: set[str]) -> None:
+def test_wheel_contains_every_python_module(names: set[str]) -> None:
     sources = ROOT / "python"
     modules = {path.relative_to(sources).as_posix() for path in sources.rglob("*.py")}
     assert modules
     assert {name for name in names if name.endswith(".py")} == modules
 
 
-def test_the_wheel_holds_both_licences(names: set[str]) -> None:
+def test_wheel_contains_both_licences(names: set[str]) -> None:
     licences = {Path(name).name for name in names if ".dist-info/licenses/" in name}
     assert licences == {"LICENSE-APACHE", "LICENSE-MIT"}
 
 
-def test_the_wheel_puts_nothing_beside_the_package(names: set[str]) -> None:
+def test_wheel_installs_only_the_package(names: set[str]) -> None:
     folders = {name.split("/", 1)[0] for name in names}
     assert "interlock" in folders
     (information,) = folders - {"interlock"}
     assert information.endswith(".dist-info")
 
 
-def test_the_wheel_holds_one_extension_module_and_no_other_library(names: set[str]) -> None:
+def test_wheel_contains_one_extension_module_and_no_other_library(names: set[str]) -> None:
     assert [name for name in names if ".so" in name or ".dylib" in name] == ["interlock/_core.abi3.so"]
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="reads the library with readelf")
-def test_the_library_needs_the_c_library_alone_so_that_one_wheel_serves_every_driver(unpacked: Path) -> None:
+def test_extension_links_only_the_c_library(unpacked: Path) -> None:
     command = ["readelf", "--dynamic", "--wide", str(unpacked / "interlock/_core.abi3.so")]
-    told = subprocess.run(
+    reported = subprocess.run(
         command, capture_output=True, text=True, check=True, env=os.environ | {"LC_ALL": "C"}
     ).stdout
-    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", told)
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", reported)
     assert "libc.so.6" in needed
     of_c = r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[-\w]*)\.so\.\d+"
     assert [name for name in needed if not re.fullmatch(of_c, name)] == []
-    assert not re.search(r"\((RPATH|RUNPATH)\)", told)
+    assert not re.search(r"\((RPATH|RUNPATH)\)", reported)
 
 
-def test_the_wheel_is_smaller_than_its_budget(wheel: Path) -> None:
+def test_wheel_is_smaller_than_its_budget(wheel: Path) -> None:
     assert wheel.stat().st_size < SIZE_BUDGET
 
 
-def test_the_package_imports_without_a_warning_and_without_any_other_package(unpacked: Path) -> None:
+def test_import_needs_no_other_package_and_warns_of_nothing(unpacked: Path) -> None:
     print_origin = "import interlock, interlock._core; print(interlock._core.__spec__.origin)"
     assert Path(run_python(print_origin, unpacked).strip()) == unpacked / "interlock/_core.abi3.so"
 

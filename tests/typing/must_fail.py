@@ -1,4 +1,4 @@
-"""Mistakes, one a line: a strict type checker must find each of them, and nothing else."""
+"""Mistakes, one per line: a strict type checker must report each of them and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program as a user writes it: it must satisfy strict type checkers, and it runs."""
+"""A realistic program that runs and satisfies strict type checkers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def triple(x: Tensor) -> Tensor:
 
 
 class Model:
-    """Methods decorated both ways."""
+    """Methods decorated with and without parentheses."""
 
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight
@@ -116,7 +116,7 @@ class Model:
 
 @inference_mode
 def running_sum() -> Generator[float, float, str]:
-    """Take numbers in, hand their sum out."""
+    """Receive numbers and yield their sum."""
     total = 0.0
     while total < 10.0:
         total += yield total
@@ -132,7 +132,7 @@ async def pause(x: int) -> int:
 
 @backends.override(**{"cudnn.benchmark": True})
 async def numbers() -> AsyncIterator[bool]:
-    """Hand flags out."""
+    """Yield flags."""
     yield cudnn.benchmark
 
 
@@ -175,7 +175,7 @@ def own_flags() -> str:
 
 
 def devices() -> list[str]:
-    """Name devices."""
+    """Create devices."""
     made = [interlock.device("cuda", 1), interlock.device("cpu"), interlock.device(interlock.device("meta"))]
     current: interlock.device | None = interlock.accelerator.current_accelerator(check_available=True)
     try:
@@ -191,13 +191,13 @@ def devices() -> list[str]:
 
 
 async def all_pauses() -> list[int]:
-    """Run coroutines beside each other."""
+    """Run coroutines concurrently."""
     flags = [flag async for flag in numbers()]
     return [*await asyncio.gather(pause(1), pause(2)), *(int(flag) for flag in flags)]
 
 
 def on_threads() -> list[bool]:
-    """Take the state along to other threads."""
+    """Apply a captured state on other threads."""
     with no_grad():
         state = interlock.capture()
     with ThreadPoolExecutor(1, initializer=state.install) as pool:
@@ -223,7 +223,7 @@ def use_devices(faults: testing.FaultInjector, numbers: array.array[float]) -> f
         stream.record_event(end).synchronize()
     device_one = interlock.device("host:1")
 
-    @accelerator.memory.scope()
+    @accelerator.memory.MemoryTracker()
     def grow() -> Iterator[int]:
         yield accelerator.memory.Buffer(16, stream=stream).slice(4).nbytes
 
@@ -231,7 +231,7 @@ def use_devices(faults: testing.FaultInjector, numbers: array.array[float]) -> f
     with stream, graph as captured:
         accelerator.memory.copy_(interlock.ones(4), buffer, non_blocking=True)
     captured.replay()
-    with buffer, accelerator.memory.scope("host:1") as scope, accelerator.memory.on_oom(print):
+    with buffer, accelerator.memory.MemoryTracker("host:1") as scope, accelerator.memory.on_oom(print):
         buffer[2:4].copy_from(b"12", stream=stream).fill_(1).copy_to(bytearray(2)).record_stream(stream)
         print(memoryview(buffer).nbytes, sum(grow()), scope.total, accelerator.memory.set_limit("90%"))
     print(accelerator.memory.set_limit(None), accelerator.memory_stats(device_one)["num_ooms"])
@@ -250,7 +250,7 @@ def use_devices(faults: testing.FaultInjector, numbers: array.array[float]) -> f
 
 
 def configure_memory(limit: float) -> str:
-    """Set how memory is kept, and ask which keys act."""
+    """Configure the allocator, and query which keys apply."""
     memory = accelerator.memory
     config = memory.AllocatorConfig(
         max_split_size_mb=64, roundup_power2_divisions={256: 1, ">": 8}, per_process_memory_fraction=limit
@@ -264,7 +264,7 @@ def configure_memory(limit: float) -> str:
 
 
 def main() -> None:
-    """Do all of it."""
+    """Call all functions."""
     print(own_flags())
     before = backends.snapshot()
     set_up()

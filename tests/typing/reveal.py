@@ -1,4 +1,4 @@
-"""Decorated functions keep their types: each line is checked by the type checkers, and it runs."""
+"""Decorated functions keep their types: type checkers check each line, and the program runs."""
 
 from __future__ import annotations
 
@@ -127,12 +127,12 @@ assert_type(backends.cuda.is_built(), bool)
 assert_type(mkldnn.allow_tf32, bool | None)
 assert_type(interlock.get_float32_matmul_precision(), Literal["highest", "high", "medium"])
 assert_type(interlock.device("cuda").index, int | None)
-assert_type(interlock.accelerator.why_unavailable(), str | None)
+assert_type(interlock.accelerator.unavailable_reason(), str | None)
 assert_type(interlock.accelerator.memory_stats(), OrderedDict[str, int])
 assert_type(interlock.accelerator.memory.get_limit(), int | None)
 assert_type(interlock.accelerator.memory.fragmentation(), float)
-assert_type(interlock.accelerator.memory.scope().peak, int)
-assert_type(interlock.accelerator.memory.scope()(function)(1), float)
+assert_type(interlock.accelerator.memory.MemoryTracker().peak, int)
+assert_type(interlock.accelerator.memory.MemoryTracker()(function)(1), float)
 assert_type(interlock.OutOfMemoryError().limit, int | None)
 assert_type(interlock.OutOfMemoryError().pool, tuple[int, int] | None)
 assert_type(backends.cpu.get_cpu_capability(), str)

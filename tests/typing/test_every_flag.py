@@ -13,7 +13,7 @@ HEAD = "from interlock import backends\n"
 
 
 def right_lines(flag: Flag) -> Iterator[str]:
-    """Every right use of a flag."""
+    """Yield every right use of a flag."""
     yield f"print(backends.{flag.name})"
     for given, reads in flag.accepted:
         yield f"backends.override({{{flag.name!r}: {given!r}}})"
@@ -24,7 +24,7 @@ def right_lines(flag: Flag) -> Iterator[str]:
 
 
 def wrong_lines(flag: Flag) -> Iterator[str]:
-    """One wrong type and one misspelt name, for the attribute and for the dict of `override`."""
+    """Yield a wrong type and a misspelt name, for the attribute and for the dict of `override`."""
     wrong, right = flag.wrong_types[0], flag.legal[0]
     yield f"backends.{flag.name} = {wrong!r}"
     yield f"backends.{flag.name}x = {right!r}"
@@ -32,7 +32,7 @@ def wrong_lines(flag: Flag) -> Iterator[str]:
     yield f"backends.override({{{flag.name + 'x'!r}: {right!r}}})"
 
 
-def test_every_right_use_of_every_flag_passes_and_every_wrong_one_fails(tmp_path: Path) -> None:
+def test_stubs_accept_every_right_use_of_a_flag_and_refuse_wrong_ones(tmp_path: Path) -> None:
     right = [line for flag in FLAGS for line in right_lines(flag)]
     right += [f"print(backends.{name})" for name in READ_ONLY]
     wrong = [line for flag in FLAGS for line in wrong_lines(flag)]

@@ -1,4 +1,4 @@
-"""What type checkers make of the installed package."""
+"""Type checkers on programs that use the installed package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 300.0
 
 
 def copies(names: Sequence[str], folder: Path) -> list[str]:
-    """Copy files away from the source tree, so that a checker sees the package as it is installed."""
+    """Copy files out of the source tree, so that a checker uses the installed package."""
     return [shutil.copy(HERE / name, folder / name) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""What tells a name of interlock from the same name of PyTorch."""
+"""Compare a name of interlock with the name of PyTorch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Facts = Mapping[str, Any]
 
 
 def mismatch(want: Facts, got: Facts) -> str | None:
-    """Return the first thing in which a name is not as wanted, or None."""
+    """Return the first difference between a name and the wanted facts, or None."""
     if want.get("error") != got.get("error"):
         return f"reading it raises {got.get('error', 'nothing')}"
     if "error" in want:
@@ -18,7 +18,7 @@ def mismatch(want: Facts, got: Facts) -> str | None:
         return f"want a {want['kind']}, got a {got['kind']}"
     if want.get("value") != got.get("value"):
         return f"want the value {want['value']}, got {got['value']}"
-    # Much of PyTorch that is native code tells no signature, and so nothing that could be asked of ours.
+    # Native functions of PyTorch often have no signature, so none is required of interlock.
     wanted = want.get("parameters")
     if wanted is not None and wanted != got["parameters"]:
         return f"want the parameters {readable(wanted)}, got {readable(got['parameters'])}"
@@ -28,7 +28,7 @@ def mismatch(want: Facts, got: Facts) -> str | None:
 def readable(parameters: list[Facts] | None) -> str:
     """Write parameters on one line."""
     if parameters is None:
-        return "that nothing tells"
+        return "unknown"
     words = (
         f"{parameter['name']}{'=' + parameter['default'] if 'default' in parameter else ''}"
         f" ({parameter['kind'].replace('_', ' ')})"

@@ -1,10 +1,10 @@
-"""Print what each public name of a package is, as JSON; it runs with any Python that has the package.
+"""Print a description of each public name of a package as JSON, with any Python that has the package.
 
 record.py PACKAGE NAMES.json
 
-NAMES.json holds a list of dotted names below the package, or what this program printed before. names.json
-is made by it: `record.py torch names.json` with a Python that has PyTorch and opt_einsum, by which
-PyTorch decides the values of `backends.opt_einsum`.
+NAMES.json contains a list of dotted names below the package, or the output of this program. names.json
+is created by `record.py torch names.json` with a Python that has PyTorch and opt_einsum, from which
+PyTorch derives the values of `backends.opt_einsum`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Facts = dict[str, Any]
 
 
 class Found(NamedTuple):
-    """What a name stands for."""
+    """The object of a dotted name."""
 
     value: object
-    """What reading the name gives; what the class holds, where that is a property."""
+    """The value of the name; for a property, the property object of the class."""
     owner: object
-    """What the name was read from."""
+    """The module, class or object from which the name was read."""
 
 
 def find(package: str, name: str) -> Found:
-    """Read a dotted name; raises ImportError or AttributeError where there is none."""
+    """Return the object of a dotted name; raise ImportError or AttributeError if there is none."""
     value: object = importlib.import_module(package)
     owner: object = None
     path = package
@@ -46,7 +46,7 @@ def find(package: str, name: str) -> Found:
 
 
 def read_class(owner: type, part: str) -> object:
-    """Read a name of a class without asking its properties, some of which answer on the class, too."""
+    """Read a name of a class without evaluating properties, some of which have a value on the class, too."""
     members: dict[str, object] = getattr(owner, "__members__", {})
     if part in members:
         return members[part]
@@ -55,24 +55,24 @@ def read_class(owner: type, part: str) -> object:
 
 
 def is_property(held: object) -> bool:
-    """Tell a property, of whatever class, from a method and a plain value."""
+    """Return whether an object is a property, of any property class."""
     return hasattr(type(held), "__get__") and not callable(held) and not isinstance(held, classmethod)
 
 
 def is_member(value: object) -> bool:
-    """Tell a member of an enumeration; those of PyTorch are no `enum.Enum`."""
+    """Return whether a value is a member of an enumeration; those of PyTorch are no `enum.Enum`."""
     return hasattr(type(value), "__members__")
 
 
 def is_plain(value: object) -> bool:
-    """Tell a value that its repr describes."""
+    """Return whether the repr of a value describes it completely."""
     if isinstance(value, list | tuple | set | frozenset):
         return all(is_plain(each) for each in value)
     return value is None or isinstance(value, bool | int | float | str) or type(value).__name__ == "dtype"
 
 
 def kind_of(found: Found) -> str:
-    """Name the kind of thing that a user of the name has to do with."""
+    """Return the kind of a name from the view of a caller."""
     value, owner = found
     if isinstance(value, ModuleType):
         return "module"
@@ -86,7 +86,7 @@ def kind_of(found: Found) -> str:
 
 
 def text(value: Any, package: str) -> str:
-    """Describe a value the same for every package and in every process."""
+    """Return a description of a value that is equal in every package and process."""
     if is_member(value):
         return f"{value.name} = {value.value!r}"
     if isinstance(value, set | frozenset):
@@ -95,7 +95,7 @@ def text(value: Any, package: str) -> str:
 
 
 def parameters_of(found: Found, name: str, package: str) -> list[Facts] | None:
-    """Describe the parameters that a caller gives, or None where nothing tells them."""
+    """Return the parameters that a caller passes, or None if the signature is unknown."""
     if not callable(found.value):
         return None
     try:
@@ -112,14 +112,14 @@ def parameters_of(found: Found, name: str, package: str) -> list[Facts] | None:
 
 
 def takes_self(found: Found, name: str) -> bool:
-    """Tell whether the first parameter is the object that a method is called on."""
+    """Return whether the first parameter is `self`."""
     if kind_of(found) != "method" or getattr(found.value, "__self__", None) is not None:
         return False
     return not isinstance(inspect.getattr_static(found.owner, name.rpartition(".")[2]), staticmethod)
 
 
 def facts_of(package: str, name: str) -> Facts:
-    """Describe one name, or tell the error that reading it gives."""
+    """Return the facts of one name, or the error that reading it raises."""
     try:
         found = find(package, name)
         kind = kind_of(found)

@@ -1,8 +1,8 @@
-"""Every public name of PyTorch's three namespaces is there, and is what it is in PyTorch.
+"""Every public name of PyTorch's three namespaces exists and has the kind and signature of PyTorch's.
 
-`names.json` is what `record.py` read off PyTorch. `not_implemented.json` lists the names that interlock does
+`names.json` was recorded from PyTorch by `record.py`. `not_implemented.json` lists names that interlock does
 not have yet, or not with that signature; it only gets shorter. `intentional_differences.json` lists those
-where interlock is meant to differ: `name`, `want` (the facts that must hold instead) and `reason`.
+where interlock differs on purpose: `name`, `want` (the facts to expect instead) and `reason`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
 
 @functools.cache
 def found() -> dict[str, Facts]:
-    """What the names are in interlock: in a process of its own, where nobody has assigned anything."""
+    """The names of interlock, read in a child process in which no flag is assigned."""
     done = run_command([sys.executable, "-P", str(HERE / "record.py"), "interlock", str(HERE / "names.json")])
     assert done.code == 0, done.stderr
     names: dict[str, Facts] = json.loads(done.stdout)["names"]
@@ -42,27 +42,27 @@ def found() -> dict[str, Facts]:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_name(name: str) -> None:
+def test_name_of_interlock_matches_pytorch(name: str) -> None:
     want: Facts = DIFFERENCES[name]["want"] if name in DIFFERENCES else RECORDED[name]
     different = mismatch(want, found()[name])
     if name in NOT_IMPLEMENTED:
-        assert different is not None, "it is as wanted now: take it out of not_implemented.json"
+        assert different is not None, "it passes now: remove it from not_implemented.json"
     else:
         assert different is None, different
 
 
-def test_uncovered_lists_only_names_and_none_twice() -> None:
+def test_not_implemented_lists_known_names_once() -> None:
     assert set(NOT_IMPLEMENTED) <= set(RECORDED)
     assert len(NOT_IMPLEMENTED) == len(set(NOT_IMPLEMENTED))
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
-def test_a_difference_is_one_and_has_a_reason(name: str) -> None:
+def test_intentional_difference_exists_and_has_a_reason(name: str) -> None:
     entry = DIFFERENCES[name]
     assert entry.keys() == {"name", "want", "reason"}
     assert entry["reason"]
     assert mismatch(RECORDED[name], entry["want"]) is not None
 
 
-def test_no_difference_is_listed_twice() -> None:
+def test_intentional_differences_are_unique() -> None:
     assert len(DIFFERENCES) == len(load("intentional_differences.json"))

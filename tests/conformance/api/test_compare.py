@@ -1,4 +1,4 @@
-"""The tests of names can fail: what is compared, and what is read off a package to compare it."""
+"""The comparison of names, and the recorder of the compared facts, detect differences."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_a_mismatch(change: str) -> None:
+def test_compare_reports_a_changed_fact(change: str) -> None:
     changed = copy.deepcopy(FUNCTION)
     assert mismatch(FUNCTION, changed) is None
     CHANGES[change](changed)
     assert mismatch(FUNCTION, changed) is not None
 
 
-def test_a_value_of_another_type_is_a_mismatch() -> None:
+def test_compare_reports_a_value_of_another_type() -> None:
     want = {"kind": "value", "value": "1"}
     assert mismatch(want, dict(want)) is None
     assert mismatch(want, {"kind": "value", "value": "True"}) is not None
     assert mismatch(want, {"kind": "object"}) is not None
 
 
-def test_a_signature_that_pytorch_does_not_tell_asks_only_for_the_kind() -> None:
+def test_compare_checks_only_the_kind_if_pytorch_has_no_signature() -> None:
     want = {"kind": "function", "parameters": None}
     assert mismatch(want, FUNCTION) is None
     assert mismatch(want, {"kind": "class", "parameters": []}) is not None
@@ -61,7 +61,7 @@ class Level(enum.Enum):
 
 
 class Answering:
-    """A property that answers on the class, too, as some of PyTorch do."""
+    """A property that has a value on the class, too, like some of PyTorch."""
 
     def __get__(self, instance: object, owner: type) -> str:
         return "answer"
@@ -115,7 +115,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_facts_are_what_a_caller_has_to_do_with(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_describes_what_a_caller_can_observe(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     package = ModuleType("sample_package")
     held = {"Sample": Sample, "Level": Level, "made": Sample(), "bound": Sample.of_class, "names": {"b", "a"}}
     for key, value in {**held, "native": len}.items():
@@ -124,7 +124,7 @@ def test_facts_are_what_a_caller_has_to_do_with(name: str, monkeypatch: pytest.M
     assert facts_of("sample_package", name) == SAMPLES[name]
 
 
-def test_every_name_was_read_off_pytorch() -> None:
+def test_recorded_names_include_every_compared_name() -> None:
     recorded = json.loads((Path(__file__).parent / "names.json").read_text())
     assert recorded["package"] == "torch"
     assert recorded["version"].startswith("2.13.")

@@ -1,4 +1,4 @@
-"""Numbers of 32 bits in buffers, as the kernels read and store them."""
+"""32-bit integers in buffers, read and written by the kernels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ BYTES = 4
 
 
 def read(cell: Buffer, stream: Stream | None = None) -> int:
-    """Return the number, read in the order of a stream: by default the current one."""
+    """Return the number, read in stream order; None means the current stream."""
     back = bytearray(BYTES)
     copy_(back, cell, stream=stream)
     return int.from_bytes(back, "little")
 
 
 def write(cell: Buffer, number: int, stream: Stream | None = None) -> None:
-    """Store a number, in the order of a stream."""
+    """Store a number in stream order."""
     copy_(cell, number.to_bytes(BYTES, "little"), stream=stream)

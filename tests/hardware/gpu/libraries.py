@@ -13,7 +13,7 @@ import pytest
 def imported(name: str) -> Any:
     """Import a package that may not be installed; then the test is skipped."""
     try:
-        # What it warns of while it is imported is nothing of ours.
+        # Ignore warnings of the import, which do not concern interlock.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module(name)
@@ -22,39 +22,39 @@ def imported(name: str) -> Any:
 
 
 class Library(ABC):
-    """A library for NVIDIA's devices. Its arrays are of bytes."""
+    """A library for NVIDIA's devices, used with arrays of bytes."""
 
     @abstractmethod
     def from_dlpack(self, shared: object) -> Any:
-        """Take memory through DLPack."""
+        """Import memory through DLPack."""
 
     @abstractmethod
     def from_interface(self, shared: object) -> Any:
-        """Take memory through `__cuda_array_interface__`."""
+        """Import memory through `__cuda_array_interface__`."""
 
     @abstractmethod
     def address(self, array: Any) -> int:
-        """Return where an array lies."""
+        """Return the address of an array."""
 
     @abstractmethod
     def fill(self, array: Any, number: int) -> None:
-        """Set every byte, in the order of the current stream."""
+        """Set every byte, in the order of the current stream of the library."""
 
     @abstractmethod
     def content(self, array: Any) -> bytes:
-        """Return the bytes, in the order of the current stream."""
+        """Return the bytes, in the order of the current stream of the library."""
 
     @abstractmethod
     def array(self, content: bytes) -> Any:
-        """Return an array of the library's own memory."""
+        """Return an array allocated by the library."""
 
     @abstractmethod
     def stream(self) -> Any:
-        """Make a stream that does not wait for the default one."""
+        """Return a new stream that does not wait for the default one."""
 
     @abstractmethod
     def handle(self, stream: Any) -> int:
-        """Return what the driver calls a stream."""
+        """Return the `CUstream` of a stream."""
 
     @abstractmethod
     def external(self, handle: int) -> Any:
@@ -62,7 +62,7 @@ class Library(ABC):
 
     @abstractmethod
     def is_done(self, stream: Any) -> bool:
-        """Return whether a stream has done all that was queued."""
+        """Return whether the queued work of a stream has completed."""
 
 
 class PyTorch(Library):
@@ -151,7 +151,7 @@ class CuPy(Library):
 
 
 class Told:
-    """A stream by its handle, for libraries whose own class does not tell it yet."""
+    """A stream by its handle, for libraries whose class lacks `__cuda_stream__`."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle

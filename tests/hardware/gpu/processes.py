@@ -1,6 +1,6 @@
-"""Programs of tests/programs/gpu in processes of their own, which use NVIDIA's driver.
+"""Runs programs of tests/programs/gpu in child processes that use NVIDIA's driver.
 
-Those that import `kernels_setup` have used a device and find kernels of ours; the others have not.
+Programs that import `kernels_setup` start with a device in use and with the test kernels.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from tests.helpers.subprocess import Result, eval_program, run_program
 
 ROOT = str(Path(__file__).resolve().parents[3])
-# The helpers are not installed; the package is, and ROOT has none.
+# The programs import the helpers from ROOT, and the package from where it is installed.
 ENVIRONMENT = {"INTERLOCK_ACCELERATOR": "cuda", "PYTHONPATH": ROOT}
 
 
@@ -22,5 +22,5 @@ def run(name: str, *arguments: object) -> Result:
 
 
 def value(name: str, *arguments: object, more: Mapping[str, str] | None = None) -> Any:
-    """Return the JSON in the last line that a program prints; `more` is of its environment."""
+    """Return the JSON in the last line that a program prints; `more` extends its environment."""
     return eval_program(f"gpu/{name}.py", *arguments, env=ENVIRONMENT | dict(more or {}))

@@ -1,7 +1,7 @@
-"""Kernels of our own, launched on streams of interlock through NVIDIA's driver library alone.
+"""Test kernels, launched on streams of interlock through NVIDIA's driver library.
 
-The library is called with ctypes, so that nothing of CUDA's tools is needed. Its functions take pointers and
-numbers of fixed sizes; all that is passed is wrapped in the type that the function takes.
+The library is called with ctypes, so the CUDA toolkit is not needed. Its functions accept pointers and
+integers of fixed sizes; each argument is wrapped in the ctypes type of the parameter.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 LIBRARY = "libcuda.so.1"
 
-# Both run as one thread. The timer counts nanoseconds. `spin` keeps its multiprocessor busy for so long and
-# stores a number then, so what is copied later tells whether it was waited for; `add` stores what it
-# reads and a number more. Names of instructions are reserved.
+# Both run as one thread. The timer counts nanoseconds. `spin` occupies its multiprocessor for a time and
+# then stores a number, so a later copy shows whether it waited for the kernel; `add` stores the sum of
+# the value that it reads and a number. Names of instructions are reserved.
 PTX = b"""
 .version 6.0
 .target sm_52
@@ -68,33 +68,33 @@ $look_again:
 
 
 class Library:
-    """NVIDIA's driver library, or a stand-in for it."""
+    """NVIDIA's driver library, or a fake."""
 
     def __init__(self, path: str = LIBRARY) -> None:
         self._library = ctypes.CDLL(path)
         self.call("cuInit", ctypes.c_uint(0))
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function, and raise RuntimeError for what it returns if that is not success."""
+        """Call a function; raise RuntimeError unless it returns 0."""
         code = self.code(name, *arguments)
         if code != 0:
             raise RuntimeError(f"{name} returned {code}")
 
     def code(self, name: str, *arguments: Any) -> int:
-        """Call a function and return what it returns, which is 0 for success."""
+        """Call a function and return its `CUresult`, which is 0 for success."""
         function = self._library[name]
         function.restype = ctypes.c_int
         returned: int = function(*arguments)
         return returned
 
     def primary_context(self, device: int) -> ctypes.c_void_p:
-        """Return the context that interlock uses, too. It stays retained."""
+        """Retain and return the primary context, which interlock uses, too. It is never released."""
         context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(device))
         return context
 
     def has_primary_context(self, device: int) -> bool:
-        """Return whether anybody in this process uses a device."""
+        """Return whether the primary context of a device is active in this process."""
         flags, active = ctypes.c_uint(), ctypes.c_int()
         pointers = (ctypes.byref(flags), ctypes.byref(active))
         self.call("cuDevicePrimaryCtxGetState", ctypes.c_int(device), *pointers)
@@ -108,7 +108,7 @@ class Library:
 
     @contextlib.contextmanager
     def current(self, context: ctypes.c_void_p) -> Generator[None]:
-        """Make a context current on this thread, and then the one that was."""
+        """Make a context current on this thread, and restore the previous one on exit."""
         before = ctypes.c_void_p(self.current_context())
         self.call("cuCtxSetCurrent", context)
         try:
@@ -117,7 +117,7 @@ class Library:
             self.call("cuCtxSetCurrent", before)
 
     def memory_info(self, device: int = 0) -> tuple[int, int]:
-        """Return how many bytes of a device are free, and how many there are, as the driver tells it."""
+        """Return the driver's numbers of free and total bytes of a device."""
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         with self.current(self.primary_context(device)):
             self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
@@ -125,9 +125,9 @@ class Library:
 
 
 class Kernels:
-    """The kernels, ready to run on a device.
+    """The kernels, loaded on a device.
 
-    They have run once already: a driver may load code when it runs first, and waits for the device then.
+    They have run once already: a driver may load code at the first launch and then synchronize the device.
     """
 
     def __init__(self, library: Library, device: int = 0) -> None:
@@ -155,17 +155,17 @@ class Kernels:
         self._library.call("cuMemFree_v2", address)
 
     def spin(self, stream: int, seconds: float, address: int, number: int = 1) -> None:
-        """Queue what takes `seconds` on the stream of a handle, and then stores 32 bits at an address."""
+        """Launch a kernel that runs for `seconds` and then stores 32 bits at an address."""
         nanoseconds = ctypes.c_uint64(round(seconds * 1e9))
         self._launch(self._spin, stream, nanoseconds, ctypes.c_uint64(address), ctypes.c_uint32(number))
 
     def add(self, stream: int, to: int, from_: int, number: int = 1) -> None:
-        """Queue that the 32 bits at `from_` and `number` are added up, and stored at `to`."""
+        """Launch a kernel that stores the sum of the 32 bits at `from_` and `number` at `to`."""
         addresses = ctypes.c_uint64(to), ctypes.c_uint64(from_)
         self._launch(self._add, stream, *addresses, ctypes.c_uint32(number))
 
     def _launch(self, function: ctypes.c_void_p, stream: int, *arguments: Any) -> None:
-        """Queue one thread of a function. Its arguments are read before this returns."""
+        """Launch one thread of a function. The arguments are read before this returns."""
         pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
         one_thread = [ctypes.c_uint(1)] * 6
         no_shared_memory, nothing_more = ctypes.c_uint(0), ctypes.c_void_p()

@@ -1,4 +1,4 @@
-"""Contexts: which devices get one, and whose is current afterwards."""
+"""CUDA contexts: which devices get one, and which one is current after a call."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.hardware.gpu.slow_kernel import Library
 pytestmark = pytest.mark.gpu
 
 
-def test_questions_make_no_context() -> None:
-    assert not any(processes.value("contexts_after_questions"))
+def test_queries_create_no_cuda_context() -> None:
+    assert not any(processes.value("contexts_after_queries"))
 
 
-def test_a_device_that_nobody_uses_gets_no_context(two_devices: tuple[str, str]) -> None:
+def test_unused_device_gets_no_cuda_context(two_devices: tuple[str, str]) -> None:
     first, second, *_ = processes.value("contexts_after_use_of_the_second_device")
     assert (first, second) == (False, True)
 
 
 @pytest.fixture
 def foreign(library: Library) -> Iterator[int]:
-    """The address of a context that another library has made current on this thread."""
+    """The address of a context that is current on this thread before the call."""
     context = ctypes.c_void_p()
     library.call("cuCtxCreate_v2", ctypes.byref(context), ctypes.c_uint(0), ctypes.c_int(0))
     assert context.value is not None
@@ -66,14 +66,14 @@ CALLS: dict[str, Callable[[], object]] = {
     "synchronize": accelerator.synchronize,
     "get_memory_info": accelerator.get_memory_info,
     "stream_priority_range": accelerator.stream_priority_range,
-    "a stream that comes and goes": lambda: Stream(exclusive=True).query(),
+    "a stream, created and destroyed": lambda: Stream(dedicated=True).query(),
     "a wait": lambda: Stream().wait_stream(accelerator.current_stream()),
-    "an event that comes and goes": lambda: Stream().record_event().synchronize(),
+    "an event, created and destroyed": lambda: Stream().record_event().synchronize(),
     "two events": measure_time,
     "a function": lambda: accelerator.launch(Stream(), int),
     "a buffer": lambda: Buffer(1000).fill_(1).copy_to(bytearray(1000)),
-    "memory that goes back": give_back,
-    "an allocation that fails": ask_for_too_much,
+    "releasing memory": give_back,
+    "a failing allocation": ask_for_too_much,
     "a graph": record_and_replay,
     "a snapshot": memory.snapshot,
 }
@@ -81,7 +81,7 @@ CALLS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize("name", CALLS)
-def test_a_context_of_another_library_is_current_after_each_call(
+def test_context_of_another_library_stays_current_after_each_call(
     name: str, library: Library, foreign: int
 ) -> None:
     CALLS[name]()

@@ -1,4 +1,4 @@
-"""Events of a GPU: the time between two, threads that sleep meanwhile, and other processes."""
+"""Events of a GPU: elapsed time, blocking waits and interprocess events."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 MILLISECONDS = 50.0
 
 
-def test_a_kernel_of_50_milliseconds_takes_50_by_events_and_by_a_clock(
-    kernels: Kernels, cell: Buffer
-) -> None:
-    stream, start, end = Stream(exclusive=True), Event(enable_timing=True), Event(enable_timing=True)
+def test_elapsed_time_of_a_50_ms_kernel_matches_the_clock(kernels: Kernels, cell: Buffer) -> None:
+    stream, start, end = Stream(dedicated=True), Event(enable_timing=True), Event(enable_timing=True)
 
     def measured() -> tuple[float, float]:
         begun = time.perf_counter()
@@ -41,8 +39,8 @@ def test_a_kernel_of_50_milliseconds_takes_50_by_events_and_by_a_clock(
     assert all(event <= clock for event, clock in times)
 
 
-def test_events_of_two_streams_tell_the_time_between(kernels: Kernels, cell: Buffer) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+def test_elapsed_time_spans_events_of_two_streams(kernels: Kernels, cell: Buffer) -> None:
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     start, end = Event(enable_timing=True), Event(enable_timing=True)
     start.record(first)
     kernels.spin(first.native_handle, MILLISECONDS / 1e3, cell.data_ptr())
@@ -53,8 +51,8 @@ def test_events_of_two_streams_tell_the_time_between(kernels: Kernels, cell: Buf
     assert end.elapsed_time(start) == pytest.approx(-start.elapsed_time(end), rel=0.01)
 
 
-def test_a_thread_sleeps_while_it_waits_for_an_event_that_blocks(kernels: Kernels, cell: Buffer) -> None:
-    stream, event = Stream(exclusive=True), Event(blocking=True)
+def test_synchronize_of_a_blocking_event_uses_no_cpu_time(kernels: Kernels, cell: Buffer) -> None:
+    stream, event = Stream(dedicated=True), Event(blocking=True)
     kernels.spin(stream.native_handle, 1.0, cell.data_ptr())
     event.record(stream)
     before = os.times()
@@ -65,8 +63,8 @@ def test_a_thread_sleeps_while_it_waits_for_an_event_that_blocks(kernels: Kernel
     assert busy < 0.2 * (after.elapsed - before.elapsed)
 
 
-def test_another_process_waits_for_an_event(kernels: Kernels, cell: Buffer) -> None:
-    stream, event = Stream(exclusive=True), Event(interprocess=True)
+def test_interprocess_event_is_waited_for_in_another_process(kernels: Kernels, cell: Buffer) -> None:
+    stream, event = Stream(dedicated=True), Event(interprocess=True)
     event.record(stream)
     program = PROGRAMS / "gpu" / "open_an_event_of_another_process.py"
     with subprocess.Popen(
@@ -86,9 +84,9 @@ def test_another_process_waits_for_an_event(kernels: Kernels, cell: Buffer) -> N
             kernels.spin(stream.native_handle, 2.0, cell.data_ptr())
             event.record(stream)
             print("recorded", file=process.stdin, flush=True)
-            told = [process.stdout.readline() for _ in range(2)]
+            reported = [process.stdout.readline() for _ in range(2)]
         finally:
             watchdog.cancel()
             process.kill()
-    assert told == ["False\n", "True\n"]
+    assert reported == ["False\n", "True\n"]
     assert event.query()

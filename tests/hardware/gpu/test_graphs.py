@@ -1,4 +1,4 @@
-"""Graphs of a GPU: kernels, copies and fills that are recorded once and queued again and again."""
+"""Graphs of a GPU: kernels, copies and fills that are captured once and replayed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.hardware.gpu.slow_kernel import Kernels, Library
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 
 
-def test_a_replay_runs_kernels_copies_and_fills_on_what_is_in_memory_then(kernels: Kernels) -> None:
+def test_replay_runs_kernels_copies_and_fills_on_current_memory(kernels: Kernels) -> None:
     source, middle, target = (Buffer(int32_buffers.BYTES) for _ in range(3))
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     with stream, graph:
         copy_(middle, source, non_blocking=True)
         kernels.add(stream.native_handle, target.data_ptr(), middle.data_ptr(), 5)
@@ -32,20 +32,20 @@ def test_a_replay_runs_kernels_copies_and_fills_on_what_is_in_memory_then(kernel
         assert int32_buffers.read(source, stream) == 0
 
 
-def test_every_replay_runs_once(kernels: Kernels, cell: Buffer) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+def test_replay_runs_once_per_call(kernels: Kernels, cell: Buffer) -> None:
+    stream, graph = Stream(dedicated=True), Graph()
     with stream, graph:
         for _ in range(3):
             kernels.add(stream.native_handle, cell.data_ptr(), cell.data_ptr())
-    assert int32_buffers.read(cell) == 0, "what is recorded does not run"
+    assert int32_buffers.read(cell) == 0, "captured work does not run"
     with stream:
         for _ in range(100):
             graph.replay()
     assert int32_buffers.read(cell, stream) == 300
 
 
-def test_replays_take_less_time_than_launches(kernels: Kernels, cell: Buffer) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+def test_replay_takes_less_time_than_launches(kernels: Kernels, cell: Buffer) -> None:
+    stream, graph = Stream(dedicated=True), Graph()
 
     def launch() -> None:
         for _ in range(500):
@@ -69,8 +69,8 @@ def test_replays_take_less_time_than_launches(kernels: Kernels, cell: Buffer) ->
     assert int32_buffers.read(cell, stream) == 5 * 2 * 500
 
 
-def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined(kernels: Kernels) -> None:
-    main, side = Stream(exclusive=True), Stream(exclusive=True)
+def test_capture_includes_a_second_stream_from_its_wait_to_its_join(kernels: Kernels) -> None:
+    main, side = Stream(dedicated=True), Stream(dedicated=True)
     first, second = Buffer(int32_buffers.BYTES), Buffer(int32_buffers.BYTES)
     graph = Graph()
     with main, graph:
@@ -84,8 +84,8 @@ def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined(kernel
     assert int32_buffers.read(second, main) == 8
 
 
-def test_a_capture_that_is_broken_by_a_wait_of_ours_says_so(kernels: Kernels, cell: Buffer) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+def test_capture_invalidated_by_synchronize_names_the_wait(kernels: Kernels, cell: Buffer) -> None:
+    stream, graph = Stream(dedicated=True), Graph()
     with pytest.raises(errors.GraphError, match=r"Stream\.synchronize was called"):  # noqa: PT012, SIM117
         with stream, graph:
             with pytest.raises(errors.GraphError, match="captures"):
@@ -95,10 +95,10 @@ def test_a_capture_that_is_broken_by_a_wait_of_ours_says_so(kernels: Kernels, ce
     assert int32_buffers.read(cell, stream) == 1
 
 
-def test_a_capture_that_another_library_breaks_says_so(
+def test_capture_invalidated_by_another_library_is_reported(
     library: Library, kernels: Kernels, cell: Buffer
 ) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     handle = ctypes.c_void_p(stream.native_handle)
     with stream:
         graph.capture_begin()
@@ -108,5 +108,5 @@ def test_a_capture_that_another_library_breaks_says_so(
         with pytest.raises(errors.GraphError, match="CUDA_ERROR_STREAM_CAPTURE"):
             graph.capture_end()
     assert not stream.is_capturing()
-    accelerator.synchronize()  # No capture stands against it any more.
+    accelerator.synchronize()  # No capture forbids it any more.
     assert int32_buffers.read(cell, stream) == 0

@@ -1,4 +1,4 @@
-"""Memory and streams that PyTorch and CuPy share with interlock on one device."""
+"""Memory and streams shared with PyTorch and CuPy on one device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 0.5
 @pytest.fixture(params=[PyTorch, CuPy], ids=["PyTorch", "CuPy"])
 def other(request: pytest.FixtureRequest) -> Library:
     library: Library = request.param()
-    # What is loaded when it is used first may wait for the device.
+    # Lazy loading at the first use may synchronize the device.
     array = library.array(b"1")
     library.fill(array, 0)
     assert library.content(array) == b"\0"
@@ -33,7 +33,7 @@ def content(buffer: Buffer) -> bytes:
 
 
 @pytest.mark.parametrize("way", ["from_dlpack", "from_interface"])
-def test_memory_of_ours_is_read_and_written_where_it_lies(other: Library, way: str) -> None:
+def test_pytorch_reads_and_writes_a_buffer_without_copying(other: Library, way: str) -> None:
     buffer = Buffer(1000).fill_(3)
     array = getattr(other, way)(buffer)
     assert other.address(array) == buffer.data_ptr()
@@ -43,7 +43,7 @@ def test_memory_of_ours_is_read_and_written_where_it_lies(other: Library, way: s
     assert content(buffer) == b"\x09" * 1000
 
 
-def test_what_was_taken_through_dlpack_outlives_the_buffer(other: Library) -> None:
+def test_dlpack_tensor_outlives_the_buffer(other: Library) -> None:
     before = accelerator.memory_allocated()
     buffer = Buffer(1000).fill_(5)
     array = other.from_dlpack(buffer)
@@ -55,16 +55,16 @@ def test_what_was_taken_through_dlpack_outlives_the_buffer(other: Library) -> No
     assert accelerator.memory_allocated() == before
 
 
-def test_whoever_takes_memory_comes_after_what_is_queued(other: Library, kernels: Kernels) -> None:
-    stream = Stream(exclusive=True)
+def test_dlpack_orders_the_consumer_after_queued_work(other: Library, kernels: Kernels) -> None:
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     kernels.spin(stream.native_handle, SECONDS, buffer.data_ptr(), 0x07070707)
     array = other.from_dlpack(buffer)
-    assert not stream.query(), "the host does not wait"
+    assert not stream.query(), "the host thread does not wait"
     assert other.content(array) == b"\7" * 4
 
 
-def test_a_copy_through_dlpack_is_memory_of_its_own(other: Library) -> None:
+def test_dlpack_copy_has_its_own_memory(other: Library) -> None:
     buffer = Buffer(8).fill_(1)
     array = other.from_dlpack(Capsule(buffer.__dlpack__(copy=True), buffer))
     assert other.address(array) != buffer.data_ptr()
@@ -72,7 +72,7 @@ def test_a_copy_through_dlpack_is_memory_of_its_own(other: Library) -> None:
 
 
 class Capsule:
-    """A capsule that was made already, for libraries that ask for one."""
+    """An existing capsule, for libraries that call `__dlpack__`."""
 
     def __init__(self, made: object, buffer: Buffer) -> None:
         self._made, self._buffer = made, buffer
@@ -84,8 +84,8 @@ class Capsule:
         return self._buffer.__dlpack_device__()
 
 
-def test_another_library_queues_on_a_stream_of_ours(other: Library, kernels: Kernels) -> None:
-    stream = Stream(exclusive=True)
+def test_pytorch_queues_work_on_an_interlock_stream(other: Library, kernels: Kernels) -> None:
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     array = other.from_dlpack(buffer)
     stream.synchronize()
@@ -94,12 +94,12 @@ def test_another_library_queues_on_a_stream_of_ours(other: Library, kernels: Ker
         other.fill(array, 9)
     assert not stream.query()
     stream.synchronize()
-    assert content(buffer) == b"\x09" * 4, "it came after the kernel"
+    assert content(buffer) == b"\x09" * 4, "it ran after the kernel"
 
 
-@pytest.mark.usefixtures("own_state")
-def test_we_queue_on_a_stream_of_another_library(other: Library, kernels: Kernels, cell: Buffer) -> None:
-    theirs, waiting = other.stream(), Stream(exclusive=True)
+@pytest.mark.usefixtures("isolated_state")
+def test_interlock_queues_work_on_a_pytorch_stream(other: Library, kernels: Kernels, cell: Buffer) -> None:
+    theirs, waiting = other.stream(), Stream(dedicated=True)
     given: Any = theirs if hasattr(theirs, "__cuda_stream__") else Told(other.handle(theirs))
     kernels.spin(other.handle(theirs), SECONDS, cell.data_ptr(), 7)
     waiting.wait_stream(given)
@@ -114,9 +114,7 @@ def test_we_queue_on_a_stream_of_another_library(other: Library, kernels: Kernel
     assert content(cell) == b"\x09" * 4
 
 
-def test_synchronize_waits_for_streams_of_another_library(
-    other: Library, kernels: Kernels, cell: Buffer
-) -> None:
+def test_synchronize_waits_for_streams_of_pytorch(other: Library, kernels: Kernels, cell: Buffer) -> None:
     theirs = other.stream()
     kernels.spin(other.handle(theirs), SECONDS, cell.data_ptr(), 7)
     assert not other.is_done(theirs)

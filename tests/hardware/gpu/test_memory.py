@@ -1,4 +1,4 @@
-"""What is counted of a GPU's memory, beside the driver's own numbers; what it takes and gives back.
+"""Memory statistics of a GPU, compared with the driver's numbers; allocation and release.
 
 Other programs may use the device meanwhile: numbers are compared within `SLACK`.
 """
@@ -13,27 +13,27 @@ from interlock.accelerator.memory import Buffer
 from tests.hardware.gpu import processes
 from tests.hardware.gpu.slow_kernel import Library
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("nothing_kept")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("empty_cache_around")]
 
 MIB = 1 << 20
-# Segments that grow do so by 20 MiB.
+# Expandable segments grow by 20 MiB.
 LARGE = 500 * MIB
 SLACK = 96 * MIB
 
 
-def test_get_memory_info_is_what_the_driver_tells(library: Library) -> None:
+def test_get_memory_info_equals_the_report_of_the_driver(library: Library) -> None:
     ours, theirs = accelerator.get_memory_info(), library.memory_info()
     assert ours[1] == theirs[1] == accelerator.device_properties().total_memory
     assert ours[0] == pytest.approx(theirs[0], abs=SLACK)
 
 
 @pytest.mark.parametrize("expandable", [False, True])
-def test_what_is_reserved_is_what_the_driver_has_less(expandable: bool) -> None:
+def test_memory_reserved_equals_the_loss_of_free_driver_memory(expandable: bool) -> None:
     settings = {"INTERLOCK_ALLOC_CONF": f"expandable_segments:{expandable}"}
-    *compared, virtual = processes.value("memory_reserved_and_taken", LARGE, more=settings)
+    *compared, virtual = processes.value("memory_reserved_and_used", LARGE, more=settings)
     if expandable and virtual == "no":
         pytest.skip("this device has no virtual memory")
-    # That of the kernels' cell is taken before and stays.
+    # The segment of the kernels' cell is reserved before and stays.
     cell = compared[-1][0]
     assert cell <= 20 * MIB
     expected = [2 * LARGE, 2 * LARGE, LARGE, 0]
@@ -42,7 +42,7 @@ def test_what_is_reserved_is_what_the_driver_has_less(expandable: bool) -> None:
         assert taken == pytest.approx(wanted, abs=SLACK)
 
 
-def test_a_segment_that_grows_keeps_what_is_in_it() -> None:
+def test_expandable_segment_keeps_its_contents_when_it_grows() -> None:
     settings = {"INTERLOCK_ALLOC_CONF": "expandable_segments:True"}
     right, segments, virtual = processes.value("memory_in_a_segment_that_grows", more=settings)
     if virtual == "no":
@@ -51,7 +51,7 @@ def test_a_segment_that_grows_keeps_what_is_in_it() -> None:
     assert segments == 1
 
 
-def test_a_limit_is_told_before_the_driver_is_asked(library: Library) -> None:
+def test_set_limit_refuses_before_the_driver_is_called(library: Library) -> None:
     memory.set_limit(LARGE)
     try:
         before = library.memory_info()[0]
@@ -64,7 +64,7 @@ def test_a_limit_is_told_before_the_driver_is_asked(library: Library) -> None:
         memory.set_limit(None)
 
 
-def test_more_than_a_device_has_is_refused_with_what_it_has(
+def test_out_of_memory_error_names_the_total_of_the_device(
     devices: tuple[str, ...], library: Library
 ) -> None:
     kept = Buffer(2 * MIB)
@@ -77,7 +77,7 @@ def test_more_than_a_device_has_is_refused_with_what_it_has(
     assert str(error.device) == devices[0]
 
 
-def test_a_device_that_is_full_says_so_and_goes_on(library: Library) -> None:
+def test_full_device_raises_and_stays_usable(library: Library) -> None:
     Buffer(MIB).close()
     accelerator.empty_cache()
     free, _ = library.memory_info()
@@ -102,7 +102,7 @@ def test_a_device_that_is_full_says_so_and_goes_on(library: Library) -> None:
         return True
 
     with memory.on_oom(make_room):
-        assert Buffer(piece).fill_(7).nbytes == piece, "the callback made room"
+        assert Buffer(piece).fill_(7).nbytes == piece, "the callback freed memory"
     accelerator.synchronize()
     kept.clear()
     accelerator.empty_cache()

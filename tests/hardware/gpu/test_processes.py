@@ -1,4 +1,4 @@
-"""Processes that use a GPU: those that fork, those that leave in the middle, and those whose device fails."""
+"""Processes that use a GPU: forks, exits during work, and devices that fail."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tests.hardware.gpu import processes
 pytestmark = pytest.mark.gpu
 
 
-def test_a_forked_child_uses_a_device_that_its_parent_has_only_counted() -> None:
+def test_forked_child_uses_a_device_that_its_parent_only_counted() -> None:
     assert processes.value("fork_before_the_first_use") == [True, True, None, [7] * 4]
 
 
-def test_a_child_of_a_process_that_used_a_device_is_told_so() -> None:
+def test_forked_child_after_use_of_a_device_gets_an_error() -> None:
     assert processes.value("fork_after_the_first_use") == ["ForkedProcessError"] * 5
 
 
@@ -23,20 +23,20 @@ LEAVES = ("pass", "sys.exit(0)", "os._exit(0)", "raise SystemExit")
 
 
 @pytest.mark.parametrize("leave", LEAVES)
-def test_processes_leave_with_live_handles_and_queued_work(leave: str) -> None:
+def test_process_exits_with_live_handles_and_queued_work(leave: str) -> None:
     for _ in range(5):
-        done = processes.run("leave_with_queued_work", leave)
+        done = processes.run("exit_with_queued_work", leave)
         assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_the_first_error_of_a_device_that_failed_is_kept_and_told_by_every_later_call() -> None:
+def test_failed_device_reports_its_first_error_in_every_later_call() -> None:
     done = processes.run("use_a_device_that_failed")
-    assert (done.code, done.stderr) == (0, ""), "the end is clean"
-    told = json.loads(done.stdout)
-    kind, text, first = told.pop("first")
+    assert (done.code, done.stderr) == (0, ""), "the exit is clean"
+    reported = json.loads(done.stdout)
+    kind, text, first = reported.pop("first")
     assert kind == "AcceleratorError"
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in text
-    for name, (later, text, _) in told.items():
+    for name, (later, text, _) in reported.items():
         assert later == "DeviceLostError", name
         assert f"{first} had failed" in text, name
         assert "CUDA_ERROR_ILLEGAL_ADDRESS" in text, name

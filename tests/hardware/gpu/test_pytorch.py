@@ -1,4 +1,4 @@
-"""PyTorch's `torch.accelerator` beside ours, in one process and on the same device."""
+"""`torch.accelerator` and `interlock.accelerator` in one process on one device."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_both_find_the_same_devices(torch: Any) -> None:
         assert ours.multi_processor_count == theirs.multi_processor_count
 
 
-def test_both_tell_the_same_memory(torch: Any) -> None:
+def test_both_report_equal_memory(torch: Any) -> None:
     ours, theirs = accelerator.get_memory_info(), torch.cuda.mem_get_info()
     assert ours[1] == theirs[1]
     assert ours[0] == pytest.approx(theirs[0], abs=SLACK)
@@ -44,8 +44,8 @@ def test_both_have_the_same_default_stream(torch: Any) -> None:
     assert accelerator.current_stream().native_handle == torch.cuda.current_stream().cuda_stream == 0
 
 
-def test_a_stream_of_ours_is_current_for_theirs_by_its_handle(torch: Any) -> None:
-    stream = Stream(exclusive=True)
+def test_stream_of_interlock_is_current_in_pytorch_by_its_handle(torch: Any) -> None:
+    stream = Stream(dedicated=True)
     with torch.cuda.stream(torch.cuda.ExternalStream(stream.native_handle)):
         current = torch.accelerator.current_stream()
         if hasattr(current, "native_handle"):  # Since PyTorch 2.13.
@@ -55,8 +55,8 @@ def test_a_stream_of_ours_is_current_for_theirs_by_its_handle(torch: Any) -> Non
     assert stream.query()
 
 
-def test_what_is_current_for_one_stays_for_the_other(torch: Any) -> None:
-    stream = Stream(exclusive=True)
+def test_current_streams_of_both_are_independent(torch: Any) -> None:
+    stream = Stream(dedicated=True)
     with stream:
         assert torch.cuda.current_stream().cuda_stream == 0
         with torch.cuda.stream(torch.cuda.Stream()):

@@ -1,4 +1,4 @@
-"""How kernels are launched, seen by a library that stands in for NVIDIA's driver: no GPU is needed."""
+"""The launches of the test kernels, checked with a fake of NVIDIA's driver: no GPU is needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or COMPILER is None, reason="the stand-in is built with the C compiler"
 )
 
-# It reads what a launch is given as the kernels declare it, and keeps the last.
+# It reads the arguments of a launch as the kernels declare them, and stores the last ones.
 STAND_IN = r"""
 #include <stdint.h>
 #include <string.h>
@@ -69,7 +69,7 @@ int cuLaunchKernel(uint64_t function, unsigned gx, unsigned gy, unsigned gz, uns
 
 
 class Launch(ctypes.Structure):
-    """What the stand-in keeps."""
+    """The launch recorded by the fake."""
 
     _fields_ = (
         *((name, ctypes.c_uint64) for name in ("function", "stream", "first", "second")),
@@ -92,7 +92,7 @@ def last(path: str) -> tuple[int, ...]:
     return tuple(getattr(launch, name) for name, *_ in Launch._fields_)
 
 
-def test_arguments_reach_a_kernel_in_their_order_and_size(path: str) -> None:
+def test_launch_passes_arguments_in_order_and_size(path: str) -> None:
     kernels = Kernels(Library(path), device=1)
     high = 0x7F00_1234_5678_9ABC
     kernels.spin(high + 1, 20.0, high, 2**32 - 1)
@@ -101,7 +101,7 @@ def test_arguments_reach_a_kernel_in_their_order_and_size(path: str) -> None:
     assert last(path) == (2, 0, high + 8, high, 3, 1, 0)
 
 
-def test_the_context_that_was_current_is_current_again(path: str) -> None:
+def test_launch_restores_the_current_context(path: str) -> None:
     library = Library(path)
     kernels = Kernels(library, device=1)
     kernels.spin(0, 0.0, 0)
@@ -113,13 +113,13 @@ def test_the_context_that_was_current_is_current_again(path: str) -> None:
     assert (library.has_primary_context(0), library.has_primary_context(1)) == (False, True)
 
 
-def test_the_driver_is_given_the_whole_text(path: str) -> None:
+def test_kernel_source_is_passed_to_the_driver_whole(path: str) -> None:
     Kernels(Library(path), device=1)
     assert ctypes.c_char_p.in_dll(ctypes.CDLL(path), "text").value == PTX
 
 
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas of the CUDA toolkit is not installed")
-def test_the_text_is_assembled_by_nvidias_assembler(tmp_path: Path) -> None:
+def test_kernel_source_is_accepted_by_ptxas(tmp_path: Path) -> None:
     text = tmp_path / "kernels.ptx"
     text.write_bytes(PTX)
     command = ["ptxas", "--gpu-name", "sm_90", "-o", str(tmp_path / "kernels.cubin"), str(text)]

@@ -1,4 +1,4 @@
-"""What streams of a GPU put in order, and what not, shown with a kernel that takes its time."""
+"""The ordering of streams of a GPU, shown with a slow kernel."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from tests.hardware.gpu.slow_kernel import Kernels, Library
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
 
-# Long beside all that a host does between two calls, even when it is busy.
+# Longer than the time between two calls on the host, even under load.
 SECONDS = 0.5
 
 
-def test_an_event_behind_a_slow_kernel_is_passed_when_the_kernel_is_over(
-    kernels: Kernels, cell: Buffer
-) -> None:
-    stream = Stream(exclusive=True)
+def test_event_completes_when_the_kernel_before_it_has_completed(kernels: Kernels, cell: Buffer) -> None:
+    stream = Stream(dedicated=True)
     kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
     event = stream.record_event()
     assert (stream.query(), event.query()) == (False, False)
@@ -28,15 +26,15 @@ def test_an_event_behind_a_slow_kernel_is_passed_when_the_kernel_is_over(
     assert (stream.query(), event.query(), int32_buffers.read(cell)) == (True, True, 7)
 
 
-def test_a_stream_that_waits_sees_what_a_slow_kernel_stores(kernels: Kernels, cell: Buffer) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+def test_wait_stream_makes_the_result_of_a_kernel_visible(kernels: Kernels, cell: Buffer) -> None:
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
     second.wait_stream(first)
     assert int32_buffers.read(cell, second) == 7
 
 
-def test_a_stream_that_does_not_wait_goes_ahead(kernels: Kernels, cell: Buffer) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+def test_stream_without_a_wait_runs_ahead(kernels: Kernels, cell: Buffer) -> None:
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     kernels.spin(first.native_handle, SECONDS, cell.data_ptr(), 7)
     assert int32_buffers.read(cell, second) == 0
     assert not first.query()
@@ -45,7 +43,7 @@ def test_a_stream_that_does_not_wait_goes_ahead(kernels: Kernels, cell: Buffer) 
 
 
 def test_streams_and_the_default_stream_do_not_wait_for_each_other(kernels: Kernels, cell: Buffer) -> None:
-    default, other = accelerator.current_stream(), Stream(exclusive=True)
+    default, other = accelerator.current_stream(), Stream(dedicated=True)
     assert default.native_handle == 0
     for slow, quick in ((default, other), (other, default)):
         int32_buffers.write(cell, 0)
@@ -55,20 +53,20 @@ def test_streams_and_the_default_stream_do_not_wait_for_each_other(kernels: Kern
         slow.synchronize()
 
 
-def test_the_driver_knows_the_priorities(library: Library) -> None:
+def test_priority_is_that_of_the_driver_stream(library: Library) -> None:
     with library.current(library.primary_context(0)):
         least, greatest = ctypes.c_int(), ctypes.c_int()
         library.call("cuCtxGetStreamPriorityRange", ctypes.byref(least), ctypes.byref(greatest))
         assert accelerator.stream_priority_range() == (least.value, greatest.value)
         for wanted in range(greatest.value, least.value + 1):
-            stream, told = Stream(priority=wanted, exclusive=True), ctypes.c_int()
+            stream, reported = Stream(priority=wanted, dedicated=True), ctypes.c_int()
             handle = ctypes.c_void_p(stream.native_handle)
-            library.call("cuStreamGetPriority", handle, ctypes.byref(told))
-            assert stream.priority == told.value == wanted
+            library.call("cuStreamGetPriority", handle, ctypes.byref(reported))
+            assert stream.priority == reported.value == wanted
 
 
-def test_a_stream_that_is_let_go_still_does_what_was_queued(kernels: Kernels, cell: Buffer) -> None:
-    stream = Stream(exclusive=True)
+def test_destroyed_stream_completes_its_queued_work(kernels: Kernels, cell: Buffer) -> None:
+    stream = Stream(dedicated=True)
     kernels.spin(stream.native_handle, SECONDS, cell.data_ptr(), 7)
     del stream
     assert int32_buffers.read(cell) == 0

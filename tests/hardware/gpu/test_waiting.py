@@ -1,4 +1,4 @@
-"""While a thread waits for a slow kernel other threads run, and Ctrl-C ends the wait."""
+"""While a thread waits for a slow kernel, other threads run and Ctrl-C ends the wait."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ WAITS = ("stream.synchronize()", "event.synchronize()", "accelerator.synchronize
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_a_heartbeat_goes_on_while_a_thread_waits_for_a_kernel_of_two_seconds(wait: str) -> None:
-    beats, longest_pause, waited = processes.value("beat_during_a_wait", wait)
+def test_synchronize_lets_other_threads_run_during_a_kernel(wait: str) -> None:
+    beats, longest_pause, waited = processes.value("count_beats_during_a_wait", wait)
     assert waited >= 1.9
     assert beats > 20, "two hundred are expected of an idle machine"
     assert longest_pause < 1.5
@@ -21,9 +21,9 @@ def test_a_heartbeat_goes_on_while_a_thread_waits_for_a_kernel_of_two_seconds(wa
 
 @pytest.mark.parametrize("blocking", [False, True])
 @pytest.mark.parametrize("wait", WAITS)
-def test_ctrl_c_is_raised_while_the_kernel_runs(wait: str, blocking: bool) -> None:
+def test_synchronize_raises_keyboard_interrupt_during_a_kernel(wait: str, blocking: bool) -> None:
     took, was_running = float("inf"), False
-    for _ in range(3):  # A machine may be busy with something else for a moment, hardly three times.
+    for _ in range(3):  # A loaded machine may delay one attempt, hardly three.
         took, was_running = processes.value("interrupt_a_wait", wait, blocking)
         if took < 0.1:
             break

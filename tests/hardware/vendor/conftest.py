@@ -6,15 +6,15 @@ import os
 
 import pytest
 
-# What leads to libraries or tells them something, besides interlock's own variables.
+# Variables that affect library search or the libraries, besides interlock's own.
 OTHERS = ("LD_", "CUDA_", "CUDNN_", "CONDA_", "MKL_", "ONEDNN_", "DNNL_", "OMP_", "KMP_", "GOMP_", "NCCL_")
 
 
 @pytest.fixture(autouse=True)
 def clean_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip the test where the libraries are not installed; with them it sees only what it sets itself.
+    """Skip the test if the libraries are not installed; unset variables that affect them.
 
-    `--vendor` says that they are. A library that is missing then is a failure.
+    With `--vendor` they must be installed: a missing library is a failure.
     """
     if not request.config.getoption("--vendor"):
         pytest.skip("needs the libraries that make test-vendor installs, and its option --vendor")

@@ -1,4 +1,4 @@
-"""The libraries that `make test-vendor` installs: what their packages say of them."""
+"""The libraries that `make test-vendor` installs, as described by their packages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 PACKAGES = Path(sysconfig.get_path("purelib"))
 CUDA_13 = PACKAGES / "nvidia" / "cu13" / "lib"
-# The packages of CUDA 12 have a folder each.
+# The packages of CUDA 12 have one folder each.
 NVRTC_12 = PACKAGES / "nvidia" / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"
-# Where Intel's packages put libraries.
+# The folder of libraries of Intel's packages.
 PREFIX = Path(sys.prefix) / "lib"
 
 
@@ -22,22 +22,22 @@ class Packed(NamedTuple):
 
     package: str
     file: Path
-    """Where it lies."""
+    """The path of the library."""
     parts: int
-    """How many parts of its version it tells; 0 where it can't be asked."""
+    """The number of version parts that the library reports; 0 if it has no version function."""
     brings: frozenset[str]
-    """The libraries, without their versions, that loading it and asking for its version brings along."""
+    """The libraries (names without versions) that loading it and querying its version load."""
 
     def version(self) -> str | None:
-        """Return the package's version as far as the library tells it."""
-        told = (
+        """Return the package's version, reduced to the parts that the library reports."""
+        reported = (
             in_readme(self.package) if self.package == "onednn-cpu-gomp" else metadata.version(self.package)
         )
-        return ".".join(told.split(".")[: self.parts]) if self.parts else None
+        return ".".join(reported.split(".")[: self.parts]) if self.parts else None
 
 
 def in_readme(package: str) -> str:
-    """Return the version that a package's README tells: oneDNN's packages have a counting of their own."""
+    """Return the version in a package's README: oneDNN's packages have their own numbering."""
     (readme,) = (file for file in metadata.files(package) or [] if file.name == "README")
     found = re.search(r"contains oneDNN v([\d.]+) ", readme.read_text())
     assert found is not None
@@ -45,7 +45,7 @@ def in_readme(package: str) -> str:
 
 
 def packed(package: str, file: Path, parts: int, *brings: str) -> Packed:
-    """Return a library that brings along itself and what is named."""
+    """Return a library that loads itself and the named ones."""
     return Packed(package, file, parts, frozenset({stem(file), *brings}))
 
 
@@ -57,7 +57,7 @@ def stem(file: str | Path) -> str:
 LIBRARIES = {
     "cublas": packed("nvidia-cublas", CUDA_13 / "libcublas.so.13", 3, "libcublasLt"),
     "cublaslt": packed("nvidia-cublas", CUDA_13 / "libcublasLt.so.13", 3),
-    # Its parts come when they are used, and one with the question for its version.
+    # Its parts are loaded on use, and one of them by the version query.
     "cudnn": packed(
         "nvidia-cudnn-cu13", PACKAGES / "nvidia" / "cudnn" / "lib" / "libcudnn.so.9", 3, "libcudnn_graph"
     ),
@@ -71,7 +71,7 @@ LIBRARIES = {
     ),
     "cusparse": packed("nvidia-cusparse", CUDA_13 / "libcusparse.so.12", 3),
     "cusparselt": packed("nvidia-cusparselt-cu13", CUDA_13 / "libcusparseLt.so.0", 3),
-    # What chooses among kernels, and no kernels.
+    # The library that selects kernels, without the kernels.
     "mkl": packed(
         "mkl",
         PREFIX / "libmkl_rt.so.3",
@@ -83,5 +83,5 @@ LIBRARIES = {
     "onednn": packed("onednn-cpu-gomp", PREFIX / "libdnnl.so.3", 3, "libgomp"),
     "openmp": packed("intel-openmp", PREFIX / "libiomp5.so", 0),
 }
-# Comes with NVIDIA's driver and in no package.
+# Part of NVIDIA's driver and of no package.
 NOT_PACKED = {"nvml"}

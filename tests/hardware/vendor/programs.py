@@ -1,4 +1,4 @@
-"""Programs of tests/programs/vendor, which print what they found."""
+"""Runs programs of tests/programs/vendor."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.helpers.subprocess import eval_program, run_program
 
 
 def answer(code: str, env: Mapping[str, str] | None = None) -> Any:
-    """Run a few lines in a process of their own and return what they leave in the name `result`."""
-    return answer_of("ask", textwrap.dedent(code), env=env)
+    """Run code in a child process and return the value of its name `result`."""
+    return answer_of("run_a_few_lines", textwrap.dedent(code), env=env)
 
 
 def answer_of(name: str, *arguments: object, env: Mapping[str, str] | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Libraries are found where their packages put them, and looking loads none."""
+"""Libraries are found in their packages, and the search loads none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.hardware.vendor.programs import answer, answer_of
 EACH = pytest.mark.parametrize(("name", "packed"), LIBRARIES.items(), ids=LIBRARIES)
 
 
-def test_every_library_has_a_package_here_except_for_what_comes_with_a_driver() -> None:
+def test_expected_packages_cover_all_but_driver_libraries() -> None:
     assert sorted({*LIBRARIES, *NOT_PACKED}) == sorted(libraries.NAMES)
 
 
@@ -31,11 +31,11 @@ def test_importing_interlock_and_all_its_modules_loads_none() -> None:
 
 
 def test_looking_for_everything_loads_none() -> None:
-    assert answer_of("look_for_everything") == [[True] * 5, True, [], []]
+    assert answer_of("find_every_library") == [[True] * 5, True, [], []]
 
 
 @EACH
-def test_loading_brings_along_only_what_the_library_needs(name: str, packed: Packed) -> None:
+def test_loading_maps_only_dependencies_of_the_library(name: str, packed: Packed) -> None:
     code = f"""
         from interlock.backends import libraries
         libraries.load({name!r})

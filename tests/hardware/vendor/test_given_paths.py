@@ -1,4 +1,4 @@
-"""A path that the user gives is that library or an error, and never another one instead."""
+"""A user-supplied path is that library or an error; there is no fallback."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from tests.hardware.vendor.expected_packages import LIBRARIES, PREFIX
 from tests.hardware.vendor.programs import answer, answer_of
 
-# Where a file of the format says for which machine it is, and the number of one that nobody has.
+# The offset of `e_machine` in an ELF header, and the number of an unused machine.
 MACHINE, NO_MACHINE = 18, b"\xff\x7f"
 
 
 def text_file(folder: Path) -> Path:
-    """Return a file of the right name that is no library."""
+    """Return a file with the right name that is no library."""
     file = folder / "libdnnl.so.3"
     file.write_text("oneDNN\n")
     return file
 
 
 def missing_file(folder: Path) -> Path:
-    """Return a path at which nothing is."""
+    """Return a path that does not exist."""
     return folder / "libdnnl.so.3"
 
 
@@ -33,14 +33,14 @@ def folder_without_it(folder: Path) -> Path:
 
 
 def other_library(folder: Path) -> Path:
-    """Return a library under the right name that is another one."""
+    """Return another library under the right name."""
     file = folder / "libdnnl.so.3"
     file.symlink_to(LIBRARIES["cudnn"].file)
     return file
 
 
 def other_machine(folder: Path) -> Path:
-    """Return the library as it would be for another machine."""
+    """Return the library with the header of another machine."""
     file = folder / "libdnnl.so.3"
     program = bytearray(LIBRARIES["onednn"].file.read_bytes())
     program[MACHINE : MACHINE + 2] = NO_MACHINE
@@ -56,7 +56,7 @@ ABSENT = pytest.mark.parametrize("given", [missing_file, folder_without_it])
 
 
 @USELESS
-def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp_path: Path) -> None:
+def test_load_from_a_variable_names_path_and_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     env = {"INTERLOCK_ONEDNN_PATH": str(path)}
     refusals, loaded = answer_of("load_onednn_that_is_refused", env=env)
@@ -68,7 +68,7 @@ def test_loading_what_a_variable_gives_names_path_and_variable(given: Given, tmp
 
 
 @USELESS
-def test_loading_what_an_argument_gives_names_the_path(given: Given, tmp_path: Path) -> None:
+def test_load_from_an_argument_names_the_path(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     error, message, loaded = answer_of("load_onednn_from_a_path_that_is_refused", str(path))
     assert error == "LibraryPathError"
@@ -77,9 +77,7 @@ def test_loading_what_an_argument_gives_names_the_path(given: Given, tmp_path: P
 
 
 @ABSENT
-def test_looking_for_what_is_not_where_a_variable_says_names_path_and_variable(
-    given: Given, tmp_path: Path
-) -> None:
+def test_find_of_a_missing_path_names_path_and_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     code = """
         from interlock import backends
@@ -95,7 +93,7 @@ def test_looking_for_what_is_not_where_a_variable_says_names_path_and_variable(
 
 
 @USELESS
-def test_the_version_of_what_a_variable_gives_is_refused_too(given: Given, tmp_path: Path) -> None:
+def test_version_is_refused_for_an_unusable_path_of_a_variable(given: Given, tmp_path: Path) -> None:
     path = given(tmp_path)
     env = {"INTERLOCK_CUSPARSELT_PATH": str(path)}
     code = """
@@ -111,7 +109,7 @@ def test_the_version_of_what_a_variable_gives_is_refused_too(given: Given, tmp_p
     assert loaded == []
 
 
-def test_another_path_than_that_of_the_loaded_library_is_refused_and_the_library_stays() -> None:
+def test_load_of_another_path_is_refused_and_the_library_stays() -> None:
     other = PREFIX / "libdnnl.so.3.2"
     code = f"""
         from interlock.backends import libraries

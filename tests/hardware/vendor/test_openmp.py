@@ -1,4 +1,4 @@
-"""The OpenMP runtimes that oneDNN (GNU's) and MKL (Intel's) bring into a process."""
+"""The OpenMP runtimes that oneDNN (GNU's) and MKL (Intel's) load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def loaded(hidden: bool, *names: str, **env: str) -> list[list[object]]:
 
 
 @SHOWN_AND_HIDDEN
-def test_each_runtime_is_told_once_it_is_loaded(hidden: bool) -> None:
+def test_runtimes_lists_each_runtime_once_it_is_loaded(hidden: bool) -> None:
     assert loaded(hidden) == []
     assert [name for name, _, _ in loaded(hidden, "onednn")] == ["libgomp"]
     ((name, path, _),) = loaded(hidden, "mkl")
@@ -26,7 +26,7 @@ def test_each_runtime_is_told_once_it_is_loaded(hidden: bool) -> None:
 
 
 @SHOWN_AND_HIDDEN
-def test_mkl_takes_the_runtime_that_is_there(hidden: bool) -> None:
+def test_mkl_uses_the_loaded_runtime(hidden: bool) -> None:
     assert [name for name, _, _ in loaded(hidden, "onednn", "mkl")] == ["libgomp"]
 
 
@@ -37,10 +37,10 @@ def test_limits_of_threads_follow_the_environment(hidden: bool, count: int) -> N
     assert [(name, threads) for name, _, threads in runtimes] == [("libgomp", count), ("libiomp", count)]
 
 
-def test_both_ways_of_asking_tell_the_same() -> None:
+def test_runtimes_equal_the_report_of_threadpoolctl() -> None:
     assert loaded(False, "mkl", "onednn") == loaded(True, "mkl", "onednn")
 
 
 @SHOWN_AND_HIDDEN
-def test_limits_are_those_of_the_thread_that_asks(hidden: bool) -> None:
+def test_limits_are_those_of_the_calling_thread(hidden: bool) -> None:
     assert answer_of("openmp_limits_of_threads", hidden, env={"OMP_NUM_THREADS": "2"}) == [5, 2]

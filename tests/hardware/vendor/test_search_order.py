@@ -1,4 +1,4 @@
-"""The order of the search: given, loaded, packages, environment, system."""
+"""The search order: explicit, loaded, packages, environment, system."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.hardware.vendor.expected_packages import CUDA_13, LIBRARIES, NVRTC_12
 from tests.hardware.vendor.programs import answer_of
 
 ONEDNN = LIBRARIES["onednn"].file
-# The package has the library three times, under three names.
+# The package contains the library three times, under three names.
 OTHER_ONEDNN = PREFIX / "libdnnl.so.3.2"
 
 
 @pytest.mark.parametrize("given", [OTHER_ONEDNN, "folder"], ids=["file", "folder"])
-def test_what_a_variable_gives_comes_before_what_is_loaded(given: Path | str, tmp_path: Path) -> None:
+def test_variable_precedes_loaded_libraries(given: Path | str, tmp_path: Path) -> None:
     expected = OTHER_ONEDNN
     if given == "folder":
         expected = tmp_path / "libdnnl.so.3"
@@ -24,19 +24,19 @@ def test_what_a_variable_gives_comes_before_what_is_loaded(given: Path | str, tm
         given = tmp_path
     env = {"INTERLOCK_ONEDNN_PATH": str(given)}
     found, loaded, version, copies = answer_of("find_and_load_onednn", str(ONEDNN), False, env=env)
-    assert found == loaded == [str(expected), "given"]
+    assert found == loaded == [str(expected), "explicit"]
     assert version == LIBRARIES["onednn"].version()
     assert copies == sorted(str(file.resolve()) for file in (ONEDNN, OTHER_ONEDNN))
 
 
 @pytest.mark.parametrize("variable", ["", str(ONEDNN)], ids=["alone", "with variable"])
-def test_what_an_argument_gives_comes_before_what_is_loaded_and_a_variable(variable: str) -> None:
+def test_argument_precedes_loaded_libraries_and_variable(variable: str) -> None:
     paths, env = (str(ONEDNN), str(OTHER_ONEDNN)), {"INTERLOCK_ONEDNN_PATH": variable}
-    expected = [str(OTHER_ONEDNN), "given", True, LIBRARIES["onednn"].version()]
+    expected = [str(OTHER_ONEDNN), "explicit", True, LIBRARIES["onednn"].version()]
     assert answer_of("load_a_path_beside_a_loaded_library", *paths, env=env) == expected
 
 
-def test_what_is_loaded_comes_before_packages() -> None:
+def test_loaded_libraries_precede_packages() -> None:
     found, loaded, version, copies = answer_of("find_and_load_onednn", str(OTHER_ONEDNN), False)
     assert found == loaded == [str(OTHER_ONEDNN), "loaded"]
     assert version == LIBRARIES["onednn"].version()
@@ -44,9 +44,7 @@ def test_what_is_loaded_comes_before_packages() -> None:
 
 
 @pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "CONDA_PREFIX"])
-def test_packages_come_before_the_environment_and_that_before_the_system(
-    variable: str, tmp_path: Path
-) -> None:
+def test_packages_precede_the_environment_and_the_system(variable: str, tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     elsewhere = tmp_path / "lib" / "libdnnl.so.3"
     elsewhere.symlink_to(OTHER_ONEDNN)
@@ -66,7 +64,7 @@ def test_an_installation_of_cuda_is_found_where_there_are_no_packages(variable: 
 
 
 def test_a_library_of_the_system_is_found_where_there_are_no_packages() -> None:
-    # oneDNN needs it, and its package does not bring it along.
+    # oneDNN needs it, and its package does not contain it.
     expected = ["packages", "system", "system", True, "libgomp.so.1"]
     assert answer_of("load_from_the_system") == expected
 

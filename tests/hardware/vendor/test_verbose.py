@@ -1,4 +1,4 @@
-"""MKL and oneDNN report their calls inside of a scope, and outside of it what they reported before."""
+"""MKL and oneDNN report their calls inside a scope; outside of it the previous level applies."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from interlock.backends import mkl, mkldnn
 from tests.hardware.vendor.programs import answer, output
 
 
-def reported(name: str, *arguments: object, env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Run a program and return for each word that it says what was reported before the next one."""
-    told: dict[str, str] = {}
+def reports_of(name: str, *arguments: object, env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Run a program; return the reported calls by the word that the program printed before them."""
+    reported: dict[str, str] = {}
     word = ""
     for line in output(name, *arguments, env=env):
         match line.split(","):
             case [one] if not one.startswith("MKL_VERBOSE"):
                 word = one
-                told[word] = ""
+                reported[word] = ""
             case ["onednn_verbose", "exec", *_]:
-                told[word] += "call "
+                reported[word] += "call "
             case ["onednn_verbose", what, *_] if what.startswith("create"):
-                told[word] += "preparation "
+                reported[word] += "preparation "
             case [call, *_] if call.startswith("MKL_VERBOSE SGEMM("):
-                told[word] += "call "
-    return {word: what.strip() for word, what in told.items()}
+                reported[word] += "call "
+    return {word: what.strip() for word, what in reported.items()}
 
 
 def test_mkl_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
-    reports = reported("verbose_around_calls", "mkl", mkl.VERBOSE_ON, True)
+    reports = reports_of("verbose_around_calls", "mkl", mkl.VERBOSE_ON, True)
     assert reports == {"before": "", "inside": "call", "after": ""}
 
 
 def test_onednn_reports_a_product_inside_of_the_scope_and_not_outside() -> None:
-    reports = reported("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON, True)
+    reports = reports_of("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON, True)
     assert reports == {"before": "", "inside": "call", "after": ""}
 
 
-def test_onednn_reports_what_it_prepares_at_the_second_level() -> None:
-    reports = reported("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON_CREATION, True)
+def test_onednn_reports_primitive_creation_at_level_two() -> None:
+    reports = reports_of("verbose_around_calls", "mkldnn", mkldnn.VERBOSE_ON_CREATION, True)
     assert reports == {"before": "", "inside": "call preparation", "after": ""}
 
 
-def test_an_inner_scope_brings_back_the_level_of_the_outer() -> None:
-    assert reported("verbose_inside_of_verbose") == {
+def test_inner_scope_restores_the_level_of_the_outer_one() -> None:
+    assert reports_of("verbose_inside_of_verbose") == {
         "oneDNN inside": "call",
         "MKL inside": "call",
         "oneDNN between": "call preparation",
@@ -56,8 +56,8 @@ def test_an_inner_scope_brings_back_the_level_of_the_outer() -> None:
 
 
 @pytest.mark.parametrize("variable", ["ONEDNN_VERBOSE", "DNNL_VERBOSE"])
-def test_onednn_goes_on_as_its_variable_says(variable: str) -> None:
-    reports = reported("verbose_around_calls", "mkldnn", 2, True, env={variable: "1"})
+def test_onednn_follows_its_variable_after_the_scope(variable: str) -> None:
+    reports = reports_of("verbose_around_calls", "mkldnn", 2, True, env={variable: "1"})
     assert reports == {
         "before": "call",
         "inside": "call preparation",
@@ -65,13 +65,13 @@ def test_onednn_goes_on_as_its_variable_says(variable: str) -> None:
     }
 
 
-def test_onednns_variable_counts_where_the_scope_is_what_loads_it() -> None:
-    reports = reported("verbose_around_calls", "mkldnn", 1, False, env={"ONEDNN_VERBOSE": "2"})
+def test_onednn_follows_its_variable_if_the_scope_loads_it() -> None:
+    reports = reports_of("verbose_around_calls", "mkldnn", 1, False, env={"ONEDNN_VERBOSE": "2"})
     assert reports == {"inside": "call", "after": "call preparation"}
 
 
-def test_mkl_goes_on_as_its_variable_says() -> None:
-    reports = reported("verbose_around_calls", "mkl", 1, False, env={"MKL_VERBOSE": "1"})
+def test_mkl_follows_its_variable_after_the_scope() -> None:
+    reports = reports_of("verbose_around_calls", "mkl", 1, False, env={"MKL_VERBOSE": "1"})
     assert reports == {"inside": "call", "after": "call"}
 
 

@@ -1,4 +1,4 @@
-"""What libraries say of their versions is what their packages say, without a GPU and a driver."""
+"""The versions of libraries equal those of their packages, without a GPU and a driver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EACH = pytest.mark.parametrize(("name", "packed"), LIBRARIES.items(), ids=LIBRAR
 
 
 @EACH
-def test_the_version_is_that_of_the_package(name: str, packed: Packed) -> None:
+def test_version_equals_that_of_the_package(name: str, packed: Packed) -> None:
     code = f"""
         from interlock.backends import libraries
         loaded = libraries.load({name!r})
@@ -37,28 +37,28 @@ def test_all_are_loaded_into_one_process() -> None:
 
 
 def counted(version: str | None, major: int) -> int:
-    """Return a version as one number, as a header with this weight of the major version has it."""
+    """Return a version as one number, as in a header with this weight of the major version."""
     assert version is not None
     first, second, third = map(int, version.split("."))
     return first * major + second * 100 + third
 
 
-def test_cudnn_counts_as_its_header_does() -> None:
+def test_cudnn_version_number_matches_its_header() -> None:
     code = "from interlock.backends import cudnn; result = [cudnn.version(), cudnn.version()]"
     assert answer(code) == [counted(LIBRARIES["cudnn"].version(), 10_000)] * 2
 
 
-def test_cusparselt_counts_as_its_header_does() -> None:
+def test_cusparselt_version_number_matches_its_header() -> None:
     code = "from interlock.backends import cusparselt; result = cusparselt.version()"
     assert answer(code) == counted(LIBRARIES["cusparselt"].version(), 1000)
 
 
-def test_the_algorithms_of_this_cusparselt_are_not_known() -> None:
+def test_cusparselt_algorithms_of_this_version_are_unknown() -> None:
     code = "from interlock.backends import cusparselt; result = cusparselt.get_max_alg_id()"
     assert answer(code) is None
 
 
-def test_nvml_is_found_exactly_where_a_driver_is() -> None:
+def test_nvml_is_found_exactly_if_a_driver_is_installed() -> None:
     try:
         ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

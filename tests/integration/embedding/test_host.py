@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-LIMIT_SECONDS = 600  # It may have to be compiled first.
+LIMIT_SECONDS = 600  # Includes the time to compile it.
 
 LIBRARY = Path(
     str(sysconfig.get_config_var("LIBDIR")), str(sysconfig.get_config_var("LDLIBRARY") or "libpython")
@@ -41,7 +41,7 @@ def run_host(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProces
     )
 
 
-def test_the_quick_start_runs_in_a_host_that_sees_its_flag_and_its_own_mode() -> None:
+def test_host_runs_the_quick_start_and_sees_its_flag_and_mode() -> None:
     done = run_host("examples/quickstart.py")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -52,7 +52,7 @@ def test_the_quick_start_runs_in_a_host_that_sees_its_flag_and_its_own_mode() ->
     assert "gradients on another thread: true" in from_rust
 
 
-def test_the_installed_layer_binds_to_the_copy_of_the_host(tmp_path: Path) -> None:
+def test_installed_package_binds_to_the_library_of_the_host(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import interlock._core as core\nprint(core.__spec__.origin)\n")
     done = run_host(str(script))
@@ -60,7 +60,7 @@ def test_the_installed_layer_binds_to_the_copy_of_the_host(tmp_path: Path) -> No
     assert done.stdout.startswith("built-in\n")
 
 
-def test_a_script_uses_the_devices_of_the_example_driver_that_the_host_chose() -> None:
+def test_script_uses_the_example_driver_chosen_by_the_host() -> None:
     done = run_host("--example-driver", "examples/driver/devices.py")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -74,7 +74,7 @@ def test_a_script_uses_the_devices_of_the_example_driver_that_the_host_chose() -
     ]
 
 
-def test_a_script_that_fails_fails_the_host(tmp_path: Path) -> None:
+def test_failing_script_fails_the_host(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("raise LookupError('of the script')\n")
     done = run_host(str(script))

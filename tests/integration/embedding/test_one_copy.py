@@ -1,4 +1,4 @@
-"""A process has one copy of the state: what would bring a second one is refused."""
+"""A process has one copy of the state: imports that would create a second one are refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from tests.helpers.subprocess import run_program
 
 
-def test_a_second_copy_of_the_extension_module_is_refused() -> None:
-    done = run_program("embedding/a_second_copy_of_the_extension_module_is_refused.py")
+def test_import_of_a_second_copy_of_the_extension_is_refused() -> None:
+    done = run_program("embedding/import_of_a_second_copy_of_the_extension_is_refused.py")
     assert done.code == 0, done.stderr
     assert "second copy of interlock" in done.stdout
 
@@ -28,24 +28,24 @@ except ImportError as error:
 
 
 @pytest.mark.parametrize("isolated", [False, True])
-def test_import_in_a_sub_interpreter_is_refused_with_our_own_sentence(isolated: bool) -> None:
-    # Isolated interpreters have a GIL of their own since 3.12.
+def test_import_in_a_sub_interpreter_is_refused(isolated: bool) -> None:
+    # Isolated interpreters have their own GIL since 3.12.
     done = run_program("embedding/run_in_a_sub_interpreter.py", isolated, SCRIPT)
     assert (done.code, done.stdout) == (0, 2 * REFUSAL), done.stderr
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="concurrent.interpreters came with Python 3.14")
-def test_import_in_concurrent_interpreters_is_refused_with_our_own_sentence() -> None:
+def test_import_in_concurrent_interpreters_is_refused() -> None:
     done = run_program("embedding/run_in_a_concurrent_interpreter.py", SCRIPT)
     assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="InterpreterPoolExecutor came with Python 3.14")
-def test_import_in_an_interpreter_pool_is_refused_with_our_own_sentence() -> None:
-    done = run_program("embedding/import_in_an_interpreter_pool_is_refused_with_our_own.py")
+def test_import_in_an_interpreter_pool_is_refused() -> None:
+    done = run_program("embedding/import_in_an_interpreter_pool_is_refused.py")
     assert (done.code, done.stdout) == (0, REFUSAL), done.stderr
 
 
-def test_importing_again_gives_the_same_state() -> None:
-    done = run_program("embedding/importing_again_gives_the_same_state.py")
+def test_reimport_keeps_the_state() -> None:
+    done = run_program("embedding/reimport_keeps_the_state.py")
     assert (done.code, done.stdout) == (0, "False False\n"), done.stderr

@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster hold the flags of the process that starts them, also workers that start later."""
+"""Workers of a Dask cluster have the flags of the client process, also workers that start later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEEN = """\
 """
 
 
-def test_a_plugin_gives_the_flags_to_every_worker_of_a_cluster(tmp_path: Path) -> None:
+def test_dask_plugin_installs_the_flags_in_every_worker(tmp_path: Path) -> None:
     folders = {"DASK_CONFIG": str(tmp_path), "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
     done = run_program("processes/dask_cluster.py", env=folders)
     assert (done.code, done.stdout) == (0, SEEN), done.stderr

@@ -1,4 +1,4 @@
-"""What still runs while a process ends finds flags and modes in order."""
+"""Destructors and daemon threads that run during the exit of a process can use flags and modes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.subprocess import run_program
 
-# Each runs in a destructor that the interpreter calls after it has begun to end.
+# Each runs in a destructor that the interpreter calls during finalization.
 LAST_WORDS = {
     "assign": "backends.cudnn.enabled = False",
     "assign a wrong value": "backends.cudnn.enabled = []",
@@ -31,18 +31,18 @@ LAST_WORDS = {
 
 
 @pytest.mark.parametrize("words", LAST_WORDS.values(), ids=LAST_WORDS.keys())
-def test_a_destructor_at_exit_does_not_crash_the_process(words: str) -> None:
-    done = run_program("processes/a_destructor_at_exit_does_not_crash_the_process.py", words)
+def test_destructor_at_exit_does_not_crash_the_process(words: str) -> None:
+    done = run_program("processes/destructor_at_exit_does_not_crash_the_process.py", words)
     assert (done.code, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_process_that_leaves_in_the_middle_of_scopes_keeps_its_exit_code(code: int) -> None:
-    done = run_program("processes/a_process_that_leaves_in_the_middle_of_scopes_keeps_its_exit.py", code)
+def test_exit_inside_scopes_keeps_the_exit_code(code: int) -> None:
+    done = run_program("processes/exit_inside_scopes_keeps_the_exit_code.py", code)
     assert (done.code, done.stderr) == (code, "")
 
 
-# What a daemon thread does when the interpreter ends it.
+# Work of a daemon thread that is ended by the interpreter.
 AT_WORK = {
     "run": "interlock.capture().run(work)",
     "wrap": "interlock.capture().wrap(work)()",
@@ -52,6 +52,6 @@ AT_WORK = {
 
 
 @pytest.mark.parametrize("at_work", AT_WORK.values(), ids=AT_WORK.keys())
-def test_a_daemon_thread_is_ended_in_the_middle_of_its_work(at_work: str) -> None:
-    done = run_program("processes/a_daemon_thread_is_ended_in_the_middle_of_its_work.py", at_work)
+def test_exit_ends_a_daemon_thread_during_its_work(at_work: str) -> None:
+    done = run_program("processes/exit_ends_a_daemon_thread_during_its_work.py", at_work)
     assert (done.code, done.stderr) == (0, "")

@@ -1,15 +1,15 @@
-"""A forked child finds flags and modes as its thread had them, and no lock that nobody will release."""
+"""A forked child has the flags and modes of the forking thread, and no lock stays held."""
 
 from __future__ import annotations
 
 from tests.helpers.subprocess import run_program
 
 
-def test_a_child_forked_in_the_middle_of_scopes_and_writes_goes_on() -> None:
-    done = run_program("processes/a_child_forked_in_the_middle_of_scopes_and_writes_goes_on.py")
+def test_fork_during_scopes_and_writes_leaves_a_working_child() -> None:
+    done = run_program("processes/fork_during_scopes_and_writes_leaves_a_working_child.py")
     assert (done.code, done.stdout) == (0, "{0} True False\n"), done.stderr
 
 
-def test_a_child_forked_by_a_task_has_the_state_of_that_task_and_goes_on_with_the_others() -> None:
-    done = run_program("processes/a_child_forked_by_a_task_has_the_state_of_that_task_and_goes.py")
+def test_fork_in_a_task_keeps_its_state_and_the_other_tasks() -> None:
+    done = run_program("processes/fork_in_a_task_keeps_its_state_and_the_other_tasks.py")
     assert (done.code, done.stdout) == (0, "0 True False\n"), done.stderr

@@ -1,4 +1,4 @@
-"""What worker processes hold, by how they are started, and that `install` gives them the parent's flags."""
+"""The flags of worker processes by start method, and `install` with the parent's flags."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEEN["forkserver"] = SEEN["spawn"]
 
 
 @pytest.mark.parametrize("method", SEEN)
-def test_workers_hold_what_the_page_on_processes_says(method: str) -> None:
+def test_workers_have_the_flags_documented_for_their_start_method(method: str) -> None:
     assert method in multiprocessing.get_all_start_methods()
     done = run_program(
         "processes/flags_of_workers.py",
@@ -45,7 +45,7 @@ def test_workers_hold_what_the_page_on_processes_says(method: str) -> None:
     assert answer == {when: [seen, seen] for when, seen in SEEN[method].items()}
 
 
-def test_a_forked_worker_that_is_frozen_with_other_flags_is_refused_with_the_reason() -> None:
+def test_frozen_forked_worker_refuses_other_flags_with_a_reason() -> None:
     done = run_program("processes/a_frozen_worker_refuses_other_flags.py")
     assert (done.code, done.stdout) == (0, "broken\n")
     assert re.search(

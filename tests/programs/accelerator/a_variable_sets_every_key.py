@@ -1,7 +1,7 @@
 import json
 
-from config_ask import *
+from config_setup import *
 
-result = told()
+result = config_state()
 
 print("\n" + json.dumps(result))

@@ -1,9 +1,9 @@
 import json
 
-from config_ask import *
+from config_setup import *
 
-result = [told()]
+result = [config_state()]
 memory.set_config(memory.AllocatorConfig(max_split_size_mb=64))
-result += [told(), memory.config_report()["max_split_size_mb"].applies]
+result += [config_state(), memory.config_report()["max_split_size_mb"].applies]
 
 print("\n" + json.dumps(result))

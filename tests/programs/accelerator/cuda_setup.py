@@ -8,7 +8,7 @@ from interlock import accelerator, errors
 from interlock.accelerator import memory
 from interlock.accelerator.memory import Buffer, copy_, fill_
 
-stream, event = interlock.Stream(exclusive=True), interlock.Event(enable_timing=True)
+stream, event = interlock.Stream(dedicated=True), interlock.Event(enable_timing=True)
 buffer, graph = Buffer(64), accelerator.Graph()
 with stream, graph:
     fill_(buffer, 1)

@@ -1,4 +1,4 @@
-"""Questions about devices, also asked in forked children."""
+"""Queries of devices, also in forked children."""
 
 import ctypes
 import json
@@ -20,16 +20,16 @@ def in_child(work):
             os._exit(0)
     os.close(writing)
     with open(reading) as answer:
-        told = answer.read()
+        reported = answer.read()
     os.waitpid(process, 0)
-    return told
+    return reported
 
 
-def ask():
+def query():
     return [
         accelerator.is_available(),
         accelerator.device_count(),
-        accelerator.why_unavailable(),
+        accelerator.unavailable_reason(),
         str(accelerator.current_accelerator()),
         str(accelerator.current_accelerator(check_available=True)),
     ]

@@ -25,7 +25,7 @@ def in_child(work):
     return os.waitstatus_to_exitcode(status)
 
 
-stream = interlock.Stream(exclusive=True)
+stream = interlock.Stream(dedicated=True)
 event, timed = interlock.Event(), interlock.Event(enable_timing=True)
 event.record(stream)
 timed.record(stream)

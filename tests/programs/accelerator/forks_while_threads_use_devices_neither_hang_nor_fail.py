@@ -4,7 +4,7 @@ ended = threading.Event()
 
 
 def use():
-    mine = interlock.Stream(exclusive=True)
+    mine = interlock.Stream(dedicated=True)
     while not ended.is_set():
         accelerator.launch(mine, len, "abc")
         fill_(buffer, 2)

@@ -15,7 +15,7 @@ from interlock.accelerator import memory
 (seed,) = map(json.loads, sys.argv[1:])
 
 chance = random.Random(seed)
-streams = [interlock.Stream(index % 2, exclusive=index > 3) for index in range(6)]
+streams = [interlock.Stream(index % 2, dedicated=index > 3) for index in range(6)]
 buffers = [memory.Buffer(1 << 12, index) for index in range(2)]
 
 
@@ -74,7 +74,7 @@ armed = []
 
 
 def handler(*_):
-    # Only in the middle of the steps, and once.
+    # Only during the steps, and once.
     if armed:
         armed.clear()
         raise KeyboardInterrupt

@@ -5,7 +5,7 @@ from interlock import accelerator, errors, testing
 from interlock.accelerator import memory
 
 
-def ask_all():
+def query_all():
     return [
         accelerator.empty_host_cache(),
         memory.empty_host_cache(),

@@ -1,10 +1,10 @@
 import interlock
 from interlock import accelerator, errors
 
-told = set()
+reported = set()
 for use in (interlock.Stream, accelerator.synchronize, accelerator.current_device_index):
     try:
         use()
     except errors.NoAcceleratorError as error:
-        told.add(str(error).split("there is none: ")[1])
-print(*told, sep="\n")
+        reported.add(str(error).split("there is none: ")[1])
+print(*reported, sep="\n")

@@ -16,4 +16,4 @@ threads = [Thread(target=load, args=(path,)) for path in paths]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 print(sorted(outcome is None for outcome in outcomes), libraries.find("cudnn").version, flush=True)
-os._exit(0)  # At a usual end the loader calls every destructor.
+os._exit(0)  # At a normal exit the loader would call every destructor.

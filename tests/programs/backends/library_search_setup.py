@@ -7,7 +7,7 @@ from interlock.backends import libraries
 from interlock.errors import LibraryNotFoundError
 
 
-def told(library):
+def state_of(library):
     return [library.path, library.source, library.is_loaded, library.version]
 
 

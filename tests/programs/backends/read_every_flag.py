@@ -1,4 +1,4 @@
-"""Read every flag, and again after it was assigned and deleted: then it is what the environment says."""
+"""Read every flag before and after an assignment and deletion: both give the environment's value."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Run a few lines."""
+"""Run code."""
 
 from verbose_setup import *
 

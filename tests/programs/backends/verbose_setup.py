@@ -1,4 +1,4 @@
-"""What programs of verbose scopes share; the first argument is the module that has the scope."""
+"""Shared setup of programs with verbose scopes; the first argument is the module of the scope."""
 
 import importlib
 import json

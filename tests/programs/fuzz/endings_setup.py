@@ -1,4 +1,4 @@
-# Text that starts each random program, so that what it makes belongs to the main module.
+# The beginning of each random program, included as text so that its objects belong to the main module.
 import _thread
 import asyncio
 import atexit
@@ -20,11 +20,11 @@ from interlock.accelerator.memory import Buffer, copy_, fill_
 # CPython does not release the lock of a stream's buffer in a forked child: a thread that prints a traceback
 # at the time of a fork would block the child when it flushes.
 threading.excepthook = lambda *_: None
-# Before the end no object may be destroyed: what it waits for may never happen while the process runs.
+# No object may be destroyed before the exit: it may wait for an event that only the exit triggers.
 gc.disable()
 kept, never = [], threading.Event()
-# The last two are dedicated: a capture on a stream of the pool would reach later streams of the program.
-streams = [interlock.Stream(index % 2, exclusive=bool(index & 2)) for index in range(4)]
+# The last two are dedicated: a capture on a pooled stream would affect later streams of the program.
+streams = [interlock.Stream(index % 2, dedicated=bool(index & 2)) for index in range(4)]
 stream, event, timed = streams[0], interlock.Event(), interlock.Event(enable_timing=True)
 buffer, graph = Buffer(1 << 12), accelerator.Graph(capture_error_mode="relaxed")
 

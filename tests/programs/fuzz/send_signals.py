@@ -1,4 +1,4 @@
-"""Send signals to a process until it has gone, with pauses from microseconds to milliseconds."""
+"""Send signals to a process until it exits, with pauses from microseconds to milliseconds."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What programs share that print which devices have a context."""
+"""Shared setup of programs that print which devices have a context."""
 
 import json
 

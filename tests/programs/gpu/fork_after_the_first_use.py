@@ -6,7 +6,7 @@ warnings.simplefilter("ignore", DeprecationWarning)
 event = stream.record_event()
 
 
-def told(use):
+def error_of(use):
     try:
         use()
     except Exception as error:
@@ -17,7 +17,7 @@ def told(use):
 reading, writing = os.pipe()
 if os.fork() == 0:
     uses = (stream.synchronize, event.query, lambda: cell.fill_(1), Stream, lambda: Buffer(4))
-    os.write(writing, json.dumps([told(use) for use in uses]).encode())
+    os.write(writing, json.dumps([error_of(use) for use in uses]).encode())
     os._exit(0)
 os.close(writing)
 with open(reading) as pipe:

@@ -2,7 +2,7 @@ from kernels_setup import *
 
 (wait, blocking) = map(json.loads, sys.argv[1:])
 
-# A shell has what it starts in the background ignore interrupts.
+# A shell makes background processes ignore interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sent, back = [], bytearray(4)
 

@@ -1,4 +1,4 @@
-"""What programs with kernels of ours share: a stream, memory for one number and a slow kernel."""
+"""Shared setup of programs with test kernels: a stream, memory for one number and a slow kernel."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.hardware.gpu.slow_kernel import Kernels, Library
 accelerator.synchronize()
 library = Library()
 kernels = Kernels(library)
-stream, cell = Stream(exclusive=True), Buffer(4).fill_(0)
+stream, cell = Stream(dedicated=True), Buffer(4).fill_(0)
 accelerator.synchronize()
 
 

@@ -8,15 +8,15 @@ uses = {
     "device": accelerator.synchronize,
     "memory": lambda: Buffer(64 << 20),
     "fill": lambda: cell.fill_(1),
-    "new stream": lambda: Stream(exclusive=True),
+    "new stream": lambda: Stream(dedicated=True),
     "event": stream.record_event,
     "information": accelerator.get_memory_info,
 }
-told = {}
+reported = {}
 for name, use in uses.items():
     try:
         use()
-        told[name] = ["nothing", "", ""]
+        reported[name] = ["nothing", "", ""]
     except errors.AcceleratorError as error:
-        told[name] = [type(error).__name__, str(error), error.operation]
-print(json.dumps(told))
+        reported[name] = [type(error).__name__, str(error), error.operation]
+print(json.dumps(reported))

@@ -1,4 +1,4 @@
-"""Start the launcher as on the machine whose files are below a folder; `prefix` replaces that of Python."""
+"""Start the launcher with the kernel files of a machine from a folder; `prefix` replaces `sys.prefix`."""
 
 import json
 import sys

@@ -1,8 +1,8 @@
 """Start a launcher and send it signals.
 
-Each is sent after a number of lines that its program wrote into a named pipe, and a number of lines that the
-launcher wrote to standard error. The pipe ends with the last process that has it open. The program gets the
-path of the pipe and `arguments`.
+Each signal is sent after a number of lines of its program in a named pipe, and a number of lines of the
+launcher on standard error. The pipe ends when the last process closes it. The program gets the path of the
+pipe and `arguments`.
 """
 
 import json
@@ -22,14 +22,14 @@ launcher = subprocess.Popen(
     stderr=subprocess.PIPE,
     text=True,
 )
-lines, told = [], []
+lines, reported = [], []
 with open(pipe) as said:
-    for number, count, count_told in signals:
+    for number, count, count_reported in signals:
         lines += [said.readline().strip() for _ in range(count)]
-        told += [launcher.stderr.readline().strip() for _ in range(count_told)]
+        reported += [launcher.stderr.readline().strip() for _ in range(count_reported)]
         launcher.send_signal(number)
     lines += said.read().split()
-told += launcher.stderr.read().splitlines()
-result = [launcher.wait(), lines, told]
+reported += launcher.stderr.read().splitlines()
+result = [launcher.wait(), lines, reported]
 
 print("\n" + json.dumps(result))

@@ -1,4 +1,4 @@
-"""Say the name of the signal that ends this instance."""
+"""Report the name of the signal that ends this instance."""
 
 from signals_setup import *
 

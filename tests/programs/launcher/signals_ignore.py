@@ -1,4 +1,4 @@
-"""Ignore a signal and never end; the arguments are its name and the word to say before."""
+"""Ignore a signal and never exit; the arguments are its name and the word to report first."""
 
 from signals_setup import *
 

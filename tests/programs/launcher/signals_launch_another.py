@@ -1,4 +1,4 @@
-"""Start a launcher in this instance; the arguments are its program and the arguments of that."""
+"""Start a launcher in this instance; the arguments are a program and its arguments."""
 
 from interlock.backends.xeon import run_cpu
 from signals_setup import *

@@ -1,4 +1,4 @@
-"""What instances that receive signals share: each tells what happens to it through a named pipe."""
+"""Shared setup of instances that receive signals and report them through a named pipe."""
 
 import os
 import signal

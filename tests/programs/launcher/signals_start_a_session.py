@@ -1,4 +1,4 @@
-"""Start a process in a session of its own, which says that it is there, and ignore SIGTERM."""
+"""Start a process in a new session, which reports that it runs, and ignore SIGTERM."""
 
 from signals_setup import *
 

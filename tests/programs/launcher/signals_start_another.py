@@ -1,4 +1,4 @@
-"""Start a process that says that it is there, and never end; the argument is what that process does first."""
+"""Start a process that reports that it runs, and never exit; the argument is its first statement."""
 
 from signals_setup import *
 

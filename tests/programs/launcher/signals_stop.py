@@ -1,4 +1,4 @@
-"""Stop this instance, as a terminal stops what reads from it in the background, and end on SIGTERM."""
+"""Stop this instance, as a terminal stops a background process that reads from it; exit on SIGTERM."""
 
 from signals_setup import *
 
@@ -9,7 +9,7 @@ def end(number, frame):
 
 
 signal.signal(signal.SIGTERM, end)
-# Another process tells when it has been stopped.
+# Another process reports that this one is stopped.
 if os.fork() == 0:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[0] != "T":

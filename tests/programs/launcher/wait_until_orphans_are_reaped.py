@@ -1,4 +1,4 @@
-"""Leave processes to the launcher and wait until none of them exists; print how many there were."""
+"""Leave orphans to the launcher and wait until they are reaped; print their number."""
 
 import os
 

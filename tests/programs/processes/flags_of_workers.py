@@ -1,4 +1,4 @@
-"""Print what worker processes of a start method have, as JSON; they import this file again."""
+"""Print the flags of worker processes of a start method as JSON; the workers import this file again."""
 
 import json
 import multiprocessing

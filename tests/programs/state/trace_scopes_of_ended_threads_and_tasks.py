@@ -19,7 +19,7 @@ caught.__exit__()
 
 deadline = time.monotonic() + 30
 while interlock.state.open_scopes() and time.monotonic() < deadline:
-    # Python's part of a thread is joined before the rest of it has ended.
+    # `Thread.join` returns before the native part of the thread has ended.
     gc.collect()
     time.sleep(0.01)
 print(interlock.state.open_scopes())

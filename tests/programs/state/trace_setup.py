@@ -1,4 +1,4 @@
-"""What the programs of traced scopes share. Tests find lines of theirs by the comments at the ends."""
+"""Shared setup of traced programs. Tests find lines by their trailing comments."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ import interlock
 from interlock import aio, backends, enable_grad, no_grad
 
 caught = warnings.catch_warnings(record=True)
-told = caught.__enter__()
+found = caught.__enter__()
 warnings.simplefilter("always")
 
 
@@ -22,12 +22,12 @@ def on_a_thread(action):
 
 
 def here(code, mode="exec"):
-    """Return code that is compiled as if it stood in the line of the caller."""
+    """Return code that is compiled with the line number of the caller."""
     caller = sys._getframe(1)
     return compile("\n" * (caller.f_lineno - 1) + code, caller.f_code.co_filename, mode)
 
 
 def print_warnings():
     caught.__exit__()
-    shown = [(each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}") for each in told]
+    shown = [(each.category.__name__, str(each.message), f"{each.filename}:{each.lineno}") for each in found]
     print("\n" + json.dumps(shown))

@@ -8,7 +8,7 @@ import interlock
 
 (kind,) = map(json.loads, sys.argv[1:])
 
-# So many products of expanded matrices take hours.
+# This number of products of expanded matrices would take hours.
 x = getattr(interlock.ones(1, 1), kind)().expand(1 << 11, 1 << 30)
 thread = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
 try:

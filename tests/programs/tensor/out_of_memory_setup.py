@@ -1,4 +1,4 @@
-"""Tensors without memory of their own, and a limit of the address space."""
+"""Tensors with expanded memory, and a limit of the address space."""
 
 import io
 import pickle
@@ -12,7 +12,7 @@ from interlock.errors import OutOfMemoryError
 
 
 def limit(room):
-    """Limit the address space of this process to what it uses and `room` bytes."""
+    """Limit the address space of this process to its current size plus `room` bytes."""
     with open("/proc/self/statm") as statm:
         used = int(statm.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))

@@ -20,19 +20,19 @@ uses = [
 reading, writing = os.pipe()
 process = os.fork()
 if process == 0:
-    told = []
+    reported = []
     for use in uses:
         try:
             use()
-            told.append("nothing")
+            reported.append("nothing")
         except Exception as error:
-            told.append(type(error).__name__)
+            reported.append(type(error).__name__)
     fresh = (interlock.ones(2, device="host") * 3).tolist()
     shape = (x.shape, str(x.device), x.t().shape)
-    os.write(writing, repr((told, fresh, shape)).encode())
+    os.write(writing, repr((reported, fresh, shape)).encode())
     os._exit(0)
 os.waitpid(process, 0)
-told, fresh, shape = eval(os.read(reading, 1000))
-result = [sorted(set(told)), fresh, str(shape), x.tolist()]
+reported, fresh, shape = eval(os.read(reading, 1000))
+result = [sorted(set(reported)), fresh, str(shape), x.tolist()]
 
 print("\n" + json.dumps(result))

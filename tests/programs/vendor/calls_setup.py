@@ -1,11 +1,11 @@
-"""Calls of MKL and oneDNN: each prints a line of its own where the library reports calls."""
+"""Calls of MKL and oneDNN, with a printed word before each."""
 
 from interlock.backends import libraries, mkl, mkldnn
 from vendor_setup import *
 
 
 def say(word):
-    # C's output has a buffer of its own, too.
+    # C's standard output has its own buffer.
     ctypes.CDLL(None).fflush(None)
     print(word, flush=True)
 

@@ -1,4 +1,4 @@
-"""Find oneDNN, and load it: after other code has loaded a file, or where no package is in reach."""
+"""Find and load oneDNN after other code has loaded a file, or without a package."""
 
 from vendor_setup import *
 

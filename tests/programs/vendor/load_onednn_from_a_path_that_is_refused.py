@@ -5,7 +5,7 @@ from vendor_setup import *
 
 error, message = refused(libraries.load, "onednn", path)
 result = [error, message, [file for file in vendors() if "libdnnl" in file]]
-# It is not remembered.
+# The failure is not cached.
 assert libraries.load("onednn").source == "packages"
 
 print("\n" + json.dumps(result))

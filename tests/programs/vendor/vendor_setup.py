@@ -1,4 +1,4 @@
-"""What programs that use vendors' libraries share."""
+"""Shared setup of programs that use vendor libraries."""
 
 import ctypes
 import json

@@ -1,4 +1,4 @@
-"""Call a library inside of a scope and after it, and before if that is asked for."""
+"""Call a library inside a scope and after it, and optionally before it."""
 
 from calls_setup import *
 

@@ -1,4 +1,4 @@
-"""Bytes that devices reach: what buffers hold, and pinned memory to copy from and to."""
+"""The contents of buffers, and pinned memory to copy from and to."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from interlock.accelerator.memory import Buffer
 
 
 def content(buffer: Buffer) -> bytes:
-    """What a buffer holds, in the order of the current stream of its device."""
+    """Return the bytes of a buffer, read in the order of the current stream of its device."""
     back = bytearray(buffer.nbytes)
     buffer.copy_to(back)
     return bytes(back)
 
 
 class Pinned:
-    """So many bytes of pinned memory, which copies that don't wait need on every driver but the host's."""
+    """Pinned memory, which non-blocking copies need on every driver except the host driver."""
 
     def __init__(self, content: bytes) -> None:
         self._owner = interlock.zeros(-(-len(content) // 4), pin_memory=True)

@@ -1,4 +1,4 @@
-"""How a process leaves in the middle of work, and what it leaves behind."""
+"""Ways in which a process exits with pending work, and the expected output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.helpers.subprocess import run_program
 
-# The statement that it ends with, its status, and whether its handlers are called.
+# The last statement, the exit status, and whether exit handlers are called.
 LEAVES: dict[str, tuple[str, int, bool]] = {
     "by the end of the program": ("pass", 0, True),
     "with an exit status": ("sys.exit(3)", 3, True),
@@ -29,9 +29,9 @@ def check(
     handlers: str,
     options: Sequence[str] = (),
 ) -> None:
-    """Run a program in five processes that leave so, each with its own status and nothing on stderr.
+    """Run a program in five processes; each must exit with its own status and an empty stderr.
 
-    The program gets a number and the statement with which it leaves. It writes "not flushed " before that,
+    The program gets a number and the statement with which it exits. It writes "not flushed " before that,
     and its exit handlers write `handlers`.
     """
     statement, status, ends_well = LEAVES[leave]

@@ -1,4 +1,4 @@
-"""Bytes on devices: their lifetime, parts of them, and what other libraries see of them."""
+"""Buffers: lifetime, slices, and access by other libraries."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.helpers.gate import Gate
 from tests.helpers.subprocess import run_program
 from tests.unit.accelerator.buffers import Pinned, content
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("empty_cache_around")
 
 MIB = 1 << 20
-REACHED = pytest.mark.usefixtures("memory_in_reach")
+REACHED = pytest.mark.usefixtures("host_accessible_memory")
 
 
 def test_a_buffer_is_allocated_for_a_stream(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     for buffer in (
         Buffer(8, stream=stream),
         Buffer(8, two_devices[1], stream=stream),
@@ -58,8 +58,8 @@ def test_copies_and_fills_return_the_buffer(two_devices: tuple[str, str]) -> Non
         here.fill_(0, stream=Stream(two_devices[1]))
 
 
-def test_copies_are_in_the_order_of_their_stream_and_wait_if_they_are_told_to(gate: Gate) -> None:
-    stream, late, back = Stream(exclusive=True), Pinned(b"late"), Pinned(bytes(4))
+def test_copy_is_ordered_by_its_stream_and_waits_on_request(gate: Gate) -> None:
+    stream, late, back = Stream(dedicated=True), Pinned(b"late"), Pinned(bytes(4))
     accelerator.launch(stream, gate)
     buffer = Buffer(4, stream=stream)
     buffer.copy_from(late.view, non_blocking=True, stream=stream)
@@ -90,7 +90,7 @@ def test_a_slice_shares_the_memory_and_keeps_it() -> None:
     assert accelerator.memory_allocated() == 0
 
 
-def test_a_slice_that_does_not_lie_within_is_refused() -> None:
+def test_slice_out_of_bounds_is_refused() -> None:
     buffer = Buffer(10)
     for start, stop in ((11, None), (0, 11), (5, 4), (-1, 5), (0, -1)):
         with pytest.raises(errors.ArgumentError):
@@ -104,7 +104,7 @@ def test_a_slice_that_does_not_lie_within_is_refused() -> None:
             buffer[wrong]
 
 
-def test_a_closed_buffer_has_given_its_memory_back_and_says_so() -> None:
+def test_close_releases_the_memory_and_later_calls_raise() -> None:
     with Buffer(MIB) as buffer:
         address, other = buffer.data_ptr(), buffer
         assert not buffer.closed
@@ -139,8 +139,8 @@ def test_a_closed_buffer_has_given_its_memory_back_and_says_so() -> None:
     buffer.close(stream)
 
 
-def test_closed_after_a_stream_it_is_not_handed_out_before_that_has_got_past(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+def test_close_on_a_stream_delays_reuse_until_the_stream_is_done(gate: Gate) -> None:
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=own)
     address = buffer.data_ptr()
     accelerator.launch(other, gate)
@@ -153,7 +153,7 @@ def test_closed_after_a_stream_it_is_not_handed_out_before_that_has_got_past(gat
 
 
 @REACHED
-def test_a_memoryview_is_of_the_memory_itself_and_keeps_the_buffer_open() -> None:
+def test_memoryview_shares_the_memory_and_keeps_the_buffer_open() -> None:
     buffer = Buffer(6).fill_(0x61)
     view = memoryview(buffer)
     assert (view.nbytes, view.format, view.readonly, view.c_contiguous) == (6, "B", False, True)
@@ -173,8 +173,8 @@ def test_a_memoryview_is_of_the_memory_itself_and_keeps_the_buffer_open() -> Non
 
 
 @REACHED
-def test_a_view_waits_for_the_streams_that_use_the_bytes(gate: Gate) -> None:
-    own, recorded, current = (Stream(exclusive=True) for _ in range(3))
+def test_memoryview_waits_for_streams_that_use_the_bytes(gate: Gate) -> None:
+    own, recorded, current = (Stream(dedicated=True) for _ in range(3))
     for stream in (own, recorded, current):
         held = Gate()
         buffer = Buffer(4, stream=own).fill_(0, stream=own)
@@ -187,8 +187,8 @@ def test_a_view_waits_for_the_streams_that_use_the_bytes(gate: Gate) -> None:
 
 
 @REACHED
-def test_a_view_waits_for_a_stream_that_has_gone(gate: Gate) -> None:
-    stream = Stream(exclusive=True)
+def test_memoryview_waits_for_a_destroyed_stream(gate: Gate) -> None:
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream)
     accelerator.launch(stream, gate)
     buffer.fill_(5, stream=stream)
@@ -198,7 +198,7 @@ def test_a_view_waits_for_a_stream_that_has_gone(gate: Gate) -> None:
 
 
 @REACHED
-def test_numpy_takes_the_bytes_where_they_lie(numpy: Any) -> None:
+def test_numpy_shares_the_memory_of_a_buffer(numpy: Any) -> None:
     buffer = Buffer(8)
     through_view: Any = numpy.frombuffer(memoryview(buffer), "u4")
     through_dlpack: Any = numpy.from_dlpack(buffer)
@@ -242,7 +242,7 @@ class Versioned(ctypes.Structure):
 
 
 def taken(capsule: object, name: bytes) -> Any:
-    """What is in a capsule; as a consumer does, rename it."""
+    """Return the tensor in a capsule, and rename the capsule as a consumer does."""
     api = ctypes.pythonapi
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
@@ -253,7 +253,7 @@ def taken(capsule: object, name: bytes) -> Any:
     return ctypes.cast(pointer, ctypes.POINTER(kind))
 
 
-# The names have to outlive the capsules.
+# The names must outlive the capsules.
 USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
 
 
@@ -266,7 +266,7 @@ USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_ve
         ({"max_version": (2, 1), "copy": True}, b"dltensor_versioned"),
     ],
 )
-def test_a_capsule_holds_the_memory_until_it_is_consumed_or_dropped(
+def test_dlpack_capsule_owns_the_memory_until_it_is_consumed_or_dropped(
     driver: str, named: dict[str, Any], name: bytes
 ) -> None:
     buffer = Buffer(1000).fill_(3)
@@ -289,10 +289,10 @@ def test_a_capsule_holds_the_memory_until_it_is_consumed_or_dropped(
     del used
     gc.collect()
     if driver == "host":
-        assert ctypes.string_at(tensor.data, 1000) == b"\3" * 1000, "it is the consumer's now"
+        assert ctypes.string_at(tensor.data, 1000) == b"\3" * 1000, "the consumer owns it now"
     del unused
     assert accelerator.memory_allocated() == 1024
-    # ctypes detaches this thread while it calls.
+    # ctypes releases the GIL during the call.
     releasing = threading.Thread(
         target=managed.contents.deleter, args=(ctypes.cast(managed, ctypes.c_void_p),)
     )
@@ -302,14 +302,14 @@ def test_a_capsule_holds_the_memory_until_it_is_consumed_or_dropped(
 
 
 @REACHED
-def test_dlpack_waits_for_the_streams_and_refuses_what_does_not_fit(gate: Gate, numpy: Any) -> None:
-    stream = Stream(exclusive=True)
+def test_dlpack_waits_for_streams_and_refuses_wrong_arguments(gate: Gate, numpy: Any) -> None:
+    stream = Stream(dedicated=True)
     buffer = Buffer(4, stream=stream).fill_(0, stream=stream)
     stream.synchronize()
     accelerator.launch(stream, gate)
     buffer.fill_(7, stream=stream)
     at_once: Any = taken(buffer.__dlpack__(stream=-1), b"dltensor")
-    assert ctypes.string_at(at_once.contents.tensor.data, 4) == bytes(4), "-1 is no wait"
+    assert ctypes.string_at(at_once.contents.tensor.data, 4) == bytes(4), "-1 means no synchronization"
     threading.Timer(0.02, gate.open).start()
     assert numpy.from_dlpack(buffer).tobytes() == b"\7" * 4
     at_once.contents.deleter(ctypes.cast(at_once, ctypes.c_void_p))
@@ -322,7 +322,7 @@ def test_dlpack_waits_for_the_streams_and_refuses_what_does_not_fit(gate: Gate, 
     assert buffer.__dlpack__(dl_device=(1, 0), copy=False) is not None
 
 
-def test_only_buffers_of_nvidia_have_its_array_interface(driver: str) -> None:
+def test_cuda_array_interface_exists_only_for_cuda_buffers(driver: str) -> None:
     buffer = Buffer(4)
     if driver == "cuda":
         interface = buffer.__cuda_array_interface__
@@ -333,7 +333,7 @@ def test_only_buffers_of_nvidia_have_its_array_interface(driver: str) -> None:
         buffer.__cuda_array_interface__  # noqa: B018
 
 
-def test_threads_that_close_one_buffer_give_its_memory_back_once() -> None:
+def test_close_by_several_threads_releases_the_memory_once() -> None:
     for _ in range(50):
         buffer = Buffer(MIB)
         threads = [threading.Thread(target=buffer.close) for _ in range(4)]
@@ -347,14 +347,14 @@ def test_threads_that_close_one_buffer_give_its_memory_back_once() -> None:
 
 
 @pytest.mark.usefixtures("numpy")
-def test_views_and_capsules_that_are_left_at_the_end_are_no_crash() -> None:
-    done = run_program("accelerator/views_and_capsules_that_are_left_at_the_end_are_no_crash.py")
+def test_exit_with_live_views_and_capsules_does_not_crash() -> None:
+    done = run_program("accelerator/exit_with_live_views_and_capsules_does_not_crash.py")
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.usefixtures("devices")
 @REACHED
-def test_leaving_a_buffer_that_is_looked_at_hides_no_exception_of_the_program() -> None:
+def test_exit_of_a_viewed_buffer_hides_no_exception() -> None:
     buffer = Buffer(4)
     view = memoryview(buffer)
 

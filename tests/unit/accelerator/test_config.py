@@ -1,4 +1,4 @@
-"""The allocator's configuration: its class and its text, its variables, what is in force, and what acts."""
+"""The allocator's configuration: class, text form, variables, active values and when keys take effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.helpers.subprocess import eval_program, eval_python
 
 VARIABLES = ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 
-# Of each key another value than its default, as the text has it and as the class has it.
+# A value other than the default for each key, in the text form and in the class.
 VALUES: dict[str, tuple[str, Any]] = {
     "backend": ("cudaMallocAsync", "cudaMallocAsync"),
     "max_split_size_mb": ("64", 64),
@@ -62,13 +62,13 @@ WRONG_TEXTS = {
 
 @pytest.fixture
 def before() -> Iterator[AllocatorConfig]:
-    """The configuration in force, which comes back when the test ends."""
+    """The active configuration, which is restored after the test."""
     config = memory.get_config()
     yield config
     memory.set_config(config)
 
 
-def test_every_key_has_a_value_here_and_the_class_has_every_key() -> None:
+def test_every_key_has_a_test_value_and_a_field() -> None:
     keys = native.allocator_keys()
     assert [*VALUES, "caching"] == [key["name"] for key in keys]
     fields = dataclasses.fields(AllocatorConfig)
@@ -79,7 +79,7 @@ def test_every_key_has_a_value_here_and_the_class_has_every_key() -> None:
 
 
 @pytest.mark.parametrize("key", VALUES)
-def test_a_key_is_the_same_in_the_text_and_in_the_class(key: str) -> None:
+def test_one_key_is_equal_in_the_text_and_in_the_class(key: str) -> None:
     word, value = VALUES[key]
     config = AllocatorConfig(**{key: value})
     assert str(config) == f"{key}:{word}"
@@ -89,7 +89,7 @@ def test_a_key_is_the_same_in_the_text_and_in_the_class(key: str) -> None:
     assert config != AllocatorConfig()
 
 
-def test_all_keys_at_once_are_the_same_in_the_text_and_in_the_class() -> None:
+def test_all_keys_are_equal_in_the_text_and_in_the_class() -> None:
     config = AllocatorConfig(**{key: value for key, (_, value) in VALUES.items()})
     assert AllocatorConfig.parse(EVERYTHING) == config
     assert str(config) == EVERYTHING
@@ -113,7 +113,7 @@ def test_a_configuration_is_a_value() -> None:
         dataclasses.replace(config, max_split_size_mb=3)
 
 
-def test_divisions_by_size_are_a_copy_in_the_order_of_the_sizes() -> None:
+def test_roundup_divisions_are_copied_in_order_of_size() -> None:
     given: dict[Any, int] = {">": 8, 512: 2, 256: 1}
     config = AllocatorConfig(roundup_power2_divisions=given)
     given.clear()
@@ -154,15 +154,15 @@ def test_divisions_by_size_are_a_copy_in_the_order_of_the_sizes() -> None:
         ("caching", None, TypeError),
     ],
 )
-def test_the_class_refuses_what_a_key_does_not_take(key: str, value: Any, error: type[Exception]) -> None:
+def test_config_class_refuses_values_that_a_key_does_not_accept(
+    key: str, value: Any, error: type[Exception]
+) -> None:
     with pytest.raises(error, match=f"^{key} takes"):
         AllocatorConfig(**{key: value})
 
 
 @pytest.mark.parametrize("text", WRONG_TEXTS)
-def test_a_wrong_text_is_an_error_that_says_what_is_right_and_changes_nothing(
-    text: str, before: AllocatorConfig
-) -> None:
+def test_wrong_text_is_refused_with_the_expected_form(text: str, before: AllocatorConfig) -> None:
     memory.set_config("pinned_free_catch_all:True")
     with pytest.raises(ArgumentError) as raised:
         memory.set_config(f"expandable_segments:True,{text}")
@@ -171,20 +171,20 @@ def test_a_wrong_text_is_an_error_that_says_what_is_right_and_changes_nothing(
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"expandable_segments:True", {"expandable_segments": True}])
-def test_what_is_neither_a_configuration_nor_a_text_is_not_set(wrong: Any, before: AllocatorConfig) -> None:
+def test_set_config_refuses_other_types(wrong: Any, before: AllocatorConfig) -> None:
     with pytest.raises(TypeError, match="set_config: config must be an AllocatorConfig or a str"):
         memory.set_config(wrong)
     assert memory.get_config() == before
 
 
-def test_an_unknown_key_is_told_with_every_known_one() -> None:
+def test_unknown_key_is_refused_with_all_known_keys() -> None:
     with pytest.raises(ArgumentError) as raised:
         AllocatorConfig.parse("expandable_segments:True,zzz:1")
     assert all(key in str(raised.value) for key in VALUES)
     assert '"zzz"' in str(raised.value)
 
 
-def test_the_values_of_one_call_do_not_last_into_the_next(before: AllocatorConfig) -> None:
+def test_set_config_resets_keys_that_are_not_given(before: AllocatorConfig) -> None:
     memory.set_config("roundup_power2_divisions:[256:2,512:4,>:8],max_split_size_mb:64")
     memory.set_config("roundup_power2_divisions:[512:16]")
     assert memory.get_config() == AllocatorConfig(roundup_power2_divisions={512: 16})
@@ -212,7 +212,7 @@ def test_a_variable_sets_a_key_alone(key: str) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 2), (1, 2)])
-def test_of_two_variables_the_stronger_is_taken_whole(first: int, second: int) -> None:
+def test_only_the_stronger_of_two_variables_is_used(first: int, second: int) -> None:
     env = {VARIABLES[first]: "max_split_size_mb:32", VARIABLES[second]: "max_split_size_mb:64,backend:none"}
     expected = ["max_split_size_mb:32", True, {"max_split_size_mb": VARIABLES[first]}]
     assert eval_program("accelerator/a_variable_sets_every_key.py", env=env) == expected
@@ -228,12 +228,12 @@ def test_of_two_variables_the_stronger_is_taken_whole(first: int, second: int) -
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_a_variable_that_is_not_understood_is_told_each_time_until_the_program_sets_something(
+def test_invalid_variable_raises_until_the_program_sets_a_config(
     variable: str,
 ) -> None:
     text = "expandable_segments:True,max_splt_size_mb:1"
     *refused, last = eval_program(
-        "accelerator/a_variable_that_is_not_understood_is_told_each_time_until.py", env={variable: text}
+        "accelerator/invalid_variable_raises_until_the_program_sets_a_config.py", env={variable: text}
     )
     assert refused == [refused[0]] * 3
     assert refused[0].endswith(f'got "max_splt_size_mb" in {variable}')
@@ -241,8 +241,8 @@ def test_a_variable_that_is_not_understood_is_told_each_time_until_the_program_s
     assert last == ["max_split_size_mb:64", True, {"max_split_size_mb": "set by the program"}]
 
 
-def test_a_variable_that_is_no_text_is_told() -> None:
-    assert "in PYTORCH_ALLOC_CONF" in eval_program("accelerator/a_variable_that_is_no_text_is_told.py")
+def test_variable_that_is_not_unicode_is_reported() -> None:
+    assert "in PYTORCH_ALLOC_CONF" in eval_program("accelerator/variable_that_is_not_unicode_is_reported.py")
 
 
 @pytest.mark.parametrize("text", ["", "0", "1"])
@@ -264,7 +264,7 @@ def test_the_program_switches_caching_off_and_on(before: AllocatorConfig) -> Non
     assert memory.get_config().caching
 
 
-def test_the_report_says_of_each_key_what_holds_and_when_it_acts(before: AllocatorConfig) -> None:
+def test_report_has_value_and_applicability_of_each_key(before: AllocatorConfig) -> None:
     memory.set_config("garbage_collection_threshold:0.5")
     report = memory.config_report()
     assert report["garbage_collection_threshold"][:4] == (0.5, False, "set by the program", "never")
@@ -278,7 +278,7 @@ def test_the_report_says_of_each_key_what_holds_and_when_it_acts(before: Allocat
     assert [line.split()[0] for line in lines] == ["key", *VALUES, "caching"]
 
 
-def test_a_report_fixes_no_driver() -> None:
+def test_report_initializes_no_driver() -> None:
     code = """
         from interlock import accelerator
         accelerator.memory.config_report(), accelerator.memory.get_config()
@@ -288,8 +288,8 @@ def test_a_report_fixes_no_driver() -> None:
     assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == 3
 
 
-def test_a_forked_child_has_the_configuration_and_changes_its_own() -> None:
-    assert eval_program("accelerator/a_forked_child_has_the_configuration_and_changes_its_own.py") == [
+def test_forked_child_inherits_the_config_and_changes_its_own() -> None:
+    assert eval_program("accelerator/forked_child_inherits_the_config_and_changes_its_own.py") == [
         "max_split_size_mb:64 max_split_size_mb:32",
         "max_split_size_mb:64",
     ]

@@ -1,4 +1,4 @@
-"""What each function answers in each state of a process: the table in docs/accelerator.md."""
+"""The result of each function in each state of a process, as in the table of docs/accelerator.md."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.helpers import fake_cuda
 from tests.helpers.subprocess import eval_program
 
 TABLE = (Path(__file__).parent / "contracts.json").read_text()
-# A device that the driver does not have is of the other.
+# The driver whose devices the driver under test does not have.
 DRIVERS = {"host": "cuda", "cuda": "host"}
 STATES = ("no driver", "no device", "not initialised", "ready")
 
 
 def contracts(driver: str) -> list[dict[str, Any]]:
-    """The table for the devices of a driver."""
+    """Return the table for the devices of a driver."""
     rows: list[dict[str, Any]] = json.loads(TABLE.replace("DRIVER", driver).replace("OTHER", DRIVERS[driver]))
     return [row | row.get(driver, {}) for row in rows]
 
@@ -28,7 +28,7 @@ CONTRACTS = [(driver, contract) for driver in DRIVERS for contract in contracts(
 
 
 def with_devices(driver: str, count: int) -> dict[str, str]:
-    """The environment of a process whose driver has so many devices."""
+    """Return the environment of a process whose driver has `count` devices."""
     if driver == "host":
         return {"INTERLOCK_ACCELERATOR": f"host:{count}"}
     return fake_cuda.environment() | {"FAKE_CUDA_DEVICES": str(count), "INTERLOCK_ACCELERATOR": driver}
@@ -36,38 +36,39 @@ def with_devices(driver: str, count: int) -> dict[str, str]:
 
 @functools.cache
 def outcomes(driver: str, state: str, no_driver: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, bool]]:
-    """What each call answers, and whether the driver is fixed afterwards; a process for each."""
+    """Return the result of each call in its own process, and whether the driver is fixed afterwards."""
     count = {"no device": 0}.get(state, 2)
     variables = dict(no_driver) if state == "no driver" else with_devices(driver, count)
     calls = [contract["call"] for contract in contracts(driver)]
     answers = eval_program(
-        "accelerator/contracts_ask_each.py", env={**variables, "STATE": state, "CALLS": json.dumps(calls)}
+        "accelerator/call_each_in_a_child.py",
+        env={**variables, "STATE": state, "CALLS": json.dumps(calls)},
     )
-    return {call: (told, fixed) for call, (told, fixed) in zip(calls, answers, strict=True)}
+    return {call: (reported, fixed) for call, (reported, fixed) in zip(calls, answers, strict=True)}
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize(
     ("used", "contract"), CONTRACTS, ids=[f"{driver} {contract['call']}" for driver, contract in CONTRACTS]
 )
-def test_a_call_answers_as_the_table_says(
+def test_call_behaves_as_listed_in_the_table(
     used: str, contract: dict[str, Any], state: str, no_driver: dict[str, str]
 ) -> None:
-    told, fixed = outcomes(used, state, tuple(no_driver.items()))[contract["call"]]
-    assert told == contract[state]
+    reported, fixed = outcomes(used, state, tuple(no_driver.items()))[contract["call"]]
+    assert reported == contract[state]
     if state == "ready":
         assert fixed
     elif state == "not initialised":
         assert fixed == contract["fixes"]
     else:
-        assert not fixed, "without a device there is nothing to be fixed"
+        assert not fixed, "without a device no driver is fixed"
 
 
-def test_the_table_has_every_function_of_the_namespace() -> None:
+def test_table_contains_every_function_of_the_namespace() -> None:
     from interlock import accelerator
     from interlock.accelerator import memory
 
-    # What changes the choice itself, or takes an object that comes from another call in the table.
+    # Functions that select the driver, or accept an object that another call in the table returns.
     others = {"use", "launch", "memory", "DeviceProperties"}
     others |= {"AcceleratorError", "NoAcceleratorError"}
     called = " ".join(contract["call"] for contract in contracts("host"))

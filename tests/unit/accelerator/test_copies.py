@@ -1,4 +1,4 @@
-"""Bytes on devices: copies and fills in the order of streams."""
+"""Copies and fills of buffers in stream order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.accelerator.buffers import Pinned
 pytestmark = pytest.mark.usefixtures("devices")
 
 
-def test_bytes_go_to_a_device_to_another_and_back(two_devices: tuple[str, str]) -> None:
+def test_bytes_are_copied_to_a_device_to_another_and_back(two_devices: tuple[str, str]) -> None:
     here, there = (Buffer(5, device) for device in two_devices)
     back = bytearray(5)
     copy_(here, b"hello")
@@ -42,7 +42,7 @@ def test_bytes_go_to_a_device_to_another_and_back(two_devices: tuple[str, str]) 
     ],
     ids=lambda source: type(source).__name__,
 )
-def test_anything_that_shows_its_bytes_in_one_piece_is_a_source(source: Any) -> None:
+def test_any_contiguous_buffer_is_a_source(source: Any) -> None:
     buffer, back = Buffer(8), memoryview(bytearray(8)).cast("B", (2, 4))
     copy_(buffer, source)
     copy_(back, buffer)
@@ -56,8 +56,8 @@ def test_an_array_of_numpy_is_a_source_and_a_destination(numpy: Any) -> None:
     assert back.tobytes() == bytes(range(8))
 
 
-def test_a_copy_waits_unless_it_is_told_not_to(gate: Gate) -> None:
-    stream, buffer, back = Stream(exclusive=True), Buffer(3), Pinned(bytes(3))
+def test_copy_waits_unless_non_blocking(gate: Gate) -> None:
+    stream, buffer, back = Stream(dedicated=True), Buffer(3), Pinned(bytes(3))
     copy_(buffer, b"abc")
     accelerator.launch(stream, gate)
     copy_(back.view, buffer, non_blocking=True, stream=stream)
@@ -67,9 +67,9 @@ def test_a_copy_waits_unless_it_is_told_not_to(gate: Gate) -> None:
     assert bytes(back) == b"abc"
 
 
-@pytest.mark.usefixtures("memory_in_reach")
-def test_what_a_copy_fills_can_not_be_resized_before_it_is_done(gate: Gate) -> None:
-    stream, buffer, back = Stream(exclusive=True), Buffer(3), bytearray(3)
+@pytest.mark.usefixtures("host_accessible_memory")
+def test_destination_cannot_be_resized_before_the_copy_completes(gate: Gate) -> None:
+    stream, buffer, back = Stream(dedicated=True), Buffer(3), bytearray(3)
     accelerator.launch(stream, gate)
     copy_(back, buffer, non_blocking=True, stream=stream)
     with pytest.raises(BufferError):
@@ -79,9 +79,9 @@ def test_what_a_copy_fills_can_not_be_resized_before_it_is_done(gate: Gate) -> N
     back.append(1)
 
 
-@pytest.mark.usefixtures("memory_in_reach")
-def test_what_is_copied_lives_until_it_has_been_copied(gate: Gate) -> None:
-    stream, back = Stream(exclusive=True), bytearray(1 << 20)
+@pytest.mark.usefixtures("host_accessible_memory")
+def test_source_is_alive_until_the_copy_completes(gate: Gate) -> None:
+    stream, back = Stream(dedicated=True), bytearray(1 << 20)
     buffer = Buffer(1 << 20)
     accelerator.launch(stream, gate)
     copy_(buffer, array.array("B", b"\7" * (1 << 20)), non_blocking=True, stream=stream)
@@ -93,13 +93,13 @@ def test_what_is_copied_lives_until_it_has_been_copied(gate: Gate) -> None:
     assert back == b"\7" * (1 << 20)
 
 
-def test_a_copy_between_devices_is_in_order_with_the_current_streams_of_both(
+def test_copy_between_devices_is_ordered_by_both_current_streams(
     two_devices: tuple[str, str], gate: Gate
 ) -> None:
     here, there = (Buffer(4, device) for device in two_devices)
     later = Pinned(bytes(4))
     copy_(here, b"late")
-    with Stream(two_devices[1], exclusive=True) as receiving, Stream(two_devices[0], exclusive=True):
+    with Stream(two_devices[1], dedicated=True) as receiving, Stream(two_devices[0], dedicated=True):
         accelerator.launch(receiving, gate)
         fill_(there, 1, stream=receiving)
         copy_(there, here, non_blocking=True)
@@ -111,7 +111,7 @@ def test_a_copy_between_devices_is_in_order_with_the_current_streams_of_both(
 
 
 def test_a_fill_sets_every_byte_in_the_order_of_its_stream(two_devices: tuple[str, str], gate: Gate) -> None:
-    buffer, stream = Buffer(100, two_devices[1]), Stream(two_devices[1], exclusive=True)
+    buffer, stream = Buffer(100, two_devices[1]), Stream(two_devices[1], dedicated=True)
     back = Pinned(bytes(100))
     accelerator.launch(stream, gate)
     fill_(buffer, 255, stream=stream)
@@ -127,7 +127,7 @@ def test_a_fill_sets_every_byte_in_the_order_of_its_stream(two_devices: tuple[st
             fill_(buffer, wrong)
 
 
-def test_references_to_objects_are_no_bytes(numpy: Any) -> None:
+def test_arrays_of_objects_are_refused(numpy: Any) -> None:
     named = numpy.zeros(1, dtype=[("O", "u1"), ("rest", "u1", 7)])
     copy_(Buffer(8), named)
     wrong: Any
@@ -138,7 +138,7 @@ def test_references_to_objects_are_no_bytes(numpy: Any) -> None:
             copy_(Buffer(8), wrong)
 
 
-def test_a_copy_is_in_the_order_of_the_stream_it_is_given(two_devices: tuple[str, str]) -> None:
+def test_copy_is_ordered_by_its_stream_argument(two_devices: tuple[str, str]) -> None:
     here, there, back = Buffer(4, two_devices[0]), Buffer(4, two_devices[1]), bytearray(4)
     for stream in (Stream(two_devices[0]), Stream(two_devices[1])):
         fill_(here, 7)
@@ -150,7 +150,7 @@ def test_a_copy_is_in_the_order_of_the_stream_it_is_given(two_devices: tuple[str
         copy_(back, here, stream=Stream(two_devices[1]))
 
 
-def test_no_bytes_are_a_buffer_too() -> None:
+def test_empty_buffers_are_supported() -> None:
     empty = Buffer(0)
     assert (empty.nbytes, empty.data_ptr()) == (0, 0)
     copy_(empty, b"")
@@ -158,14 +158,14 @@ def test_no_bytes_are_a_buffer_too() -> None:
     copy_(bytearray(), empty, non_blocking=True)
 
 
-def test_sizes_must_be_equal_and_a_buffer_be_there() -> None:
+def test_copy_requires_equal_sizes_and_an_accelerator_buffer() -> None:
     with pytest.raises(errors.ArgumentError, match=r"3 bytes.*4"):
         copy_(Buffer(4), b"123")
     with pytest.raises(errors.ArgumentError, match="buffer on a device"):
         copy_(bytearray(3), b"123")
 
 
-def test_what_does_not_show_its_bytes_is_refused() -> None:
+def test_objects_without_a_buffer_are_refused() -> None:
     buffer: Any = Buffer(4)
     wrong: Any
     for wrong in (1, None, "text", [1, 2, 3, 4], object()):
@@ -188,7 +188,7 @@ def test_what_does_not_show_its_bytes_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("small_devices")
-def test_memory_is_capped_and_comes_back(driver: str, two_devices: tuple[str, str]) -> None:
+def test_device_memory_is_limited_and_released(driver: str, two_devices: tuple[str, str]) -> None:
     gc.collect()
     accelerator.empty_cache()
     free, total = get_memory_info(1)
@@ -203,7 +203,7 @@ def test_memory_is_capped_and_comes_back(driver: str, two_devices: tuple[str, st
     assert get_memory_info(1) == (free, total)
 
 
-def test_a_buffer_does_not_travel() -> None:
+def test_buffers_cannot_be_pickled_or_copied() -> None:
     for travel in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="Buffer"):
             travel(Buffer(1))

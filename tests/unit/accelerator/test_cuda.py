@@ -1,4 +1,4 @@
-"""Exits in the middle of work, forks and devices that break, with NVIDIA's driver on the stand-in."""
+"""Exits during work, forks and failing devices, with the driver "cuda" on a fake of NVIDIA's library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [
     fake_driver.NEEDS_COMPILER,
 ]
 
-# Since 3.12 Python warns of a fork in a process with threads, which is what is tried here.
+# Python 3.12 and later warn of a fork in a process with threads, which is tested here.
 OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 
 
@@ -30,9 +30,9 @@ def run(program: str) -> Result:
 
 @pytest.mark.parametrize("leave", LEAVES)
 @pytest.mark.parametrize("group", range(5))
-def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
+def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
-        "accelerator/leave_in_the_middle_of_work_on_cuda.py",
+        "accelerator/exit_during_queued_work_on_cuda.py",
         leave,
         group,
         env=environment(),
@@ -45,26 +45,26 @@ def value(program: str, *arguments: object) -> Any:
     return eval_program(program, *arguments, env=environment(), options=OPTIONS)
 
 
-def test_a_forked_child_is_refused_every_handle_and_all_that_is_new_and_lets_its_parent_go_on() -> None:
-    told, why, is_available, status, parent = value(
-        "accelerator/a_forked_child_is_refused_every_handle_and_all_that_is_new.py"
+def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:
+    reported, why, is_available, status, parent = value(
+        "accelerator/forked_child_is_refused_every_handle_and_spares_its_parent.py"
     )
-    assert {name for name, error in told.items() if error != "ForkedProcessError"} == set()
+    assert {name for name, error in reported.items() if error != "ForkedProcessError"} == set()
     assert "forked" in why
     assert (is_available, status) == (False, 0)
     assert parent == [None] * len(parent)
 
 
 @pytest.mark.parametrize("code", [700, 719])
-def test_a_device_that_breaks_is_lost_for_good_and_the_process_ends_as_it_wants(code: int) -> None:
+def test_failed_device_stays_lost_and_the_exit_status_is_kept(code: int) -> None:
     (name, number, operation, text), later = value(
-        "accelerator/a_device_that_breaks_is_lost_for_good_and_the_process_ends.py", code
+        "accelerator/failed_device_stays_lost_and_the_exit_status_is_kept.py", code
     )
     assert (name, number, operation) == ("AcceleratorError", code, "Stream.synchronize")
     assert {700: "CUDA_ERROR_ILLEGAL_ADDRESS", 719: "CUDA_ERROR_LAUNCH_FAILED"}[code] in text
     assert set(later.values()) == {"DeviceLostError"}
 
 
-def test_nothing_is_said_when_the_process_ends_with_a_device_that_broke() -> None:
-    done = run("accelerator/nothing_is_said_when_the_process_ends_with_a_device_that.py")
+def test_exit_with_a_failed_device_prints_nothing() -> None:
+    done = run("accelerator/exit_with_a_failed_device_prints_nothing.py")
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")

@@ -1,4 +1,4 @@
-"""The probe of NVIDIA's driver library: absent, a stub, too old, without devices, ready; it never panics."""
+"""The probe of NVIDIA's driver library: missing, a stub, too old, without devices, ready; it never panics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import a_driver_is_installed
+from tests.conftest import libcuda_is_installed
 from tests.helpers import fake_driver
 from tests.helpers.subprocess import eval_program, eval_python, run_command, run_program
 
@@ -19,8 +19,8 @@ pytestmark = fake_driver.NEEDS_COMPILER
 Environment = dict[str, str]
 
 
-def ask(env: Environment) -> list[Any]:
-    done = run_program("accelerator/cuda_probe_ask.py", env=env)
+def query(env: Environment) -> list[Any]:
+    done = run_program("accelerator/query_availability.py", env=env)
     assert (done.code, done.stderr) == (0, "")
     answer: list[Any] = json.loads(done.stdout)
     return answer
@@ -40,7 +40,7 @@ def without_a_function(folder: Path) -> Environment:
 
 
 def another_first(folder: Path) -> Environment:
-    fake_driver.build(folder, name="libcuda.so", asked=34, init=34)
+    fake_driver.build(folder, name="libcuda.so", version_status=34, init=34)
     return fake_driver.build(folder)
 
 
@@ -50,10 +50,10 @@ def counted(variables: Environment) -> Callable[[Path], Environment]:
 
 UNUSABLE: list[tuple[Callable[[Path], Environment], list[str]]] = [
     (no_library, ["libcuda.so.1 can't be loaded", "{folder}"]),
-    (answering(asked=34, init=34), ["{folder}/libcuda.so.1", "stub", "search path"]),
+    (answering(version_status=34, init=34), ["{folder}/libcuda.so.1", "stub", "search path"]),
     (answering(init=34), ["{folder}/libcuda.so.1", "stub", "search path"]),
     (answering(version=11_040), ["speaks CUDA 11.4", "12.0 or newer", "install a newer driver"]),
-    (answering(asked=1), ["cuDriverGetVersion returned 1"]),
+    (answering(version_status=1), ["cuDriverGetVersion returned 1"]),
     (without_a_function, ["lacks the function cuDeviceGet:"]),
     (another_first, ["{folder}/libcuda.so would be used in place of", "{folder}/libcuda.so.1"]),
     (answering(init=100), ["sees no device"]),
@@ -70,7 +70,7 @@ UNUSABLE: list[tuple[Callable[[Path], Environment], list[str]]] = [
 NAMES = [
     "a file that is no library",
     "a stub",
-    "a stub that tells a version",
+    "a stub with a version",
     "too old",
     "no version",
     "a function is missing",
@@ -82,46 +82,46 @@ NAMES = [
     "started before a fork",
     "an unknown error",
     "no kernel module",
-    "may not ask",
+    "version query fails",
     "may open no device",
     "all hidden",
 ]
 
 
-def test_without_the_library_nothing_is_available_and_the_sentence_names_it() -> None:
-    if a_driver_is_installed():
+def test_missing_libcuda_makes_cuda_unavailable_with_its_name() -> None:
+    if libcuda_is_installed():
         pytest.skip("a real driver library is installed here, so it can not be missing")
-    available, counts, why, current = ask({"LD_LIBRARY_PATH": ""})
+    available, counts, why, current = query({"LD_LIBRARY_PATH": ""})
     assert (available, counts, current) == (False, [0, 0], None)
     assert "libcuda.so.1 can't be loaded" in why
     assert "\n" not in why
 
 
 @pytest.mark.parametrize(("make", "words"), UNUSABLE, ids=NAMES)
-def test_a_driver_that_can_not_be_used_is_no_accelerator_and_says_why(
+def test_unusable_driver_is_no_accelerator_and_gives_the_reason(
     make: Callable[[Path], Environment], words: list[str], tmp_path: Path
 ) -> None:
     env = make(tmp_path)
-    available, counts, why, current = ask(env)
+    available, counts, why, current = query(env)
     assert (available, counts, current) == (False, [0, 0], None)
     assert "\n" not in why
     for word in words:
         assert word.format(folder=tmp_path) in why
 
-    program = "import interlock; print(interlock.accelerator.why_unavailable())"
+    program = "import interlock; print(interlock.accelerator.unavailable_reason())"
     printed = run_command([sys.executable, "-P", "-c", program], env=env)
     assert printed == (0, f"{why}\n", "")
 
 
 def test_a_driver_with_two_devices_is_an_accelerator(tmp_path: Path) -> None:
-    available, counts, why, current = ask(fake_driver.build(tmp_path, count=2))
+    available, counts, why, current = query(fake_driver.build(tmp_path, count=2))
     assert (available, counts, why, current) == (True, [2, 2], None, "cuda")
 
 
-def test_another_name_of_the_driver_is_the_driver(tmp_path: Path) -> None:
+def test_driver_is_found_under_another_file_name(tmp_path: Path) -> None:
     env = fake_driver.build(tmp_path)
     (tmp_path / "libcuda.so").symlink_to(fake_driver.DRIVER)
-    assert ask(env) == [True, [2, 2], None, "cuda"]
+    assert query(env) == [True, [2, 2], None, "cuda"]
 
 
 @pytest.mark.parametrize("nvml", [False, True])

@@ -1,4 +1,4 @@
-"""The current device and the current streams: slots of the one thread state."""
+"""The current device and the current streams, which are slots of the thread state."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from interlock import Stream, accelerator, aio, errors
 from tests.helpers.ids import stable_repr
 from tests.helpers.thread_worker import Worker
 
-pytestmark = pytest.mark.usefixtures("devices", "own_state")
+pytestmark = pytest.mark.usefixtures("devices", "isolated_state")
 
 
 def place() -> tuple[int, int, int]:
-    """The current device, and the ids of the current streams of both."""
+    """Return the current device and the ids of the current streams of both devices."""
     first, second = (accelerator.current_stream(index).stream_id for index in range(2))
     return accelerator.current_device_index(), first, second
 
 
 def test_a_stream_makes_itself_and_its_device_current(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     with stream as entered:
         assert entered is stream
         assert place() == (1, 0, stream.stream_id)
     assert place() == (0, 0, 0)
 
 
-def test_scopes_nest_are_entered_twice_and_left_in_any_order(two_devices: tuple[str, str]) -> None:
-    here, there = Stream(two_devices[0], exclusive=True), Stream(two_devices[1], exclusive=True)
+def test_scopes_nest_reenter_and_exit_in_any_order(two_devices: tuple[str, str]) -> None:
+    here, there = Stream(two_devices[0], dedicated=True), Stream(two_devices[1], dedicated=True)
     with here, there, here:
         assert place() == (0, here.stream_id, there.stream_id)
     here.__enter__()
@@ -44,7 +44,7 @@ def test_scopes_nest_are_entered_twice_and_left_in_any_order(two_devices: tuple[
 
 
 @pytest.mark.parametrize("given", [1, "{}:1", "device"], ids=str)
-def test_device_index_takes_what_names_a_device(two_devices: tuple[str, str], given: Any) -> None:
+def test_device_index_accepts_anything_that_names_a_device(two_devices: tuple[str, str], given: Any) -> None:
     named: Any = {1: 1, "{}:1": two_devices[1], "device": interlock.device(two_devices[1])}[given]
     scope = accelerator.device_index(named)
     with scope, scope:
@@ -59,29 +59,31 @@ def test_device_index_of_none_changes_nothing() -> None:
         assert accelerator.current_device_index() == 1
 
 
-def test_a_write_lasts_as_long_as_the_scope_that_decides_it(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[0], exclusive=True)
+def test_write_is_undone_with_the_scope_that_owns_it(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[0], dedicated=True)
     with accelerator.device_index(1):
         accelerator.set_stream(stream)
         assert place() == (0, stream.stream_id, 0)
-    assert place() == (0, stream.stream_id, 0), "the scope decided the device alone"
+    assert place() == (0, stream.stream_id, 0), "the scope set only the device"
     accelerator.set_device_index(two_devices[1])
     assert place()[0] == 1
     accelerator.set_device_index(0)
 
 
-def test_other_threads_have_their_own(two_devices: tuple[str, str], workers: tuple[Worker, Worker]) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+def test_other_threads_have_their_own_current_device(
+    two_devices: tuple[str, str], workers: tuple[Worker, Worker]
+) -> None:
+    stream = Stream(two_devices[1], dedicated=True)
     first, second = workers
     first.do(lambda: accelerator.set_stream(stream))
     assert first.do(place) == (1, 0, stream.stream_id)
     assert second.do(place) == place() == (0, 0, 0)
 
 
-def test_a_stream_left_on_another_thread_ends_where_it_was_entered(
+def test_stream_exited_on_another_thread_ends_on_its_original_thread(
     two_devices: tuple[str, str], workers: tuple[Worker, Worker]
 ) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     first, second = workers
     first.do(stream.__enter__)
     second.do(lambda: stream.__exit__(None, None, None))
@@ -89,10 +91,10 @@ def test_a_stream_left_on_another_thread_ends_where_it_was_entered(
     assert first.do(place) == (0, 0, 0)
 
 
-def test_one_stream_on_two_threads_is_left_by_each(
+def test_one_stream_is_entered_and_exited_by_two_threads(
     two_devices: tuple[str, str], workers: tuple[Worker, Worker]
 ) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+    stream = Stream(two_devices[1], dedicated=True)
     for worker in workers:
         worker.do(stream.__enter__)
     workers[0].do(lambda: stream.__exit__(None, None, None))
@@ -101,8 +103,8 @@ def test_one_stream_on_two_threads_is_left_by_each(
     assert workers[1].do(place) == (0, 0, 0)
 
 
-def test_a_captured_state_carries_them_along(two_devices: tuple[str, str]) -> None:
-    stream = Stream(two_devices[1], exclusive=True)
+def test_captured_state_includes_the_current_device_and_stream(two_devices: tuple[str, str]) -> None:
+    stream = Stream(two_devices[1], dedicated=True)
     with stream:
         state = interlock.capture()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -115,10 +117,10 @@ def test_a_captured_state_carries_them_along(two_devices: tuple[str, str]) -> No
         assert place() == (0, 0, 0)
 
 
-def test_tasks_have_their_own(two_devices: tuple[str, str]) -> None:
+def test_tasks_have_their_own_current_device(two_devices: tuple[str, str]) -> None:
     async def work(index: int) -> list[tuple[int, int, int]]:
         seen = []
-        stream = Stream(index, exclusive=True)
+        stream = Stream(index, dedicated=True)
         with stream:
             for _ in range(3):
                 await asyncio.sleep(0)
@@ -139,8 +141,8 @@ def test_tasks_have_their_own(two_devices: tuple[str, str]) -> None:
     assert place() == (0, 0, 0)
 
 
-def test_a_stream_that_is_current_lives_on(devices: tuple[str, ...]) -> None:
-    stream = Stream(exclusive=True)
+def test_current_stream_is_kept_alive(devices: tuple[str, ...]) -> None:
+    stream = Stream(dedicated=True)
     number = stream.stream_id
     accelerator.set_stream(stream)
     del stream
@@ -149,7 +151,7 @@ def test_a_stream_that_is_current_lives_on(devices: tuple[str, ...]) -> None:
     assert accelerator.current_stream().query()
 
 
-def test_the_default_device_is_the_processor_until_another_is_chosen(two_devices: tuple[str, str]) -> None:
+def test_default_device_is_the_cpu_until_it_is_set(two_devices: tuple[str, str]) -> None:
     assert interlock.get_default_device() == interlock.device("cpu")
     with interlock.device(two_devices[1]) as entered:
         assert entered == interlock.get_default_device() == interlock.device(two_devices[1])
@@ -162,7 +164,7 @@ def test_the_default_device_is_the_processor_until_another_is_chosen(two_devices
     assert interlock.get_default_device() == interlock.device("cpu")
 
 
-@pytest.mark.usefixtures("memory_in_reach")
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_get_default_device_has_the_index_of_the_current_device(two_devices: tuple[str, str]) -> None:
     kind = interlock.device(two_devices[0]).type
     interlock.set_default_device(kind)
@@ -174,7 +176,7 @@ def test_get_default_device_has_the_index_of_the_current_device(two_devices: tup
     interlock.set_default_device(None)
 
 
-@pytest.mark.usefixtures("memory_in_reach")
+@pytest.mark.usefixtures("host_accessible_memory")
 def test_tensors_are_made_on_the_default_device(two_devices: tuple[str, str]) -> None:
     interlock.set_default_device(two_devices[0])
     assert interlock.ones(2).device == interlock.device(two_devices[0])
@@ -186,7 +188,7 @@ WRONG: list[Any] = [True, False, 1.0, 1.5, [], object(), b"host"]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=stable_repr)
-def test_what_names_no_device_is_a_type_error_everywhere(wrong: Any) -> None:
+def test_wrong_type_for_a_device_raises_type_error_everywhere(wrong: Any) -> None:
     for take in takers():
         with pytest.raises(TypeError):
             take(wrong)
@@ -196,7 +198,7 @@ def test_what_names_no_device_is_a_type_error_everywhere(wrong: Any) -> None:
 @pytest.mark.parametrize(
     "wrong", [2, 127, 128, -1, -2, 10**30, "nope", "xpu:0", "cpu", "{}:2", "{}:-1"], ids=str
 )
-def test_what_is_no_device_of_the_accelerator_is_refused_everywhere(driver: str, wrong: Any) -> None:
+def test_unknown_device_is_refused_everywhere(driver: str, wrong: Any) -> None:
     given = wrong.format(driver) if isinstance(wrong, str) else wrong
     for take in takers():
         before = place()
@@ -207,7 +209,7 @@ def test_what_is_no_device_of_the_accelerator_is_refused_everywhere(driver: str,
 
 
 def takers() -> list[Any]:
-    """Everything that takes a device."""
+    """Return every function that accepts a device."""
     return [
         accelerator.set_device_index,
         accelerator.current_stream,
@@ -238,7 +240,7 @@ def test_a_device_without_an_index_is_the_current_one(driver: str) -> None:
         assert accelerator.memory.Buffer(1, driver).device.index == 1
 
 
-def test_devices_tell_what_they_are(devices: tuple[str, ...]) -> None:
+def test_device_properties_describe_the_device(devices: tuple[str, ...]) -> None:
     properties = accelerator.device_properties(devices[-1])
     assert properties.name == accelerator.device_name(devices[-1])
     free, total = accelerator.get_memory_info(devices[-1])
@@ -247,7 +249,7 @@ def test_devices_tell_what_they_are(devices: tuple[str, ...]) -> None:
     assert interlock.float32 in accelerator.get_device_capability(devices[-1])["supported_dtypes"]
 
 
-def test_the_old_names_warn_at_the_line_that_uses_them() -> None:
+def test_deprecated_names_warn_at_the_calling_line() -> None:
     with pytest.warns(FutureWarning, match="current_device_index") as caught:
         assert accelerator.current_device_idx() == 0
     assert caught[0].filename == __file__

@@ -1,4 +1,4 @@
-"""`interlock.device`, and what `interlock.accelerator` answers where there is no accelerator."""
+"""`interlock.device`, and `interlock.accelerator` without an accelerator."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ def test_equal_devices_have_equal_hashes(given: tuple[Any, ...], kind: str, inde
 
 
 @GOOD
-def test_a_device_travels_through_pickle_and_copy(
-    given: tuple[Any, ...], kind: str, index: int | None
-) -> None:
+def test_devices_can_be_pickled_and_copied(given: tuple[Any, ...], kind: str, index: int | None) -> None:
     made = device(*given)
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(made, protocol)) == made
@@ -97,7 +95,7 @@ MALFORMED = [
 def test_a_malformed_device_is_refused_and_named(given: tuple[Any, ...]) -> None:
     with pytest.raises(RuntimeError) as caught:
         device(*given)
-    if isinstance(given[0], str):  # else the missing accelerator may be named first
+    if isinstance(given[0], str):  # otherwise the missing accelerator may be reported first
         assert str(given[-1]).removesuffix(":0").strip() in str(caught.value)
 
 
@@ -139,16 +137,16 @@ def test_a_device_can_not_be_changed_or_ordered() -> None:
     assert str(made) == "cuda:1"
 
 
-def test_without_a_driver_counting_answers_zero_and_a_bare_index_says_what_is_missing(
+def test_device_count_is_zero_and_an_index_raises_without_a_driver(
     no_driver: dict[str, str],
 ) -> None:
     available, count, current, checked, why, error, named = eval_program(
-        "accelerator/device_without_a_driver.py", env=no_driver
+        "accelerator/query_devices_without_a_driver.py", env=no_driver
     )
     assert (available, count, current, checked) == (False, 0, None, None)
     assert why
     assert why in error
-    assert named == "cuda:0", "naming a device needs none"
+    assert named == "cuda:0", "a device object needs no accelerator"
 
 
 def test_the_error_about_a_missing_accelerator_is_what_pytorch_raises() -> None:

@@ -1,4 +1,4 @@
-"""NVIDIA's devices are counted without starting the driver, as CUDA_VISIBLE_DEVICES shows them."""
+"""NVIDIA's devices are counted without initializing the driver, filtered by CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.helpers.subprocess import PROGRAMS, eval_python
 
 pytestmark = fake_driver.NEEDS_COMPILER
 
-# Python 3.12 warns of a fork in a process with threads, of which interlock has none yet.
+# Python 3.12 warns of a fork in a process with threads; interlock has started none yet.
 OPTIONS = ("-W", "error")
 
 
 def run(folder: Path, code: str, variables: dict[str, str] | None = None, *, nvml: bool = True) -> Any:
-    """Run with a driver that can only count."""
+    """Run code with a fake driver that only counts devices."""
     return run_with(fake_driver.build(folder, nvml=nvml) | (variables or {}), code)
 
 
@@ -46,7 +46,7 @@ def uuid(gpu: int, part: int | None = None) -> str:
         (2, "0:0,1:0", {None: 0, "0": 0}),
     ],
 )
-def test_the_count_is_of_what_the_variable_shows_and_the_driver_is_not_started(
+def test_count_follows_cuda_visible_devices_without_initializing(
     devices: int, divided: str | None, expected: dict[str | None, int], tmp_path: Path
 ) -> None:
     variables = {"FAKE_CUDA_DEVICES": str(devices), "VARIABLES": json.dumps(list(expected))}
@@ -58,12 +58,12 @@ def test_the_count_is_of_what_the_variable_shows_and_the_driver_is_not_started(
     assert run(tmp_path, code, variables) == [*expected.values(), 0]
 
 
-def test_gpus_that_the_process_may_not_open_are_not_counted(tmp_path: Path) -> None:
+def test_inaccessible_gpus_are_not_counted(tmp_path: Path) -> None:
     code = "result = [accelerator.device_count(), driver.fake_starts()]"
     assert run(tmp_path, code, {"FAKE_NVML_FAILS": "0:4"}) == [1, 0]
 
 
-def test_devices_that_come_and_go_are_counted_afresh(tmp_path: Path) -> None:
+def test_count_follows_added_and_removed_devices(tmp_path: Path) -> None:
     code = """
         result = []
         for number in ("2", "5", "1"):
@@ -76,21 +76,21 @@ def test_devices_that_come_and_go_are_counted_afresh(tmp_path: Path) -> None:
 GOOD = [True, 2, None, "cuda", "cuda"]
 
 
-def test_after_every_question_a_forked_child_can_start_the_driver(tmp_path: Path) -> None:
+def test_forked_child_can_initialize_the_driver_after_every_query(tmp_path: Path) -> None:
     code = """
-    result = [ask(), driver.fake_starts(), in_child(ask), in_child(lambda: driver.cuInit(0))]
+    result = [query(), driver.fake_starts(), in_child(query), in_child(lambda: driver.cuInit(0))]
     """
     assert run(tmp_path, code) == [GOOD, 0, str(GOOD), "0"]
 
 
-def test_a_forked_child_uses_devices_that_its_parent_has_only_counted() -> None:
+def test_forked_child_uses_devices_that_its_parent_only_counted() -> None:
     code = """
     import interlock
 
     def use():
         return interlock.Stream(1).native_handle is not None
 
-    result = [ask(), in_child(use), in_child(ask), use(), in_child(ask)]
+    result = [query(), in_child(use), in_child(query), use(), in_child(query)]
     """
     *answer, after_use = run_with(fake_cuda.environment(), code)
     assert answer == [GOOD, "True", str(GOOD), True]
@@ -99,69 +99,68 @@ def test_a_forked_child_uses_devices_that_its_parent_has_only_counted() -> None:
 
 
 @pytest.mark.parametrize("init", ["12", "999"])
-def test_where_nvml_fails_the_driver_is_started_to_count_and_a_forked_child_is_told_so(
-    init: str, tmp_path: Path
-) -> None:
+def test_failing_nvml_falls_back_to_the_driver_and_affects_children(init: str, tmp_path: Path) -> None:
     code = """
-    result = [ask(), driver.fake_starts(), in_child(lambda: [ask()[:2], accelerator.why_unavailable()])]
-    result += [in_child(driver.fake_starts), ask()]
+    result = [query(), driver.fake_starts()]
+    result += [in_child(lambda: [query()[:2], accelerator.unavailable_reason()])]
+    result += [in_child(driver.fake_starts), query()]
     """
     answer = run(tmp_path, code, {"FAKE_NVML_INIT": init})
     assert answer[:2] == [GOOD, 1]
     assert "[False, 0]" in answer[2]
     assert "spawn or forkserver" in answer[2]
-    assert answer[3:] == ["1", GOOD], "the driver is asked no second time"
+    assert answer[3:] == ["1", GOOD], "the driver is not queried again"
 
 
 @pytest.mark.parametrize("missing", ["lacks its functions", "lists nothing", "lost a device"])
-def test_where_nvml_does_not_know_the_devices_the_driver_counts_them(missing: str, tmp_path: Path) -> None:
+def test_devices_unknown_to_nvml_are_counted_by_the_driver(missing: str, tmp_path: Path) -> None:
     variables = {"lists nothing": {"FAKE_CUDA_DEVICES": "0"}, "lost a device": {"FAKE_NVML_FAILS": "1:15"}}
     code = "result = [accelerator.device_count(), driver.fake_starts()]"
     nvml = missing != "lacks its functions"
     assert run(tmp_path, code, variables.get(missing), nvml=nvml) == [2, 1]
 
 
-def test_a_child_that_counts_by_starting_the_driver_leaves_its_parent_alone(tmp_path: Path) -> None:
+def test_count_in_a_child_by_the_driver_does_not_affect_the_parent(tmp_path: Path) -> None:
     code = """
-    result = [in_child(ask), driver.fake_starts(), ask(), in_child(accelerator.is_available)]
+    result = [in_child(query), driver.fake_starts(), query(), in_child(accelerator.is_available)]
     """
     assert run(tmp_path, code, nvml=False) == [str(GOOD), 0, GOOD, "False"]
 
 
-def test_the_variable_is_read_afresh_until_a_device_is_used_and_then_warns() -> None:
+def test_variable_is_reread_until_first_use_of_a_device_and_then_warns() -> None:
     code = """
     import interlock
     result = [count(variable) for variable in ("0", "0,1", "1,0")]
     interlock.Stream(1)
     result += [count(variable) for variable in ("", "", "1,0", None)]
     """
-    told = run_with(fake_cuda.environment(), code)
-    assert [number for number, _ in told] == [1, 2, 2, 2, 2, 2, 2]
-    assert [len(warned) for _, warned in told] == [0, 0, 0, 1, 0, 0, 1]
-    assert 'CUDA_VISIBLE_DEVICES is "" now' in told[3][1][0]
-    assert 'it was "1,0"' in told[3][1][0]
+    reported = run_with(fake_cuda.environment(), code)
+    assert [number for number, _ in reported] == [1, 2, 2, 2, 2, 2, 2]
+    assert [len(warned) for _, warned in reported] == [0, 0, 0, 1, 0, 0, 1]
+    assert 'CUDA_VISIBLE_DEVICES is "" now' in reported[3][1][0]
+    assert 'it was "1,0"' in reported[3][1][0]
 
 
-def test_the_variable_is_read_afresh_until_the_driver_counts_and_then_warns_once_for_each_change(
+def test_variable_is_reread_until_the_driver_counts_and_then_warns(
     tmp_path: Path,
 ) -> None:
     code = """
     result = [count(variable) for variable in ("0", "", None, "1,0")]
-    os.environ["FAKE_NVML_INIT"] = "999"  # Now only the driver can tell.
+    os.environ["FAKE_NVML_INIT"] = "999"  # Now only the driver can count.
     result += [count(variable) for variable in ("1", "0", "0", None, "1", "0")]
     """
-    told = run(tmp_path, code)
-    assert [number for number, _ in told] == [1, 0, 2, 2, 2, 2, 2, 2, 2, 2]
-    assert [len(warned) for _, warned in told] == [0, 0, 0, 0, 0, 1, 0, 1, 0, 1]
-    now, unset = told[5][1][0], told[7][1][0]
+    reported = run(tmp_path, code)
+    assert [number for number, _ in reported] == [1, 0, 2, 2, 2, 2, 2, 2, 2, 2]
+    assert [len(warned) for _, warned in reported] == [0, 0, 0, 0, 0, 1, 0, 1, 0, 1]
+    now, unset = reported[5][1][0], reported[7][1][0]
     assert now.startswith('AcceleratorEnvironmentWarning: CUDA_VISIBLE_DEVICES is "0" now')
     assert 'it was "1" when NVIDIA\'s driver was started' in now
     assert "CUDA_VISIBLE_DEVICES is not set now" in unset
 
 
-def test_a_path_of_nvml_that_is_of_no_use_is_told_and_nothing_else_is_counted(tmp_path: Path) -> None:
+def test_unusable_path_of_nvml_is_reported_and_counts_no_device(tmp_path: Path) -> None:
     code = """
-        result = [accelerator.device_count(), accelerator.is_available(), accelerator.why_unavailable()]
+        result = [accelerator.device_count(), accelerator.is_available(), accelerator.unavailable_reason()]
     """
     count, available, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": "/nowhere/libnvidia-ml.so.1"})
     assert (count, available) == (0, False)
@@ -169,18 +168,18 @@ def test_a_path_of_nvml_that_is_of_no_use_is_told_and_nothing_else_is_counted(tm
         assert part in why
 
 
-def test_a_given_nvml_that_lacks_a_function_is_told_and_nothing_else_is_counted(tmp_path: Path) -> None:
+def test_nvml_without_a_function_is_reported_and_counts_no_device(tmp_path: Path) -> None:
     lacking = tmp_path / "lacking"
     lacking.mkdir()
-    fake_driver.build(lacking)  # Beside it lies a library that can only be initialised.
-    code = "result = [accelerator.device_count(), accelerator.why_unavailable()]"
+    fake_driver.build(lacking)  # The folder beside it has a library with only an init function.
+    code = "result = [accelerator.device_count(), accelerator.unavailable_reason()]"
     count, why = run(tmp_path, code, {"INTERLOCK_NVML_PATH": str(lacking)})
     assert count == 0
     for part in ("INTERLOCK_NVML_PATH", str(lacking), "nvmlDeviceGetCount_v2"):
         assert part in why
 
 
-def test_nvml_is_taken_from_the_path_that_is_given(tmp_path: Path) -> None:
+def test_nvml_is_loaded_from_the_user_supplied_path(tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()
     fake_driver.build(tmp_path / "given", nvml=True)
     folder = str(tmp_path / "given")
@@ -190,4 +189,4 @@ def test_nvml_is_taken_from_the_path_that_is_given(tmp_path: Path) -> None:
     """
     count, found = run(tmp_path, code, {"INTERLOCK_NVML_PATH": folder}, nvml=False)
     assert count > 0
-    assert found == [f"{folder}/libnvidia-ml.so.1", "given", True]
+    assert found == [f"{folder}/libnvidia-ml.so.1", "explicit", True]

@@ -1,4 +1,4 @@
-"""Which driver a process uses, and until when it can be chosen."""
+"""The driver of a process, which can be selected until first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NONE: dict[str, str] = {"LD_LIBRARY_PATH": ""}
 
 
 def test_the_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> None:
-    answer = eval_program("accelerator/choose_the_host_driver.py", env=no_driver)
+    answer = eval_program("accelerator/use_the_host_driver.py", env=no_driver)
     assert answer == [[False, "None"], 3, [1 << 20, 1 << 20], True]
 
 
@@ -23,9 +23,9 @@ def test_the_environment_chooses(text: str, count: int, no_driver: dict[str, str
 
 
 @pytest.mark.parametrize("text", ["host:x", "host:-1", "host:129", "hots", "host:1:2", "cuda:0"])
-def test_what_the_environment_misspells_is_said_and_nothing_else_is_used(text: str) -> None:
+def test_misspelt_environment_value_is_reported_and_selects_no_driver(text: str) -> None:
     count, current, message = eval_program(
-        "accelerator/what_the_environment_misspells_is_said_and_nothing_else_is.py",
+        "accelerator/misspelt_environment_value_is_reported_and_selects_no_driver.py",
         env={"INTERLOCK_ACCELERATOR": text},
     )
     assert (count, current) == (0, None)
@@ -33,7 +33,7 @@ def test_what_the_environment_misspells_is_said_and_nothing_else_is_used(text: s
     assert text in message
 
 
-def test_the_program_goes_before_the_environment() -> None:
+def test_use_overrides_the_environment() -> None:
     code = """
         from interlock import accelerator
         accelerator.use("host", devices=3)
@@ -43,14 +43,14 @@ def test_the_program_goes_before_the_environment() -> None:
     assert eval_python(code, env={"INTERLOCK_ACCELERATOR": "host:2"}) == 4
 
 
-def test_a_choice_can_be_taken_back_before_first_use(no_driver: dict[str, str]) -> None:
-    program = "accelerator/choose_several_times_before_first_use.py"
+def test_use_can_be_undone_before_first_use(no_driver: dict[str, str]) -> None:
+    program = "accelerator/use_several_drivers_before_first_use.py"
     assert eval_program(program, env=no_driver) == [[1, True], [0, False], [1, True], [0, False]]
 
 
-def test_a_driver_is_fixed_at_first_use_and_not_by_questions() -> None:
+def test_driver_is_fixed_at_first_use_and_not_by_queries() -> None:
     count, message = eval_program(
-        "accelerator/a_driver_is_fixed_at_first_use_and_not_by_questions.py",
+        "accelerator/driver_is_fixed_at_first_use_and_not_by_queries.py",
         env={"INTERLOCK_ACCELERATOR": "host:1"},
     )
     assert count == 2
@@ -71,15 +71,15 @@ def test_a_driver_is_fixed_at_first_use_and_not_by_questions() -> None:
         ("use(1)", "TypeError"),
     ],
 )
-def test_a_wrong_choice_is_refused_and_chooses_nothing(
+def test_use_refuses_an_unknown_driver_and_selects_none(
     call: str, error: str, no_driver: dict[str, str]
 ) -> None:
-    assert eval_program("accelerator/choose_wrongly.py", call, env=no_driver) == [error, 0]
+    assert eval_program("accelerator/use_with_wrong_arguments.py", call, env=no_driver) == [error, 0]
 
 
-def test_a_chosen_driver_without_devices_is_an_accelerator_that_is_not_available() -> None:
+def test_selected_driver_without_devices_is_unavailable() -> None:
     current, checked, available, why, message = eval_program(
-        "accelerator/a_chosen_driver_without_devices_is_an_accelerator_that_is.py",
+        "accelerator/selected_driver_without_devices_is_unavailable.py",
         env={"INTERLOCK_ACCELERATOR": "host:0"},
     )
     assert (current, checked, available) == ("host", "None", False)
@@ -87,15 +87,15 @@ def test_a_chosen_driver_without_devices_is_an_accelerator_that_is_not_available
     assert why in message
 
 
-def test_a_misspelt_variable_is_warned_of_with_the_right_name() -> None:
+def test_misspelt_variable_warns_with_the_right_name() -> None:
     (message,) = eval_program(
-        "accelerator/a_misspelt_variable_is_warned_of_with_the_right_name.py",
+        "accelerator/misspelt_variable_warns_with_the_right_name.py",
         env={"INTERLOCK_ACCELERATR": "host"},
     )
     assert "INTERLOCK_ACCELERATOR" in message
     assert (
         eval_program(
-            "accelerator/a_misspelt_variable_is_warned_of_with_the_right_name.py",
+            "accelerator/misspelt_variable_warns_with_the_right_name.py",
             env={"INTERLOCK_ACCELERATOR": "host"},
         )
         == []
@@ -105,56 +105,56 @@ def test_a_misspelt_variable_is_warned_of_with_the_right_name() -> None:
 NO_DEVICE = [False, 0, "None", "None"]
 
 
-def test_the_questions_follow_the_environment_until_a_driver_is_in_use(no_driver: dict[str, str]) -> None:
+def test_queries_follow_the_environment_until_a_driver_is_initialized(no_driver: dict[str, str]) -> None:
     two, three, one = ([True, count, "host", "host"] for count in (2, 3, 1))
     without = [False, 0, "host", "None"]
     expected = [NO_DEVICE, two, three, NO_DEVICE, without, NO_DEVICE, NO_DEVICE, one]
     assert (
         eval_program(
-            "accelerator/the_questions_follow_the_environment_until_a_driver_is_in.py", env=no_driver
+            "accelerator/queries_follow_the_environment_until_a_driver_is_initialized.py", env=no_driver
         )
         == expected
     )
 
 
-def test_the_questions_see_variables_that_c_code_sets(no_driver: dict[str, str]) -> None:
+def test_queries_see_variables_set_by_c_code(no_driver: dict[str, str]) -> None:
     hosts = [[True, count, "host", "host"] for count in (2, 3)]
-    assert eval_program("accelerator/the_questions_see_variables_that_c_code_sets.py", env=no_driver) == [
+    assert eval_program("accelerator/queries_see_variables_set_by_c_code.py", env=no_driver) == [
         NO_DEVICE,
         *hosts,
         NO_DEVICE,
     ]
 
 
-def test_the_questions_follow_use_at_once(no_driver: dict[str, str]) -> None:
+def test_queries_follow_use_immediately(no_driver: dict[str, str]) -> None:
     hosts = [[True, 2, "host", "host"], [False, 0, "host", "None"], [True, 5, "host", "host"]]
-    assert eval_program("accelerator/the_questions_follow_use_at_once.py", env=no_driver) == [
+    assert eval_program("accelerator/queries_follow_use_immediately.py", env=no_driver) == [
         NO_DEVICE,
         *hosts,
         NO_DEVICE,
     ]
 
 
-def test_the_questions_warn_once_of_each_variable_that_changes_after_first_use() -> None:
+def test_queries_warn_once_of_each_variable_changed_after_first_use() -> None:
     first, *counts, last = eval_program(
-        "accelerator/the_questions_warn_once_of_each_variable_that_changes_after.py",
+        "accelerator/queries_warn_once_of_each_variable_changed_after_first_use.py",
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     )
     assert first == last == [True, 2, "host", "host"]
     assert counts == [[0] * 4, [1, 0, 0, 0], [0] * 4, [1, 0, 0, 0], [1, 0, 0, 0]]
 
 
-def test_the_questions_are_asked_afresh_in_a_forked_child() -> None:
+def test_queries_are_reevaluated_in_a_forked_child() -> None:
     two, five = ([True, count, "host", "host"] for count in (2, 5))
     answer = eval_program(
-        "accelerator/the_questions_are_asked_afresh_in_a_forked_child.py",
+        "accelerator/queries_are_reevaluated_in_a_forked_child.py",
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     )
     assert answer == [two, [two, five, 4], two, two, two, 1]
 
 
-def test_the_current_index_is_that_of_the_thread_and_its_scopes() -> None:
+def test_current_index_follows_the_thread_and_its_scopes() -> None:
     assert eval_program(
-        "accelerator/the_current_index_is_that_of_the_thread_and_its_scopes.py",
+        "accelerator/current_index_follows_the_thread_and_its_scopes.py",
         env={"INTERLOCK_ACCELERATOR": "host:3"},
     ) == [0, 1, 2, 0, 1, 0]

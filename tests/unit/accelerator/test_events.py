@@ -1,4 +1,4 @@
-"""Events: marks that streams pass."""
+"""Events: record, wait, query and elapsed time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.helpers.ids import stable_repr
 pytestmark = pytest.mark.usefixtures("devices")
 
 
-def test_an_event_that_was_never_recorded_has_passed_and_holds_nothing_back() -> None:
+def test_unrecorded_event_is_complete_and_blocks_no_stream() -> None:
     event, stream = Event(), Stream()
     assert event.query()
     event.synchronize()
@@ -26,8 +26,8 @@ def test_an_event_that_was_never_recorded_has_passed_and_holds_nothing_back() ->
     assert event.event_id == 0
 
 
-def test_a_new_record_takes_the_place_of_the_old_one(gate: Gate) -> None:
-    free, held = Stream(exclusive=True), Stream(exclusive=True)
+def test_record_replaces_the_previous_record(gate: Gate) -> None:
+    free, held = Stream(dedicated=True), Stream(dedicated=True)
     event = Event()
     event.record(free)
     event.synchronize()
@@ -39,8 +39,8 @@ def test_a_new_record_takes_the_place_of_the_old_one(gate: Gate) -> None:
     assert event.query()
 
 
-def test_who_waited_for_the_old_record_goes_on_with_it(gate: Gate) -> None:
-    first, second, held = (Stream(exclusive=True) for _ in range(3))
+def test_wait_for_a_replaced_record_ends_with_that_record(gate: Gate) -> None:
+    first, second, held = (Stream(dedicated=True) for _ in range(3))
     event = first.record_event()
     second.wait_event(event)
     accelerator.launch(held, gate)
@@ -62,9 +62,9 @@ def test_an_event_belongs_to_the_device_of_its_first_record(two_devices: tuple[s
         fixed.record(Stream(two_devices[1]))
 
 
-def test_record_and_wait_take_the_current_stream(two_devices: tuple[str, str], gate: Gate) -> None:
-    held = Stream(two_devices[1], exclusive=True)
-    event, other = Event(), Stream(two_devices[0], exclusive=True)
+def test_record_and_wait_use_the_current_stream(two_devices: tuple[str, str], gate: Gate) -> None:
+    held = Stream(two_devices[1], dedicated=True)
+    event, other = Event(), Stream(two_devices[0], dedicated=True)
     with held:
         accelerator.launch(held, gate)
         event.record()
@@ -79,7 +79,7 @@ def test_record_and_wait_take_the_current_stream(two_devices: tuple[str, str], g
     assert fixed.device == interlock.device(two_devices[1])
 
 
-def test_two_events_tell_the_time_between() -> None:
+def test_elapsed_time_is_the_time_between_two_events() -> None:
     stream = Stream()
     start, end = Event(enable_timing=True), Event(enable_timing=True)
     start.record(stream)
@@ -97,8 +97,8 @@ def test_an_unrecorded_event_has_no_device_index(driver: str) -> None:
     assert interlock.Event().device.index is None
 
 
-def test_time_needs_two_events_that_were_made_for_it_recorded_and_passed(gate: Gate) -> None:
-    stream = Stream(exclusive=True)
+def test_elapsed_time_requires_two_completed_timing_events(gate: Gate) -> None:
+    stream = Stream(dedicated=True)
     timed, untimed, unrecorded = Event(enable_timing=True), Event(), Event(enable_timing=True)
     timed.record(stream)
     untimed.record(stream)
@@ -112,7 +112,7 @@ def test_time_needs_two_events_that_were_made_for_it_recorded_and_passed(gate: G
         timed.elapsed_time(unrecorded)
 
 
-def test_record_event_returns_the_event_it_was_given_or_a_new_one() -> None:
+def test_record_event_returns_its_argument_or_a_new_event() -> None:
     stream, event = Stream(), Event(enable_timing=True)
     assert stream.record_event(event) is event
     assert stream.record_event().device == stream.device
@@ -120,14 +120,14 @@ def test_record_event_returns_the_event_it_was_given_or_a_new_one() -> None:
 
 
 @pytest.mark.parametrize("on", ["enable_timing", "blocking", "interprocess"])
-def test_what_an_event_is_made_for_can_be_read_back(on: str) -> None:
+def test_event_attributes_return_the_constructor_arguments(on: str) -> None:
     event = Event(**{on: True})
     names = ("enable_timing", "blocking", "interprocess")
     assert {name: getattr(event, name) for name in names} == {name: name == on for name in names}
     assert f"{on}=True" in repr(event)
 
 
-def test_an_event_that_other_processes_open_is_not_supported_on_the_host(driver: str) -> None:
+def test_interprocess_event_is_not_supported_by_the_host_driver(driver: str) -> None:
     if driver != "host":
         pytest.skip("other drivers may have such events")
     event = Event(interprocess=True)
@@ -141,7 +141,7 @@ def test_an_event_that_other_processes_open_is_not_supported_on_the_host(driver:
 
 
 @pytest.mark.parametrize("given", [1, "event", None, object()], ids=stable_repr)
-def test_what_is_no_event_is_refused(given: Any) -> None:
+def test_other_objects_are_refused_as_events(given: Any) -> None:
     stream = Stream()
     with pytest.raises(TypeError):
         stream.wait_event(given)
@@ -149,7 +149,7 @@ def test_what_is_no_event_is_refused(given: Any) -> None:
         Event(enable_timing=True).elapsed_time(given)
 
 
-def test_an_event_does_not_travel() -> None:
+def test_events_cannot_be_pickled_or_copied() -> None:
     for travel in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="Event"):
             travel(Event())

@@ -1,4 +1,4 @@
-"""Processes that leave in the middle of work, with live streams, events and pending copies."""
+"""Processes that exit with live streams, events and pending copies."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 @pytest.mark.parametrize("leave", LEAVES)
 @pytest.mark.parametrize("group", range(5))
-def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, group: int) -> None:
+def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
-        "accelerator/leave_in_the_middle_of_work_on_host.py",
+        "accelerator/exit_during_queued_work_on_host.py",
         leave,
         group,
         env=HOST,
@@ -24,25 +24,25 @@ def test_a_process_leaves_in_the_middle_of_work_with_its_own_status(leave: str, 
     )
 
 
-def test_a_thread_in_synchronize_does_not_end_the_process() -> None:
-    done = run_program("accelerator/a_thread_in_synchronize_does_not_end_the_process.py", env=HOST)
+def test_thread_in_synchronize_does_not_abort_the_process() -> None:
+    done = run_program("accelerator/thread_in_synchronize_does_not_abort_the_process.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-def test_work_ends_well_that_an_exit_handler_waits_for() -> None:
-    done = run_program("accelerator/work_ends_well_that_an_exit_handler_waits_for.py", env=HOST)
+def test_exit_handler_can_wait_for_queued_work() -> None:
+    done = run_program("accelerator/exit_handler_can_wait_for_queued_work.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "[0, 1]\n", "")
 
 
-def test_a_function_that_waits_for_a_stream_is_let_go_before_the_interpreter_ends() -> None:
-    done = run_program("accelerator/a_function_that_waits_for_a_stream_is_let_go_before_the.py", env=HOST)
+def test_function_waiting_for_a_stream_is_woken_before_finalization() -> None:
+    done = run_program("accelerator/function_waiting_for_a_stream_is_woken_before_finalization.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("handler", ["a lock of logging", "a join"])
-def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> None:
+def test_earlier_exit_handlers_are_not_delayed(handler: str) -> None:
     done = run_program(
-        "accelerator/handlers_that_were_registered_before_are_not_held_up.py",
+        "accelerator/earlier_exit_handlers_are_not_delayed.py",
         handler,
         env=HOST,
         seconds=30,
@@ -50,8 +50,8 @@ def test_handlers_that_were_registered_before_are_not_held_up(handler: str) -> N
     assert (done.code, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-def test_handlers_that_were_only_called_end_nothing() -> None:
-    done = run_program("accelerator/handlers_that_were_only_called_end_nothing.py", env=HOST, seconds=30)
+def test_calling_exit_handlers_directly_shuts_nothing_down() -> None:
+    done = run_program("accelerator/call_the_exit_handlers_directly.py", env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
 
@@ -66,7 +66,7 @@ def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
     assert (done.code, done.stdout, done.stderr) == (1, "", "for a reason\n")
 
 
-def test_nothing_is_left_open_by_a_module_that_is_never_asked_for_a_device() -> None:
+def test_importing_without_use_leaves_nothing_open() -> None:
     code = """
         import threading
         import interlock
@@ -88,7 +88,7 @@ HANDLERS_ON_A_THREAD = (
 @pytest.mark.parametrize("setup", ["", BUSY_STREAM, HANDLERS_ON_A_THREAD, "atexit._clear()"])
 def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str) -> None:
     action = "accelerator.launch(self.state[0], len, 'x')"
-    done = run_program("accelerator/exit_late.py", False, action, setup, env=HOST, seconds=20)
+    done = run_program("accelerator/call_in_a_late_finalizer.py", False, action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout, done.stderr) == (0, "end", REFUSED)
 
 
@@ -107,15 +107,15 @@ def test_launch_while_the_interpreter_is_finalized_is_a_runtime_error(setup: str
 )
 @pytest.mark.parametrize("setup", [BUSY_STREAM, "atexit._clear(); " + BUSY_STREAM])
 def test_waits_end_while_the_interpreter_is_finalized(setup: str, action: str, ending: str) -> None:
-    done = run_program("accelerator/exit_late.py", False, action, setup, env=HOST, seconds=20)
+    done = run_program("accelerator/call_in_a_late_finalizer.py", False, action, setup, env=HOST, seconds=20)
     assert (done.code, done.stdout) == (0, "end")
     assert done.stderr.endswith(ending)
 
 
 def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None:
-    # The handler runs after the one that drops the functions, which is registered by the import.
+    # The handler runs after the one that drops the functions, which the import registers.
     done = run_program(
-        "accelerator/exit_late.py",
+        "accelerator/call_in_a_late_finalizer.py",
         True,
         "self.state[0].synchronize()",
         "",
@@ -126,9 +126,9 @@ def test_synchronize_ends_while_a_function_of_a_late_exit_handler_runs() -> None
     assert done.stderr == "done" or done.stderr.endswith(STOPPED)
 
 
-def test_waits_after_exit_handlers_ran_on_another_thread_do_not_stop_the_exit() -> None:
+def test_waits_after_exit_handlers_on_another_thread_end() -> None:
     done = run_program(
-        "accelerator/exit_late.py",
+        "accelerator/call_in_a_late_finalizer.py",
         False,
         "accelerator.synchronize()",
         HANDLERS_ON_A_THREAD,

@@ -1,4 +1,4 @@
-"""Devices that misbehave when they are told to, and what a program sees of it."""
+"""`FaultInjector`: injected failures of devices and their effects on a program."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import pytest
 from tests.helpers.subprocess import eval_program
 
 
-def told(program: str, *arguments: object) -> list[object]:
+def result_of(program: str, *arguments: object) -> list[object]:
     answer: list[object] = eval_program(program, *arguments)
     return answer
 
 
-def test_the_driver_has_no_memory_for_the_kth_request_and_for_no_other() -> None:
-    retries, after, zero = told("accelerator/the_driver_has_no_memory_for_the_kth_request_and_for_no.py")
-    assert retries == [0, 0, 1, 1, 1], "what is kept is given back, and the driver asked again"
+def test_fail_allocation_fails_the_kth_request_only() -> None:
+    retries, after, zero = result_of("accelerator/fail_allocation_fails_the_kth_request_only.py")
+    assert retries == [0, 0, 1, 1, 1], "cached memory is released, and the driver called again"
     assert after is None
     assert isinstance(zero, list)
     assert zero[0] == "ArgumentError"
@@ -28,8 +28,10 @@ def test_the_driver_has_no_memory_for_the_kth_request_and_for_no_other() -> None
         ("fail_next_fill", "fill_(buffer, 1, stream=stream)", "fill"),
     ],
 )
-def test_work_fails_late_once_and_what_comes_later_runs(fault: str, work: str, operation: str) -> None:
-    first, second, seen = told("accelerator/work_fails_late_once_and_what_comes_later_runs.py", fault, work)
+def test_fail_work_reports_one_asynchronous_error_and_later_work_runs(
+    fault: str, work: str, operation: str
+) -> None:
+    first, second, seen = result_of("accelerator/fail_work_reports_one_asynchronous_error.py", fault, work)
     assert isinstance(first, list)
     assert first[0] == "AcceleratorError"
     assert operation in first[1]
@@ -37,32 +39,32 @@ def test_work_fails_late_once_and_what_comes_later_runs(fault: str, work: str, o
     assert (second, seen) == (None, [2])
 
 
-def test_a_device_that_is_lost_wakes_who_waits_and_stays_lost() -> None:
-    (outcome, *_), calls, stream, memory = told(
-        "accelerator/a_device_that_is_lost_wakes_who_waits_and_stays_lost.py"
+def test_lose_device_wakes_waiting_threads_and_is_permanent() -> None:
+    (outcome, *_), calls, stream, memory = result_of(
+        "accelerator/lose_device_wakes_waiting_threads_and_is_permanent.py"
     )
     for kind, message in [outcome, *calls]:
         assert kind == "DeviceLostError"
         assert "it fell off the bus" in message
-    assert (stream, memory) == (None, None), "the other device is as it was"
+    assert (stream, memory) == (None, None), "the other device is unaffected"
 
 
-def test_the_error_of_a_lost_device_names_the_operation_of_the_program() -> None:
+def test_lost_device_error_names_the_calling_operation() -> None:
     names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
     names += ["Event.record", "Stream.is_capturing", "mul"]
     wanted = [["DeviceLostError", f"{name} is impossible: host:1 was lost: x"] for name in names]
-    assert told("accelerator/the_error_of_a_lost_device_names_the_operation_of_the.py") == wanted
+    assert result_of("accelerator/lost_device_error_names_the_calling_operation.py") == wanted
 
 
-def test_a_copy_that_is_slow_holds_up_its_stream_alone() -> None:
-    held, stepped, back, seen = told("accelerator/a_copy_that_is_slow_holds_up_its_stream_alone.py")
+def test_pause_copies_delays_only_its_stream() -> None:
+    held, stepped, back, seen = result_of("accelerator/pause_copies_delays_only_its_stream.py")
     assert held == [False, True, ["quick"]]
     assert stepped == [True, False]
     assert (back, seen) == ("slow", ["quick", "slow"])
 
 
-def test_work_of_a_higher_priority_goes_first_when_engines_are_busy() -> None:
-    assert told("accelerator/work_of_a_higher_priority_goes_first_when_engines_are_busy.py") == [
+def test_higher_priority_work_runs_first_on_busy_engines() -> None:
+    assert result_of("accelerator/higher_priority_work_runs_first_on_busy_engines.py") == [
         "first",
         "first",
         "high",
@@ -70,10 +72,10 @@ def test_work_of_a_higher_priority_goes_first_when_engines_are_busy() -> None:
     ]
 
 
-def test_objects_that_have_gone_leave_nothing_behind() -> None:
-    for before, after in told("accelerator/objects_that_have_gone_leave_nothing_behind.py"):  # type: ignore[misc]
+def test_destroyed_objects_leave_no_resources_behind() -> None:
+    for before, after in result_of("accelerator/destroyed_objects_leave_no_resources_behind.py"):  # type: ignore[misc]
         assert after <= before + 1
 
 
-def test_a_handle_without_a_driver_says_so() -> None:
-    assert "handle" in eval_program("accelerator/a_handle_without_a_driver_says_so.py")
+def test_fault_injector_without_a_driver_raises() -> None:
+    assert "handle" in eval_program("accelerator/fault_injector_without_a_driver_raises.py")

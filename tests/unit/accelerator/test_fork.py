@@ -1,4 +1,4 @@
-"""Forked processes: handles of the parent are refused, and devices can be used afresh."""
+"""Forked children: handles of the parent are refused, and devices are reinitialized."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no for
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 
-# Since 3.12 Python warns of a fork in a process with threads, which is what is tried here.
+# Python 3.12 and later warn of a fork in a process with threads, which is tested here.
 OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 
 
@@ -21,23 +21,23 @@ def run(program: str) -> Result:
     return run_program(program, env=HOST, options=OPTIONS)
 
 
-def test_every_handle_of_the_parent_is_refused_in_a_child() -> None:
-    done = run("accelerator/every_handle_of_the_parent_is_refused_in_a_child.py")
+def test_handles_of_the_parent_are_refused_in_a_child() -> None:
+    done = run("accelerator/handles_of_the_parent_are_refused_in_a_child.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
-def test_a_child_uses_the_devices_afresh_while_the_parent_goes_on() -> None:
-    done = run("accelerator/a_child_uses_the_devices_afresh_while_the_parent_goes_on.py")
+def test_child_reinitializes_the_devices_while_the_parent_runs() -> None:
+    done = run("accelerator/child_reinitializes_the_devices_while_the_parent_runs.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0 0\nTrue\n", "")
 
 
-def test_what_was_current_in_the_parent_is_not_in_a_child() -> None:
-    done = run("accelerator/what_was_current_in_the_parent_is_not_in_a_child.py")
+def test_current_device_of_the_parent_is_not_inherited() -> None:
+    done = run("accelerator/current_device_of_the_parent_is_not_inherited.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
-def test_handles_of_the_parent_may_go_in_a_child() -> None:
-    done = run("accelerator/handles_of_the_parent_may_go_in_a_child.py")
+def test_handles_of_the_parent_can_be_dropped_in_a_child() -> None:
+    done = run("accelerator/handles_of_the_parent_can_be_dropped_in_a_child.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0\n", "")
 
 
@@ -51,7 +51,8 @@ def test_a_child_may_choose_another_driver() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, "0 2\n", "")
 
 
-def test_counting_devices_does_not_keep_a_child_from_using_them() -> None:
-    assert eval_program(
-        "accelerator/counting_devices_does_not_keep_a_child_from_using_them.py", env=HOST
-    ) == [[True, 2, "host"], [2, 2]]
+def test_device_count_in_the_parent_does_not_affect_a_child() -> None:
+    assert eval_program("accelerator/device_count_in_the_parent_does_not_affect_a_child.py", env=HOST) == [
+        [True, 2, "host"],
+        [2, 2],
+    ]

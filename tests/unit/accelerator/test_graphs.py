@@ -1,4 +1,4 @@
-"""Graphs: work that is recorded once and queued again and again."""
+"""Graphs: work that is captured once and replayed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.helpers.gate import Gate
 
 pytestmark = [
     pytest.mark.usefixtures("devices"),
-    # Most of these tests are not about what a graph contains.
+    # Most of these tests do not depend on the contents of a graph.
     pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning"),
 ]
 
 
 def read(buffer: Buffer) -> bytes:
-    """The bytes of a buffer."""
+    """Return the bytes of a buffer."""
     found = bytearray(buffer.nbytes)
     copy_(found, buffer)
     return bytes(found)
@@ -45,7 +45,7 @@ def test_a_replay_reads_changed_inputs_and_runs_no_python() -> None:
     assert entered == [1]
 
 
-def test_what_is_recorded_is_not_run() -> None:
+def test_captured_work_is_not_run() -> None:
     buffer = Buffer(2)
     seen: list[int] = []
     fill_(buffer, 7)
@@ -62,8 +62,8 @@ def test_what_is_recorded_is_not_run() -> None:
     assert (read(buffer), seen) == (b"\t\t", [1, 1])
 
 
-def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined(driver: str) -> None:
-    main, side = Stream(exclusive=True), Stream(exclusive=True)
+def test_capture_includes_a_second_stream_from_its_wait_to_its_join(driver: str) -> None:
+    main, side = Stream(dedicated=True), Stream(dedicated=True)
     # NVIDIA's driver runs the functions of graphs one after the other.
     meeting = threading.Barrier(2 if driver == "host" else 1, timeout=20)
     graph = Graph()
@@ -83,8 +83,8 @@ def test_another_stream_takes_part_from_where_it_waits_until_it_is_joined(driver
     assert seen == [1, 1, 1]
 
 
-def test_a_stream_that_is_not_joined_spoils_the_capture() -> None:
-    main, side = Stream(exclusive=True), Stream(exclusive=True)
+def test_unjoined_stream_invalidates_the_capture() -> None:
+    main, side = Stream(dedicated=True), Stream(dedicated=True)
     graph = Graph()
     with main:
         graph.capture_begin()
@@ -97,15 +97,15 @@ def test_a_stream_that_is_not_joined_spoils_the_capture() -> None:
         graph.replay()
 
 
-def test_a_default_stream_is_not_captured_and_the_error_says_what_to_do() -> None:
+def test_capture_of_a_default_stream_is_refused_with_the_cure() -> None:
     with pytest.raises(errors.GraphError, match=r"default stream.*Stream\(\)"):
         Graph().capture_begin()
     with pytest.raises(errors.GraphError), Graph():
         pass
 
 
-def test_waiting_for_a_stream_that_records_spoils_the_capture() -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+def test_synchronize_of_a_capturing_stream_invalidates_the_capture() -> None:
+    stream, graph = Stream(dedicated=True), Graph()
     with pytest.raises(errors.GraphError), stream, graph, pytest.raises(errors.GraphError):
         stream.synchronize()
     assert not stream.is_capturing()
@@ -121,11 +121,11 @@ def test_waiting_for_a_stream_that_records_spoils_the_capture() -> None:
         ("relaxed", True, True),
     ],
 )
-def test_what_can_not_be_repeated_is_refused_where_the_mode_says(
+def test_unsafe_calls_are_refused_according_to_the_capture_mode(
     mode: Any, here: bool, elsewhere: bool
 ) -> None:
     def allowed(on_another_thread: bool) -> bool:
-        stream, graph = Stream(exclusive=True), Graph(capture_error_mode=mode)
+        stream, graph = Stream(dedicated=True), Graph(capture_error_mode=mode)
         refused: list[BaseException] = []
 
         def wait() -> None:
@@ -171,14 +171,14 @@ def test_the_mode_and_the_pool_may_be_assigned_for_the_next_capture() -> None:
         Graph(capture_error_mode=wrong)
 
 
-def test_graphs_have_pools_of_their_own_unless_they_share_one() -> None:
+def test_graphs_have_private_pools_unless_they_share_one() -> None:
     first, second = Graph(), Graph()
     assert first.pool() != second.pool()
     assert Graph(pool=first.pool()).pool() == first.pool()
     assert isinstance(first.pool(), tuple)
 
 
-def test_a_graph_that_is_kept_is_made_ready_when_it_is_needed_or_asked_for() -> None:
+def test_keep_graph_defers_instantiation_until_first_use_or_request() -> None:
     stream, graph = Stream(), Graph(keep_graph=True)
     seen: list[int] = []
     with stream, graph:
@@ -219,7 +219,7 @@ def test_the_order_of_calls_is_checked() -> None:
         graph.capture_end()
 
 
-def test_after_an_exception_nothing_stays_recorded() -> None:
+def test_exception_aborts_the_capture() -> None:
     stream, graph = Stream(), Graph()
 
     def fail_half_way() -> None:
@@ -264,7 +264,7 @@ def test_a_dump_shows_what_was_recorded(tmp_path: Path) -> None:
         debugged.debug_dump(str(tmp_path / "missing" / "graph.dot"))
 
 
-def test_a_copy_that_would_have_to_be_waited_for_is_not_recorded() -> None:
+def test_synchronous_copy_is_not_captured() -> None:
     buffer, stream, graph = Buffer(4), Stream(), Graph()
     with stream, graph:
         with pytest.raises(errors.GraphError, match="non_blocking"):
@@ -276,11 +276,11 @@ def test_a_copy_that_would_have_to_be_waited_for_is_not_recorded() -> None:
     assert read(buffer) == b"5678"
 
 
-def test_a_failure_in_a_replay_is_told_late_with_the_name_of_the_function() -> None:
+def test_replay_error_is_asynchronous_and_names_the_function() -> None:
     def fails() -> None:
         raise OSError("no disk")
 
-    stream, graph = Stream(exclusive=True), Graph()
+    stream, graph = Stream(dedicated=True), Graph()
     with stream, graph:
         accelerator.launch(stream, fails)
     with stream:
@@ -289,8 +289,8 @@ def test_a_failure_in_a_replay_is_told_late_with_the_name_of_the_function() -> N
         stream.synchronize()
 
 
-def test_a_graph_that_goes_while_it_is_replayed_or_captured_does_no_harm(gate: Gate) -> None:
-    stream, graph = Stream(exclusive=True), Graph()
+def test_graph_may_be_dropped_during_replay_or_capture(gate: Gate) -> None:
+    stream, graph = Stream(dedicated=True), Graph()
     seen: list[int] = []
     with stream, graph:
         accelerator.launch(stream, gate)

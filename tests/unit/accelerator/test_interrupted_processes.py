@@ -1,4 +1,4 @@
-"""Processes with streams on several threads that get signals, fork, and end their interpreter."""
+"""Processes with streams on several threads that receive signals, fork and exit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_signals_forks_and_the_exit_end_well_among_threads_that_use_streams(seed: int) -> None:
+def test_streams_in_threads_survive_signals_forks_and_exit(seed: int) -> None:
     # CPython 3.12 and later warn of a fork in a process with threads.
     options = ("-W", "ignore:This process:DeprecationWarning")
     done = run_program("accelerator/interrupted_processes_program.py", seed, env=HOST, options=options)

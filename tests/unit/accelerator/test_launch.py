@@ -1,4 +1,4 @@
-"""Python functions on streams: who calls them, and what becomes of what goes wrong in them."""
+"""`launch`: Python functions on streams, their threads and their exceptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NoText(Exception):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         (ValueError("\udc80 alone"), r"ValueError: \\udc80 alone"),
         (NoText(), "NoText: its message can't be shown"),
@@ -35,40 +35,40 @@ class NoText(Exception):
     ],
     ids=stable_repr,
 )
-def test_whatever_is_raised_is_told_and_the_stream_goes_on(error: BaseException, told: str) -> None:
+def test_launch_reports_any_exception_and_the_stream_continues(error: BaseException, reported: str) -> None:
     def fails() -> None:
         raise error
 
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     seen: list[int] = []
     accelerator.launch(stream, fails)
     accelerator.launch(stream, seen.append, 1)
-    with pytest.raises(errors.AcceleratorError, match=told):
+    with pytest.raises(errors.AcceleratorError, match=reported):
         stream.synchronize()
     stream.synchronize()
     assert seen == [1]
 
 
-def test_a_function_that_waits_for_its_own_stream_or_device_fails_and_stops_nothing() -> None:
-    stream = Stream(exclusive=True)
+def test_wait_inside_a_function_for_its_own_stream_raises() -> None:
+    stream = Stream(dedicated=True)
     for wait in (stream.synchronize, accelerator.synchronize, lambda: accelerator.Graph().__enter__()):
         accelerator.launch(stream, wait)
         with pytest.raises(errors.AcceleratorError, match="can't wait for that stream"):
             stream.synchronize()
-    other = Stream(exclusive=True)
+    other = Stream(dedicated=True)
     accelerator.launch(stream, other.synchronize)
     stream.synchronize()
 
 
 def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
-    stream, other = Stream(exclusive=True), Stream(exclusive=True)
+    stream, other = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[int] = []
 
     def work() -> None:
         accelerator.launch(other, seen.append, 1)
         stream.record_event()
         accelerator.launch(stream, seen.append, 2)
-        Stream(exclusive=True).record_event()
+        Stream(dedicated=True).record_event()
 
     accelerator.launch(stream, work)
     stream.synchronize()
@@ -78,7 +78,7 @@ def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
 
 
 @pytest.mark.parametrize("wrong", [42, None, "print", object()], ids=stable_repr)
-def test_what_can_not_be_called_is_refused_at_once(wrong: Any) -> None:
+def test_launch_refuses_objects_that_are_not_callable(wrong: Any) -> None:
     stream = Stream()
     with pytest.raises(TypeError, match="takes a function"):
         accelerator.launch(stream, wrong)
@@ -86,7 +86,7 @@ def test_what_can_not_be_called_is_refused_at_once(wrong: Any) -> None:
         accelerator.launch(stream, wrong, named=1)
 
 
-def test_a_coroutine_function_is_told_of_because_nothing_would_await_it() -> None:
+def test_launch_warns_of_a_coroutine_function() -> None:
     async def work() -> None:
         raise AssertionError
 
@@ -117,12 +117,12 @@ def test_a_callable_needs_no_name() -> None:
     assert odd.called == [((), {}), ((1,), {"named": 2})]
 
 
-def test_nothing_of_a_call_is_kept_when_the_stream_has_passed_it() -> None:
+def test_launch_keeps_no_reference_after_completion() -> None:
     class Kept:
         def __call__(self, other: Kept) -> None:
             pass
 
-    stream, kept, given = Stream(exclusive=True), Kept(), Kept()
+    stream, kept, given = Stream(dedicated=True), Kept(), Kept()
     gone = [weakref.ref(kept), weakref.ref(given)]
     with stream:
         accelerator.launch(stream, kept, given)
@@ -133,8 +133,8 @@ def test_nothing_of_a_call_is_kept_when_the_stream_has_passed_it() -> None:
     assert [reference() for reference in gone] == [None, None]
 
 
-def test_many_launches_are_served_by_few_threads() -> None:
-    stream = Stream(exclusive=True)
+def test_many_launches_use_few_threads() -> None:
+    stream = Stream(dedicated=True)
     threads: set[int] = set()
     for _ in range(500):
         accelerator.launch(stream, lambda: threads.add(threading.get_ident()))
@@ -143,41 +143,36 @@ def test_many_launches_are_served_by_few_threads() -> None:
 
 
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
-def test_a_wait_is_for_what_was_queued_when_it_began(wait: str) -> None:
-    done = run_program("accelerator/launch_without_end.py", wait, env=HOST, seconds=30)
+def test_wait_covers_only_work_queued_before_it(wait: str) -> None:
+    done = run_program("accelerator/launch_again_from_each_function.py", wait, env=HOST, seconds=30)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_child_that_is_forked_by_a_function_ends() -> None:
-    assert eval_program("accelerator/a_child_that_is_forked_by_a_function_ends.py", env=HOST, seconds=30) == [
-        0
-    ]
+def test_child_forked_inside_a_function_exits() -> None:
+    assert eval_program("accelerator/child_forked_inside_a_function_exits.py", env=HOST, seconds=30) == [0]
 
 
-def test_children_are_forked_while_streams_let_python_objects_go() -> None:
-    assert (
-        eval_program("accelerator/children_are_forked_while_streams_let_python_objects_go.py", env=HOST)
-        == [0] * 150
-    )
+def test_fork_while_streams_release_python_objects() -> None:
+    assert eval_program("accelerator/fork_while_streams_release_python_objects.py", env=HOST) == [0] * 150
 
 
-def test_events_and_streams_that_threads_make_at_once_leave_nothing_behind() -> None:
-    assert eval_program("accelerator/events_and_streams_that_threads_make_at_once_leave_nothing.py") == 0
+def test_concurrently_created_events_and_streams_leak_nothing() -> None:
+    assert eval_program("accelerator/concurrently_created_events_and_streams_leak_nothing.py") == 0
 
 
-def test_a_stream_is_looked_up_while_others_come_and_go(devices: tuple[str, ...]) -> None:
+def test_stream_lookup_during_creation_and_destruction_of_others(devices: tuple[str, ...]) -> None:
     ended = threading.Event()
 
     def come_and_go() -> None:
         while not ended.is_set():
-            Stream(devices[0], exclusive=True)
+            Stream(devices[0], dedicated=True)
 
     kind = Stream().device_type
     thread = threading.Thread(target=come_and_go)
     thread.start()
     try:
         for number in range(129, 2000):
-            # One of them may be there just now.
+            # One of them may exist at this moment.
             with contextlib.suppress(errors.ArgumentError):
                 assert Stream(stream_id=number, device_index=0, device_type=kind).stream_id == number
     finally:

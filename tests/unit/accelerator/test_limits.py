@@ -1,4 +1,4 @@
-"""How much memory a process may take, and how much of it may be kept."""
+"""`set_limit` and `set_cache_limit`: the limits of reserved and of cached memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 
 @pytest.fixture(autouse=True)
-def _no_limits(nothing_kept: None) -> Iterator[None]:
+def _no_limits(empty_cache_around: None) -> Iterator[None]:
     yield
     for device in range(accelerator.device_count()):
         memory.set_limit(None, device)
@@ -45,12 +45,12 @@ def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | 
         (memory.set_limit, memory.get_limit),
         (memory.set_cache_limit, memory.get_cache_limit),
     ]
-    for take, ask in takers:
-        assert ask() is None
+    for take, query in takers:
+        assert query() is None
         assert take(limit) is None
-        assert ask() == expected
-        assert take(None) == expected, "it returns what was in force"
-        assert ask() is None
+        assert query() == expected
+        assert take(None) == expected, "it returns the previous limit"
+        assert query() is None
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_a_limit_out_of_range_is_refused_and_changes_nothing(wrong: Any) -> None
 
 
 @pytest.mark.parametrize("wrong", [True, b"90%", [], object()], ids=lambda wrong: type(wrong).__name__)
-def test_other_types_are_refused(wrong: Any) -> None:
+def test_set_limit_refuses_other_types(wrong: Any) -> None:
     for take in (memory.set_limit, memory.set_cache_limit):
         with pytest.raises(TypeError, match="fraction"):
             take(wrong)
 
 
-def test_limits_belong_to_a_device(two_devices: tuple[str, str]) -> None:
+def test_limits_are_per_device(two_devices: tuple[str, str]) -> None:
     memory.set_limit(MIB, two_devices[1])
     memory.set_cache_limit(MIB, device=1)
     assert [memory.get_limit(device) for device in (*two_devices, None)] == [None, MIB, None]
@@ -84,7 +84,7 @@ def test_limits_belong_to_a_device(two_devices: tuple[str, str]) -> None:
             take(1, 99)
 
 
-def test_nothing_is_taken_beyond_the_limit_and_what_is_kept_counts() -> None:
+def test_limit_includes_cached_memory() -> None:
     memory.set_limit(4 * MIB)
     first, second = Buffer(MIB), Buffer(MIB)
     third = Buffer(1)
@@ -102,7 +102,7 @@ def test_nothing_is_taken_beyond_the_limit_and_what_is_kept_counts() -> None:
     second.close()
 
 
-def test_what_is_kept_goes_back_where_the_limit_needs_it() -> None:
+def test_cached_memory_is_released_to_stay_below_the_limit() -> None:
     memory.set_limit(12 * MIB)
     Buffer(MIB).close()
     assert accelerator.memory_reserved() == 2 * MIB
@@ -110,7 +110,7 @@ def test_what_is_kept_goes_back_where_the_limit_needs_it() -> None:
     assert accelerator.memory_reserved() == large.nbytes
 
 
-def test_what_was_taken_stays_beyond_a_new_limit() -> None:
+def test_allocated_memory_stays_above_a_lower_limit() -> None:
     buffer = Buffer(12 * MIB)
     memory.set_limit(MIB)
     assert accelerator.memory_reserved() == buffer.nbytes
@@ -118,16 +118,16 @@ def test_what_was_taken_stays_beyond_a_new_limit() -> None:
         Buffer(1)
 
 
-def test_no_more_is_kept_than_the_cache_limit() -> None:
+def test_cache_limit_bounds_cached_memory() -> None:
     oldest, older, newest = (Buffer(size * MIB) for size in (10, 12, 14))
     addresses = [older.data_ptr(), newest.data_ptr()]
     memory.set_cache_limit(28 * MIB)
     for buffer in (oldest, older, newest):
-        Buffer(1).close()  # Age is counted in requests.
+        Buffer(1).close()  # Age is the number of allocations since the last use.
         buffer.close()
     assert accelerator.memory_reserved() == 28 * MIB
     again = [Buffer(size * MIB) for size in (12, 14)]
-    assert [buffer.data_ptr() for buffer in again] == addresses, "the longest unused has gone"
+    assert [buffer.data_ptr() for buffer in again] == addresses, "the least recently used block was released"
     assert accelerator.memory_reserved() == 28 * MIB
     again.clear()
     memory.set_cache_limit(0)
@@ -136,7 +136,7 @@ def test_no_more_is_kept_than_the_cache_limit() -> None:
     assert accelerator.memory_reserved() == 0
 
 
-def test_asking_for_a_limit_starts_no_driver() -> None:
+def test_get_limit_initializes_no_driver() -> None:
     assert eval_program(
-        "accelerator/asking_for_a_limit_starts_no_driver.py", env={"INTERLOCK_ACCELERATOR": "host"}
+        "accelerator/get_limit_initializes_no_driver.py", env={"INTERLOCK_ACCELERATOR": "host"}
     ) == [None, None, "DeviceError"]

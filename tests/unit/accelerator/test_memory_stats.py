@@ -1,4 +1,4 @@
-"""What is counted of a device's memory, and the arithmetic of sizes behind it: PyTorch's."""
+"""`memory_stats` and the size classes of the allocator, which are PyTorch's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.helpers.gate import Gate
 from tests.helpers.subprocess import eval_program
 from tests.unit.accelerator.buffers import Pinned
 
-pytestmark = pytest.mark.usefixtures("nothing_kept")
+pytestmark = pytest.mark.usefixtures("empty_cache_around")
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -24,7 +24,7 @@ def counted(name: str) -> int:
     return accelerator.memory_stats()[name]
 
 
-def test_all_names_are_there_in_order_and_nest() -> None:
+def test_all_keys_are_present_ordered_and_nested() -> None:
     stats = accelerator.memory_stats()
     assert type(stats) is OrderedDict
     assert list(stats) == sorted(stats)
@@ -49,9 +49,7 @@ def test_all_names_are_there_in_order_and_nest() -> None:
         (10 * MIB + 1, 10 * MIB + 512, 12 * MIB),
     ],
 )
-def test_a_request_is_rounded_and_the_driver_asked_for_a_segment(
-    nbytes: int, allocated: int, reserved: int
-) -> None:
+def test_allocation_is_rounded_and_reserves_a_segment(nbytes: int, allocated: int, reserved: int) -> None:
     buffer = Buffer(nbytes)
     assert accelerator.memory_allocated() == allocated
     assert accelerator.memory_reserved() == reserved
@@ -60,11 +58,11 @@ def test_a_request_is_rounded_and_the_driver_asked_for_a_segment(
     assert counted(f"segment.{pool}.current") == counted("allocation.all.current") == 1
     buffer.close()
     assert accelerator.memory_allocated() == 0
-    assert accelerator.memory_reserved() == reserved, "it is kept"
+    assert accelerator.memory_reserved() == reserved, "it is cached"
     assert memory.largest_free_block() == reserved
 
 
-def test_what_is_freed_is_handed_out_again_without_asking_the_driver() -> None:
+def test_freed_block_is_reused_without_a_driver_call() -> None:
     addresses = set()
     for _ in range(10):
         buffer = Buffer(MIB)
@@ -74,7 +72,7 @@ def test_what_is_freed_is_handed_out_again_without_asking_the_driver() -> None:
     assert counted("num_device_alloc") == 1
 
 
-def test_the_smallest_piece_that_is_large_enough_is_taken() -> None:
+def test_smallest_sufficient_block_is_allocated() -> None:
     first, _wall, second, _other = (Buffer(size * MIB) for size in (6, 2, 4, 2))
     at_first, at_second = first.data_ptr(), second.data_ptr()
     first.close()
@@ -85,7 +83,7 @@ def test_the_smallest_piece_that_is_large_enough_is_taken() -> None:
     assert accelerator.memory_reserved() == 20 * MIB
 
 
-def test_pieces_are_split_and_join_their_neighbours_again() -> None:
+def test_blocks_are_split_and_merged() -> None:
     first, second, third = (Buffer(3 * MIB) for _ in range(3))
     assert second.data_ptr() - first.data_ptr() == third.data_ptr() - second.data_ptr() == 3 * MIB
     assert counted("inactive_split_bytes.all.current") == 11 * MIB
@@ -94,15 +92,15 @@ def test_pieces_are_split_and_join_their_neighbours_again() -> None:
     assert memory.largest_free_block() == 11 * MIB
     assert memory.fragmentation() == pytest.approx(1 - 11 / 14)
     first.close()
-    assert counted("inactive_split.all.current") == 2, "it has joined the second"
+    assert counted("inactive_split.all.current") == 2, "it was merged with the second"
     third.close()
     assert counted("inactive_split.all.current") == counted("inactive_split_bytes.all.current") == 0
     assert memory.largest_free_block() == 20 * MIB
     assert memory.fragmentation() == 0.0
 
 
-def test_streams_keep_pieces_of_their_own() -> None:
-    here, there = Stream(exclusive=True), Stream(exclusive=True)
+def test_streams_have_separate_free_blocks() -> None:
+    here, there = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=here)
     address = buffer.data_ptr()
     buffer.close()
@@ -113,8 +111,8 @@ def test_streams_keep_pieces_of_their_own() -> None:
     assert counted("segment.all.current") == 2
 
 
-def test_a_freed_piece_is_not_handed_out_before_other_streams_have_got_past_it(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+def test_freed_block_is_reused_only_after_its_stream_events(gate: Gate) -> None:
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=own)
     address = buffer.data_ptr()
     accelerator.launch(other, gate)
@@ -131,8 +129,8 @@ def test_a_freed_piece_is_not_handed_out_before_other_streams_have_got_past_it(g
     assert counted("active_bytes.all.current") == MIB
 
 
-def test_a_copy_on_another_stream_is_known_to_use_its_buffer(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+def test_copy_on_another_stream_records_the_use_of_its_buffer(gate: Gate) -> None:
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     buffer = Buffer(MIB, stream=own).fill_(7, stream=own)
     own.synchronize()
     address, back = buffer.data_ptr(), Pinned(bytes(MIB))
@@ -160,16 +158,16 @@ def test_peaks_and_counts_are_reset() -> None:
     assert accelerator.memory_allocated() == MIB
 
 
-def test_devices_are_counted_apart(two_devices: tuple[str, str]) -> None:
+def test_devices_are_counted_separately(two_devices: tuple[str, str]) -> None:
     buffer = Buffer(MIB, two_devices[1])
-    told = [accelerator.memory_allocated(device) for device in (*two_devices, 0, 1, None)]
-    assert told == [0, MIB, 0, MIB, 0]
+    reported = [accelerator.memory_allocated(device) for device in (*two_devices, 0, 1, None)]
+    assert reported == [0, MIB, 0, MIB, 0]
     with accelerator.device_index(1):
         assert accelerator.memory_allocated() == buffer.nbytes
 
 
 @pytest.mark.usefixtures("small_devices")
-def test_empty_cache_gives_back_what_is_not_in_use_on_all_devices(devices: tuple[str, ...]) -> None:
+def test_empty_cache_releases_unused_segments_of_all_devices(devices: tuple[str, ...]) -> None:
     free = [memory.get_memory_info(device)[0] for device in devices]
     for device in devices:
         Buffer(3 * MIB, device).close()
@@ -181,8 +179,8 @@ def test_empty_cache_gives_back_what_is_not_in_use_on_all_devices(devices: tuple
     assert [memory.get_memory_info(device)[0] for device in devices] == free
 
 
-def test_empty_cache_waits_for_what_is_queued(gate: Gate) -> None:
-    stream = Stream(exclusive=True)
+def test_empty_cache_waits_for_queued_work(gate: Gate) -> None:
+    stream = Stream(dedicated=True)
     buffer = Buffer(MIB, stream=stream)
     accelerator.launch(stream, gate)
     buffer.close()
@@ -193,8 +191,8 @@ def test_empty_cache_waits_for_what_is_queued(gate: Gate) -> None:
     assert accelerator.memory_reserved() == 0
 
 
-def test_a_stream_that_goes_takes_its_pieces_along() -> None:
-    stream = Stream(exclusive=True)
+def test_destroyed_stream_releases_its_blocks() -> None:
+    stream = Stream(dedicated=True)
     Buffer(MIB, stream=stream).close()
     kept = Buffer(MIB, stream=stream)
     del stream
@@ -208,20 +206,20 @@ def test_a_stream_that_goes_takes_its_pieces_along() -> None:
 
 
 @pytest.mark.parametrize("call", ["Buffer(40 << 20)", "accelerator.empty_cache()"])
-def test_ctrl_c_ends_a_wait_for_memory(call: str) -> None:
-    raised, before, after, emptied = eval_program("accelerator/memory_stats_interrupted.py", call)
+def test_allocation_wait_ends_with_keyboard_interrupt(call: str) -> None:
+    raised, before, after, emptied = eval_program("accelerator/interrupt_a_wait_for_memory.py", call)
     assert raised == ["", "NoneType"]
     assert before == [0, 40 * MIB]
     assert after == [40 * MIB, 40 * MIB]
     assert emptied == [0, 0]
 
 
-def test_a_child_of_a_fork_has_an_allocator_of_its_own() -> None:
+def test_forked_child_has_its_own_allocator() -> None:
     options = ("-W", "ignore:This process:DeprecationWarning")
-    *told, parent = eval_program(
-        "accelerator/a_child_of_a_fork_has_an_allocator_of_its_own.py",
+    *reported, parent = eval_program(
+        "accelerator/forked_child_has_its_own_allocator.py",
         env={"INTERLOCK_ACCELERATOR": "host"},
         options=options,
     )
-    assert told == [0, 0, *["ForkedProcessError"] * 5, 512, 2 * MIB, 1]
+    assert reported == [0, 0, *["ForkedProcessError"] * 5, 512, 2 * MIB, 1]
     assert parent == [3 * MIB, 1024]

@@ -1,4 +1,4 @@
-"""What is told where a device has no room, who is asked before, and what is left afterwards."""
+"""`OutOfMemoryError`: its attributes, the `on_oom` callbacks before it, and the state after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.helpers.ids import stable_repr
 from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 
-pytestmark = pytest.mark.usefixtures("small_devices", "nothing_kept")
+pytestmark = pytest.mark.usefixtures("small_devices", "empty_cache_around")
 
 MIB = 1 << 20
 TOTAL = 64 * MIB
@@ -32,8 +32,8 @@ def refused(nbytes: int, **named: Any) -> OutOfMemoryError:
     return caught.value
 
 
-def test_the_error_tells_how_things_stood(devices: tuple[str, ...]) -> None:
-    stream = Stream(devices[0], exclusive=True)
+def test_error_reports_the_state_of_the_allocator(devices: tuple[str, ...]) -> None:
+    stream = Stream(devices[0], dedicated=True)
     kept = [Buffer(3 * MIB, stream=stream), Buffer(40 * MIB)]
     error = refused(30 * MIB + 1, stream=stream)
     assert isinstance(error, RuntimeError)
@@ -61,7 +61,7 @@ def test_the_error_tells_how_things_stood(devices: tuple[str, ...]) -> None:
     assert len(kept) == 2
 
 
-def test_the_text_names_what_stands_against_the_request() -> None:
+def test_message_names_the_limit_that_refused_the_request() -> None:
     memory.set_limit(10 * MIB)
     try:
         assert "set_limit" in str(refused(12 * MIB))
@@ -69,7 +69,7 @@ def test_the_text_names_what_stands_against_the_request() -> None:
         memory.set_limit(None)
     wall = [Buffer(10 * MIB - 512) for _ in range(6)]
     assert "expandable_segments" not in str(refused(4 * MIB))
-    streams = [Stream(exclusive=True) for _ in range(3)]
+    streams = [Stream(dedicated=True) for _ in range(3)]
     del wall
     accelerator.empty_cache()
     kept = [Buffer(9 * MIB, stream=stream) for stream in streams]
@@ -77,7 +77,7 @@ def test_the_text_names_what_stands_against_the_request() -> None:
     assert len(kept) == 3
 
 
-def test_it_travels_with_what_it_tells() -> None:
+def test_error_can_be_pickled_with_its_attributes() -> None:
     error = refused(TOTAL + 1)
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is OutOfMemoryError
@@ -87,7 +87,7 @@ def test_it_travels_with_what_it_tells() -> None:
     assert (bare.requested, bare.device, bare.pool) == (None, None, None)
 
 
-def test_the_processor_has_one_too() -> None:
+def test_error_exists_for_the_cpu() -> None:
     with pytest.raises(
         OutOfMemoryError, match=r"out of memory on cpu: .* EiB could not be allocated"
     ) as caught:
@@ -99,7 +99,7 @@ def test_the_processor_has_one_too() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
-def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
+def test_error_names_the_pool_of_the_captured_graph() -> None:
     graph = Graph()
     with Stream(), graph:
         error = refused(TOTAL + 1)
@@ -108,14 +108,14 @@ def test_it_names_the_pool_of_the_graph_that_is_captured() -> None:
     assert refused(TOTAL + 1).pool is None
 
 
-def test_more_than_can_be_counted_is_refused() -> None:
+def test_allocation_beyond_64_bits_is_refused() -> None:
     error = refused(2**64 - 1)
     assert error.requested == 2**64 - 1
     assert counted("num_ooms") == 1
 
 
-def test_what_is_kept_for_others_is_given_back_before_a_request_is_refused(gate: Gate) -> None:
-    own, other = Stream(exclusive=True), Stream(exclusive=True)
+def test_cached_blocks_are_released_before_an_allocation_fails(gate: Gate) -> None:
+    own, other = Stream(dedicated=True), Stream(dedicated=True)
     accelerator.launch(other, gate)
     buffer = Buffer(40 * MIB, stream=own)
     buffer.record_stream(other)
@@ -130,26 +130,26 @@ def test_what_is_kept_for_others_is_given_back_before_a_request_is_refused(gate:
     assert accelerator.memory_allocated() == wanted.nbytes
 
 
-def test_a_callback_that_lets_something_go_gets_the_request_one_more_try() -> None:
+def test_on_oom_callback_that_frees_memory_causes_a_retry() -> None:
     cache: list[Buffer] = [Buffer(40 * MIB)]
-    told: list[OutOfMemoryError] = []
+    reported: list[OutOfMemoryError] = []
 
     def let_go(error: OutOfMemoryError) -> bool:
-        told.append(error)
+        reported.append(error)
         cache.clear()
         return True
 
     with memory.on_oom(let_go):
         assert Buffer(50 * MIB).nbytes == 50 * MIB
-        (error,) = told
+        (error,) = reported
         assert (error.requested, error.allocated) == (50 * MIB, 40 * MIB)
         refused(TOTAL + 1)
-        assert len(told) == 2, "once for each request"
+        assert len(reported) == 2, "once per allocation"
     refused(TOTAL + 1)
-    assert len(told) == 2, "the block was left"
+    assert len(reported) == 2, "the scope was exited"
 
 
-def test_callbacks_are_asked_in_turn_until_one_says_true_on_the_thread_that_allocates(
+def test_on_oom_callbacks_run_on_the_thread_until_one_returns_true(
     workers: tuple[Worker, Worker],
 ) -> None:
     import threading
@@ -184,14 +184,14 @@ def test_callbacks_are_asked_in_turn_until_one_says_true_on_the_thread_that_allo
 
 
 @pytest.mark.parametrize("raised", [ValueError("no"), KeyboardInterrupt()], ids=stable_repr)
-def test_what_a_callback_raises_is_raised_by_the_allocation_with_the_error_as_its_context(
+def test_on_oom_exception_is_raised_with_the_error_as_its_context(
     raised: BaseException,
 ) -> None:
     def fail(error: OutOfMemoryError) -> None:
         raise raised
 
     def never(error: OutOfMemoryError) -> None:
-        raise AssertionError("asked after one has failed")
+        raise AssertionError("called after another one raised")
 
     with memory.on_oom(fail), memory.on_oom(never):
         with pytest.raises(type(raised)) as caught:
@@ -200,10 +200,10 @@ def test_what_a_callback_raises_is_raised_by_the_allocation_with_the_error_as_it
         assert isinstance(caught.value.__context__, OutOfMemoryError)
         assert caught.value.__context__.requested == TOTAL + 1
     error = refused(TOTAL + 1)
-    assert error.__context__ is None, "nothing is left of it"
+    assert error.__context__ is None, "its memory is released"
 
 
-def test_a_callback_may_raise_what_it_was_given_or_from_something_else() -> None:
+def test_on_oom_callback_may_raise_its_argument_or_with_a_cause() -> None:
     def again(error: OutOfMemoryError) -> None:
         error.add_note("asked")
         raise error
@@ -225,7 +225,7 @@ def test_a_callback_may_raise_what_it_was_given_or_from_something_else() -> None
     assert isinstance(inner.__context__, OutOfMemoryError)
 
 
-def test_a_callback_may_allocate_and_is_not_asked_for_that() -> None:
+def test_on_oom_callback_may_allocate_without_recursion() -> None:
     asked: list[int | None] = []
 
     def allocate(error: OutOfMemoryError) -> None:
@@ -241,14 +241,14 @@ def test_a_callback_may_allocate_and_is_not_asked_for_that() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "callback"], ids=stable_repr)
-def test_what_can_not_be_called_is_refused(wrong: Any) -> None:
+def test_on_oom_refuses_objects_that_are_not_callable(wrong: Any) -> None:
     with pytest.raises(TypeError, match="function"):
         memory.on_oom(wrong)
 
 
-def test_an_injected_failure_leaves_the_allocator_whole() -> None:
-    *told, ooms = eval_program("accelerator/an_injected_failure_leaves_the_allocator_whole.py")
-    assert told == [[0] * 5] * 8, "a failure is overcome by giving back what is kept"
+def test_injected_failure_leaves_the_allocator_consistent() -> None:
+    *reported, ooms = eval_program("accelerator/injected_failure_leaves_the_allocator_consistent.py")
+    assert reported == [[0] * 5] * 8, "the allocation succeeds after cached memory was released"
     assert ooms == 0
 
 
@@ -256,17 +256,17 @@ OPTIONS = ("-W", "ignore:This process:DeprecationWarning")
 
 
 @pytest.mark.parametrize("leave", ["pass", "sys.exit(0)", "allocate_once()", "fork()"], ids=stable_repr)
-def test_a_process_ends_while_callbacks_run(leave: str) -> None:
+def test_exit_while_on_oom_callbacks_run(leave: str) -> None:
     for _ in range(2):
-        done = run_program("accelerator/leave_while_oom_callbacks_run.py", leave, options=OPTIONS)
+        done = run_program("accelerator/exit_while_on_oom_callbacks_run.py", leave, options=OPTIONS)
         assert (done.code, done.stdout, done.stderr) == (0, "gone\n", "")
 
 
 @pytest.mark.parametrize("never", ["spin()", "threading.Event().wait()"])
-def test_a_process_ends_while_a_callback_never_does(never: str) -> None:
-    done = run_program("accelerator/a_process_ends_while_a_callback_never_does.py", never)
+def test_exit_while_an_on_oom_callback_never_returns(never: str) -> None:
+    done = run_program("accelerator/exit_while_an_on_oom_callback_never_returns.py", never)
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_the_class_is_one_of_the_errors() -> None:
+def test_error_class_is_exported() -> None:
     assert issubclass(OutOfMemoryError, errors.InterlockError)

@@ -1,4 +1,4 @@
-"""What is counted of pinned memory, and what gives it back."""
+"""Statistics of pinned memory and its release."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ NAMES = sorted(
 )
 
 
-def told(program: str, driver: str = "host:2") -> list[object]:
+def result_of(program: str, driver: str = "host:2") -> list[object]:
     answer: list[object] = eval_program(program, env={"INTERLOCK_ACCELERATOR": driver})
     return answer
 
 
 @pytest.mark.parametrize("driver", ["none", "host:0", "host:2"])
-def test_all_numbers_are_there_and_zero_before_an_accelerator_is_used(driver: str) -> None:
-    assert told("accelerator/all_numbers_are_there_and_zero_before_an_accelerator_is_used.py", driver) == [
+def test_stats_are_complete_and_zero_before_first_use(driver: str) -> None:
+    assert result_of("accelerator/stats_are_complete_and_zero_before_first_use.py", driver) == [
         NAMES,
         True,
         [None] * 4,
     ]
 
 
-def test_asking_for_them_starts_no_driver() -> None:
-    assert told("accelerator/asking_for_them_starts_no_driver.py") == [5]
+def test_stats_initialize_no_driver() -> None:
+    assert result_of("accelerator/stats_initialize_no_driver.py") == [5]
 
 
-def test_memory_of_devices_is_not_counted() -> None:
-    assert told("accelerator/memory_of_devices_is_not_counted.py") == [NAMES, True, [None] * 4]
+def test_stats_exclude_device_memory() -> None:
+    assert result_of("accelerator/stats_exclude_device_memory.py") == [NAMES, True, [None] * 4]
 
 
-def test_a_forked_child_counts_its_own() -> None:
-    assert told("accelerator/a_forked_child_counts_its_own.py") == [0, "0"]
+def test_stats_of_a_forked_child_are_its_own() -> None:
+    assert result_of("accelerator/stats_of_a_forked_child_are_its_own.py") == [0, "0"]
 
 
-def test_a_pinned_allocation_that_is_to_fail_is_none_of_a_device_and_its_number_is_checked() -> None:
-    (message,) = told("accelerator/a_pinned_allocation_that_is_to_fail_is_none_of_a_device_and.py")
+def test_fail_pinned_allocation_affects_no_device_and_checks_its_k() -> None:
+    (message,) = result_of("accelerator/fail_pinned_allocation_affects_no_device_and_checks_its_k.py")
     assert isinstance(message, str)
     assert "fail_pinned_allocation" in message
     assert "1 or more" in message

@@ -1,4 +1,4 @@
-"""Reports about devices in PyTorch, and what interlock does instead; docs/pytorch_issues.md lists them.
+"""Issues of PyTorch about devices, and interlock's behaviour; docs/pytorch_issues.md lists them.
 
 Variations are in test_current_device, test_cuda_probe, test_exit, test_synchronize, test_device_count,
 test_contracts and test_graphs.
@@ -21,11 +21,11 @@ from tests.helpers.subprocess import eval_program, run_program
 from tests.helpers.thread_worker import Worker
 
 
-@pytest.mark.usefixtures("two_devices", "own_state")
-def test_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
+@pytest.mark.usefixtures("two_devices", "isolated_state")
+def test_stream_as_context_manager_stores_nothing_on_the_stream(
     workers: tuple[Worker, Worker],
 ) -> None:
-    shared, before = Stream(1, exclusive=True), [worker.do(accelerator.current_stream) for worker in workers]
+    shared, before = Stream(1, dedicated=True), [worker.do(accelerator.current_stream) for worker in workers]
     workers[0].do(shared.__enter__)
     with shared, Stream(0), shared:
         workers[1].do(shared.__enter__)
@@ -36,15 +36,13 @@ def test_a_stream_as_a_context_manager_keeps_nothing_on_the_stream(
     assert accelerator.current_stream().stream_id == 0
     with accelerator.device_index(0):
         accelerator.set_stream(shared)
-        assert accelerator.current_stream() == shared, "what was set is current"
+        assert accelerator.current_stream() == shared, "the written device is current"
 
 
 @fake_driver.NEEDS_COMPILER
 @pytest.mark.parametrize("is_stub", [True, False])
-def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_panic(
-    is_stub: bool, tmp_path: Path
-) -> None:
-    env = fake_driver.build(tmp_path, asked=34, init=34)
+def test_invalid_driver_file_raises_a_typed_error_with_its_name(is_stub: bool, tmp_path: Path) -> None:
+    env = fake_driver.build(tmp_path, version_status=34, init=34)
     library = tmp_path / fake_driver.DRIVER
     if not is_stub:
         library.write_text("no library at all")
@@ -58,9 +56,7 @@ def test_what_is_no_driver_is_a_typed_error_that_names_the_file_and_never_a_pani
     ("lacks", "version", "words"),
     [("", 11_080, "CUDA 11.8"), ("cuDeviceGet", 12_000, "lacks the function cuDeviceGet")],
 )
-def test_a_driver_that_is_too_old_is_a_typed_error_and_never_a_panic(
-    lacks: str, version: int, words: str, tmp_path: Path
-) -> None:
+def test_outdated_driver_raises_a_typed_error(lacks: str, version: int, words: str, tmp_path: Path) -> None:
     done = run_program(
         "accelerator/pytorch_issues_use_a_device.py",
         env=fake_driver.build(tmp_path, version=version, lacks=[lacks]),
@@ -69,10 +65,10 @@ def test_a_driver_that_is_too_old_is_a_typed_error_and_never_a_panic(
     assert words in done.stdout
 
 
-def test_a_process_ends_while_a_thread_waits_for_a_device() -> None:
+def test_exit_while_a_thread_waits_for_a_device() -> None:
     for pause in (0, 0.001, 0.01, 0.02, 0.03):
         done = run_program(
-            "accelerator/a_process_ends_while_a_thread_waits_for_a_device.py",
+            "accelerator/exit_while_a_thread_waits_for_a_device.py",
             pause,
             env={"INTERLOCK_ACCELERATOR": "host"},
         )
@@ -80,12 +76,12 @@ def test_a_process_ends_while_a_thread_waits_for_a_device() -> None:
 
 
 @pytest.mark.usefixtures("devices")
-def test_events_and_streams_end_and_wait_without_holding_up_other_threads() -> None:
+def test_events_and_streams_wait_without_blocking_other_threads() -> None:
     first, second = threading.Event(), threading.Event()
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     accelerator.launch(stream, first.wait)
     event = stream.record_event(Event(blocking=True))
-    threading.Timer(0.05, first.set).start()  # It needs the interpreter while this thread waits.
+    threading.Timer(0.05, first.set).start()  # It needs the GIL while this thread waits.
     event.synchronize()
     assert first.is_set()
     accelerator.launch(stream, second.wait)
@@ -94,9 +90,9 @@ def test_events_and_streams_end_and_wait_without_holding_up_other_threads() -> N
     second.set()
 
 
-def test_a_variable_that_chooses_devices_counts_until_one_is_used_and_then_warns() -> None:
+def test_visible_devices_apply_until_first_use_and_then_warn() -> None:
     first, second, changed, again = eval_program(
-        "accelerator/a_variable_that_chooses_devices_counts_until_one_is_used_and.py"
+        "accelerator/visible_devices_apply_until_first_use_and_then_warn.py"
     )
     assert (first, second, again) == ([2, []], [3, []], [3, []])
     number, (warning,) = changed
@@ -105,11 +101,11 @@ def test_a_variable_that_chooses_devices_counts_until_one_is_used_and_then_warns
     assert "host:5" in warning
 
 
-def test_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_no_device(
+def test_memory_stats_are_complete_and_refuse_an_invalid_device(
     no_driver: dict[str, str],
 ) -> None:
     unused, refused, used, refused_later = eval_program(
-        "accelerator/statistics_are_complete_before_and_after_first_use_and.py",
+        "accelerator/memory_stats_are_complete_and_refuse_an_invalid_device.py",
         env={"INTERLOCK_ACCELERATOR": "host"},
     )
     assert list(unused) == list(used)
@@ -120,25 +116,25 @@ def test_statistics_are_complete_before_and_after_first_use_and_refuse_what_is_n
     assert set(refused) == {"DeviceError", "TypeError"}
     for without in (no_driver, {"INTERLOCK_ACCELERATOR": "host:0"}, {"INTERLOCK_ACCELERATOR": "none"}):
         assert eval_program(
-            "accelerator/statistics_are_complete_before_and_after_first_use_and.py", env=without
+            "accelerator/memory_stats_are_complete_and_refuse_an_invalid_device.py", env=without
         ) == [unused, refused]
 
 
-def test_functions_that_are_documented_to_do_nothing_do_nothing() -> None:
+def test_documented_no_ops_have_no_effect() -> None:
     assert (
         eval_program(
-            "accelerator/functions_that_are_documented_to_do_nothing_do_nothing.py",
+            "accelerator/call_the_documented_no_ops.py",
             env={"INTERLOCK_ACCELERATOR": "none"},
         )
         == 0
     )
 
 
-def test_an_accelerator_that_is_not_there_is_none_and_the_error_says_what_was_looked_for(
+def test_missing_accelerator_is_none_and_the_error_names_the_search(
     no_driver: dict[str, str],
 ) -> None:
     current, why, message = eval_program(
-        "accelerator/an_accelerator_that_is_not_there_is_none_and_the_error_says.py", env=no_driver
+        "accelerator/missing_accelerator_is_none_and_the_error_names_the_search.py", env=no_driver
     )
     assert current is None
     assert why in message
@@ -147,39 +143,39 @@ def test_an_accelerator_that_is_not_there_is_none_and_the_error_says_what_was_lo
 
 @pytest.mark.usefixtures("two_devices")
 @pytest.mark.parametrize("wrong", [-1, -2, 2, 300, True, "xpu:0"], ids=stable_repr)
-def test_a_device_that_is_none_is_refused_in_one_way_and_the_range_is_told(wrong: Any) -> None:
-    told = set()
+def test_invalid_device_index_is_refused_with_the_valid_range(wrong: Any) -> None:
+    reported = set()
     takers: tuple[Any, ...] = (accelerator.set_device_index, accelerator.current_stream, Stream, Event)
     for take in takers:
         with pytest.raises((errors.DeviceError, TypeError)) as caught:
             take(wrong)
-        told.add(type(caught.value))
-    assert len(told) == 1
-    assert told == {TypeError if wrong is True else errors.DeviceError}
+        reported.add(type(caught.value))
+    assert len(reported) == 1
+    assert reported == {TypeError if wrong is True else errors.DeviceError}
     if wrong == 2:
         assert "0 to 1" in str(caught.value)
 
 
 @pytest.mark.usefixtures("devices")
-def test_exclusive_streams_have_handles_of_their_own_and_pooled_ones_say_that_they_are_shared() -> None:
-    own = [Stream(exclusive=True) for _ in range(64)]
+def test_dedicated_streams_have_own_handles_and_pooled_ones_are_shared() -> None:
+    own = [Stream(dedicated=True) for _ in range(64)]
     assert len({stream.native_handle for stream in own}) == len(set(own)) == 64
-    assert all(stream.exclusive for stream in own)
+    assert all(stream.dedicated for stream in own)
     pooled = [Stream() for _ in range(64)]
     assert len({stream.native_handle for stream in pooled}) == 32
     assert pooled[:32] == pooled[32:]
-    assert not any(stream.exclusive for stream in pooled)
+    assert not any(stream.dedicated for stream in pooled)
     assert not set(pooled) & {Stream(priority=-1) for _ in range(32)}
 
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.parametrize("blocking", [True, False])
-def test_what_an_event_is_made_with_acts_and_can_be_read_back(driver: str, blocking: bool) -> None:
-    # NVIDIA's events for other processes have no timing.
+def test_event_options_take_effect_and_can_be_read(driver: str, blocking: bool) -> None:
+    # NVIDIA's interprocess events have no timing.
     timing = driver == "host"
     event = Event(enable_timing=timing, blocking=blocking, interprocess=True)
     assert (event.enable_timing, event.blocking, event.interprocess) == (timing, blocking, True)
-    opened, stream = threading.Event(), Stream(exclusive=True)
+    opened, stream = threading.Event(), Stream(dedicated=True)
     accelerator.launch(stream, opened.wait)
     event.record(stream)
     threading.Timer(0.5, opened.set).start()
@@ -192,12 +188,12 @@ def test_what_an_event_is_made_with_acts_and_can_be_read_back(driver: str, block
     try:
         assert len(event.ipc_handle()) == 64
     except NotImplementedError:
-        assert driver == "host" or fake_cuda.is_in_reach(), "hardware has such events"
+        assert driver == "host" or fake_cuda.is_active(), "GPUs have interprocess events"
 
 
 @pytest.mark.usefixtures("two_devices")
 @pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
-def test_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
+def test_graph_names_the_required_stream_and_follows_its_mode() -> None:
     with pytest.raises(errors.GraphError, match=r"default stream.*Stream\(\)"):
         Graph().capture_begin()
     with Stream(), Graph(capture_error_mode="relaxed"):
@@ -214,7 +210,7 @@ def test_a_graph_says_what_stream_it_needs_and_heeds_its_mode() -> None:
 USES_MEMORY = "accelerator/use_memory_of_a_stream.py"
 
 
-def test_a_backend_that_is_not_there_changes_no_figure() -> None:
+def test_missing_backend_does_not_affect_memory_stats() -> None:
     usual, _ = eval_program(USES_MEMORY)
     asked = {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
     statistics, acts = eval_program(USES_MEMORY, env=asked)
@@ -226,7 +222,7 @@ def test_a_backend_that_is_not_there_changes_no_figure() -> None:
 @pytest.mark.parametrize(
     "variable", ["INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"]
 )
-def test_every_name_of_the_configuration_acts_and_what_it_comes_to_can_be_read(variable: str) -> None:
+def test_config_keys_take_effect_and_have_a_readable_value(variable: str) -> None:
     usual, _ = eval_program(USES_MEMORY)
     statistics, acts = eval_program(USES_MEMORY, env={variable: "expandable_segments:True"})
     assert acts["expandable_segments"] == [True, "on new segments"]

@@ -29,7 +29,7 @@ def recording(devices: tuple[str, ...]) -> Iterator[memory.Recording]:
 
 
 def matches(value: Any, annotation: Any) -> bool:
-    """Whether a value is exactly of the type that an annotation names."""
+    """Return whether the type of a value is exactly that of an annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any:
         return True
@@ -60,7 +60,7 @@ def actions(device: str) -> list[str]:
     return [entry["action"] for entry in trace(device)]
 
 
-def test_the_check_of_the_format_can_fail() -> None:
+def test_format_check_can_fail() -> None:
     frame = {"filename": "a.py", "line": 1, "name": "f"}
     assert matches(frame, _snapshot_types.Frame)
     assert not matches({**frame, "line": "1"}, _snapshot_types.Frame)
@@ -69,13 +69,13 @@ def test_the_check_of_the_format_can_fail() -> None:
     assert not matches((0, "1"), tuple[int, int])
 
 
-def test_a_snapshot_has_pytorchs_format(
+def test_snapshot_has_the_format_of_pytorch(
     devices: tuple[str, ...], recording: memory.Recording, gate: Gate
 ) -> None:
     with pytest.raises(errors.OutOfMemoryError):
         Buffer(1 << 50, devices[0])
     kept, waiting = Buffer(5 * MIB, devices[0]), Buffer(100, devices[0])
-    other = Stream(devices[0], exclusive=True)
+    other = Stream(devices[0], dedicated=True)
     accelerator.launch(other, gate)
     fill_(waiting, 1, stream=other)
     del waiting
@@ -98,7 +98,7 @@ def test_a_snapshot_has_pytorchs_format(
     assert kept.nbytes == 5 * MIB
 
 
-def test_blocks_and_entries_know_the_lines_that_asked_for_them(
+def test_blocks_and_entries_have_the_allocating_frames(
     two_devices: tuple[str, str], recording: memory.Recording
 ) -> None:
     def asks() -> Buffer:
@@ -124,7 +124,7 @@ def test_without_stacks_there_are_no_frames(devices: tuple[str, ...]) -> None:
     del buffer
 
 
-def test_a_history_ends_with_its_block_and_is_kept(devices: tuple[str, ...]) -> None:
+def test_history_ends_with_its_scope_and_stays_readable(devices: tuple[str, ...]) -> None:
     with history(2, device=devices[0]):
         for _ in range(3):
             Buffer(8, devices[0])
@@ -132,7 +132,7 @@ def test_a_history_ends_with_its_block_and_is_kept(devices: tuple[str, ...]) -> 
     assert actions(devices[0]) == ["free_requested", "free_completed"]
 
 
-def test_only_the_history_that_goes_on_can_be_stopped(devices: tuple[str, ...]) -> None:
+def test_only_the_active_history_can_be_stopped(devices: tuple[str, ...]) -> None:
     first = history()
     with history():
         first.stop()
@@ -162,7 +162,7 @@ def test_a_snapshot_of_one_device_has_nothing_of_others(
 @pytest.mark.filterwarnings("ignore:Graph.capture_end. the graph is empty:UserWarning")
 def test_memory_of_a_graph_names_its_pool(devices: tuple[str, ...], recording: memory.Recording) -> None:
     graph = Graph()
-    with Stream(devices[0], exclusive=True), graph:
+    with Stream(devices[0], dedicated=True), graph:
         kept = Buffer(8)
     pools = [entry["pool_id"] for entry in trace(devices[0]) if entry["action"] == "alloc"]
     assert pools == [graph.pool()]
@@ -188,14 +188,14 @@ def test_a_history_refuses_other_words_and_types() -> None:
         history(wrong)
 
 
-def test_an_open_file_is_no_path_to_dump_to() -> None:
+def test_dump_snapshot_refuses_an_open_file() -> None:
     wrong: Any = 2
     with pytest.raises(TypeError, match="int"):
         memory.dump_snapshot(wrong)
     assert os.fstat(2)
 
 
-def test_a_recording_stays_in_its_process(recording: memory.Recording) -> None:
+def test_history_is_not_shared_with_other_processes(recording: memory.Recording) -> None:
     with pytest.raises(TypeError, match="can't leave its process"):
         pickle.dumps(recording)
 
@@ -212,22 +212,22 @@ def test_a_recording_stays_in_its_process(recording: memory.Recording) -> None:
         {"device_traces": [[{"action": "alloc", "addr": 1, "size": -1, "stream": 0}]]},
     ],
 )
-def test_what_is_no_snapshot_is_not_replayed(devices: tuple[str, ...], wrong: dict[str, Any]) -> None:
+def test_replay_refuses_an_invalid_snapshot(devices: tuple[str, ...], wrong: dict[str, Any]) -> None:
     with pytest.raises(errors.ArgumentError, match=r"accelerator\.memory\.replay|snapshot's trace"):
         replay(wrong, devices[0])
 
 
 @pytest.mark.parametrize("wrong", [None, 1, {"device_traces": 1}, {"device_traces": [[1]]}])
-def test_what_is_no_dict_is_not_replayed(devices: tuple[str, ...], wrong: Any) -> None:
+def test_replay_refuses_objects_that_are_no_dict(devices: tuple[str, ...], wrong: Any) -> None:
     with pytest.raises(TypeError):
         replay(wrong, devices[0])
 
 
 def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
-    """What happened where, with segments and streams by their order, not by addresses and numbers."""
+    """Return the trace with segments and streams numbered in order, without addresses and ids."""
     segments: list[tuple[int, int]] = []
     streams: dict[int, int] = {0: 0}
-    told: list[tuple[Any, ...]] = []
+    reported: list[tuple[Any, ...]] = []
     for entry in entries:
         action, stream = entry["action"], streams.setdefault(entry["stream"], len(streams))
         if action == "segment_alloc":
@@ -235,26 +235,24 @@ def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
         elif action in ("alloc", "free_requested", "free_completed"):
             address = entry["addr"]
             place = max(i for i, (start, end) in enumerate(segments) if start <= address < end)
-            told.append((action, stream, entry["size"], place, address - segments[place][0]))
+            reported.append((action, stream, entry["size"], place, address - segments[place][0]))
         elif action == "oom":
-            told.append((action, stream, entry["size"]))
-    return told
+            reported.append((action, stream, entry["size"]))
+    return reported
 
 
 def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     recorded, repeated = tmp_path / "recorded.pickle", tmp_path / "repeated.pickle"
-    done = run_program("accelerator/a_heavy_program_is_replayed_in_a_new_process_2.py", str(recorded))
+    done = run_program("accelerator/record_a_snapshot_of_many_allocations.py", str(recorded))
     assert done.code == 0, done.stderr
-    counted = eval_program(
-        "accelerator/a_heavy_program_is_replayed_in_a_new_process.py", str(recorded), str(repeated)
-    )
+    counted = eval_program("accelerator/replay_a_recorded_snapshot.py", str(recorded), str(repeated))
     before = pickle.loads(recorded.read_bytes())
     after = pickle.loads(repeated.read_bytes())
-    [told], [again] = before["device_traces"], after["device_traces"]
-    happened = Counter(entry["action"] for entry in told)
-    assert happened["oom"] > 0, "the program has to be heavy"
-    assert any(entry.get("cause") == "shortage" for entry in told)
-    assert layout(again)[: len(layout(told))] == layout(told)
+    [reported], [again] = before["device_traces"], after["device_traces"]
+    happened = Counter(entry["action"] for entry in reported)
+    assert happened["oom"] > 0, "the program must run out of memory"
+    assert any(entry.get("cause") == "shortage" for entry in reported)
+    assert layout(again)[: len(layout(reported))] == layout(reported)
     assert {
         "allocation.all.allocated": counted["allocation.all.allocated"],
         "allocation.all.freed": counted["allocation.all.freed"],
@@ -281,31 +279,31 @@ def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     assert counted["num_alloc_retries"] >= counted["num_ooms"]
 
 
-def test_a_history_waits_for_the_first_device_and_starts_none(no_driver: dict[str, str]) -> None:
+def test_history_starts_with_the_first_device_and_initializes_none(no_driver: dict[str, str]) -> None:
     nothing: dict[str, Any] = {
         "segments": [],
         "device_traces": [],
         "external_annotations": [],
     }
     seen = eval_program(
-        "accelerator/a_history_waits_for_the_first_device_and_starts_none.py", env={**no_driver}
+        "accelerator/history_starts_with_the_first_device_and_initializes_none.py", env={**no_driver}
     )
     assert seen == [nothing, [["segment_alloc", "alloc", "snapshot"], []], "native"]
 
 
-def test_a_child_begins_its_own_history() -> None:
-    answer = eval_program("accelerator/a_child_begins_its_own_history.py")
+def test_forked_child_starts_its_own_history() -> None:
+    answer = eval_program("accelerator/forked_child_starts_its_own_history.py")
     assert answer == "segment_alloc alloc snapshot"
 
 
-def test_threads_know_what_asked_for_their_memory_while_histories_come_and_go() -> None:
-    answer = eval_program("accelerator/threads_know_what_asked_for_their_memory_while_histories.py")
+def test_threads_record_frames_while_histories_start_and_stop() -> None:
+    answer = eval_program("accelerator/threads_record_frames_while_histories_start_and_stop.py")
     assert answer == [50, ["allocates"]]
 
 
 @pytest.fixture(scope="session")
 def viewer() -> str:
-    """An interpreter that has PyTorch's viewer."""
+    """Return an interpreter with PyTorch's viewer."""
     python = os.environ.get("BENCH_PYTHON")
     if not python:
         pytest.skip("BENCH_PYTHON names no Python that has PyTorch")
@@ -313,11 +311,11 @@ def viewer() -> str:
 
 
 @pytest.mark.parametrize("kind", ["trace_plot", "segment_plot", "segments", "memory", "stats", "trace"])
-def test_pytorchs_viewer_opens_a_snapshot(tmp_path: Path, viewer: str, kind: str) -> None:
+def test_snapshot_opens_in_the_viewer_of_pytorch(tmp_path: Path, viewer: str, kind: str) -> None:
     dumped, shown = tmp_path / "snapshot.pickle", tmp_path / "shown"
-    done = run_program("accelerator/pytorchs_viewer_opens_a_snapshot.py", str(dumped))
+    done = run_program("accelerator/snapshot_opens_in_the_viewer_of_pytorch.py", str(dumped))
     assert done.code == 0, done.stderr
-    # Stands in for the script that the viewer would download to draw flame graphs.
+    # A fake of the script that the viewer would download to draw flame graphs.
     script = tmp_path / ".cache" / "flamegraph.pl"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\ncat\n")

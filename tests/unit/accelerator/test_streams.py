@@ -1,4 +1,4 @@
-"""Streams: what they are, what is in order, and what is not."""
+"""Streams: attributes, ordering and errors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.helpers.ids import stable_repr
 pytestmark = pytest.mark.usefixtures("devices")
 
 
-def test_a_launched_function_does_not_hold_up_the_program_or_other_streams(gate: Gate) -> None:
-    held, free = Stream(exclusive=True), Stream(exclusive=True)
+def test_launch_blocks_neither_the_caller_nor_other_streams(gate: Gate) -> None:
+    held, free = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[str] = []
     accelerator.launch(held, gate)
     accelerator.launch(held, seen.append, "held")
@@ -30,8 +30,8 @@ def test_a_launched_function_does_not_hold_up_the_program_or_other_streams(gate:
     assert (held.query(), seen) == (True, ["free", "held"])
 
 
-def test_an_event_behind_a_latch_holds_back_another_stream(gate: Gate) -> None:
-    first, second, third = (Stream(exclusive=True) for _ in range(3))
+def test_wait_event_blocks_a_stream_until_the_event_completes(gate: Gate) -> None:
+    first, second, third = (Stream(dedicated=True) for _ in range(3))
     seen: list[str] = []
     accelerator.launch(first, gate)
     event = first.record_event()
@@ -45,8 +45,8 @@ def test_an_event_behind_a_latch_holds_back_another_stream(gate: Gate) -> None:
     assert (event.query(), seen) == (True, ["second", "third"])
 
 
-def test_a_stream_waits_for_what_another_has_queued_by_then_and_no_more(gate: Gate) -> None:
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+def test_wait_stream_waits_for_work_queued_before_it_only(gate: Gate) -> None:
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[str] = []
     accelerator.launch(first, seen.append, "before")
     second.wait_stream(first)
@@ -58,7 +58,7 @@ def test_a_stream_waits_for_what_another_has_queued_by_then_and_no_more(gate: Ga
 
 
 def test_streams_of_two_devices_wait_for_each_other(two_devices: tuple[str, str], gate: Gate) -> None:
-    there, here = Stream(two_devices[1], exclusive=True), Stream(two_devices[0], exclusive=True)
+    there, here = Stream(two_devices[1], dedicated=True), Stream(two_devices[0], dedicated=True)
     seen: list[int] = []
     accelerator.launch(there, gate)
     accelerator.launch(there, seen.append, 1)
@@ -85,14 +85,14 @@ def test_functions_run_in_the_order_of_their_stream_with_arguments() -> None:
 
 def test_functions_of_many_streams_run_at_the_same_time() -> None:
     barrier = threading.Barrier(8, timeout=20)
-    streams = [Stream(exclusive=True) for _ in range(8)]
+    streams = [Stream(dedicated=True) for _ in range(8)]
     for stream in streams:
         accelerator.launch(stream, barrier.wait)
     for stream in streams:
         stream.synchronize()
 
 
-def test_a_function_runs_in_the_state_of_the_thread_that_launched_it(two_devices: tuple[str, str]) -> None:
+def test_launch_runs_in_the_state_of_the_launching_thread(two_devices: tuple[str, str]) -> None:
     stream = Stream(two_devices[1])
     seen: list[object] = []
 
@@ -106,23 +106,23 @@ def test_a_function_runs_in_the_state_of_the_thread_that_launched_it(two_devices
     assert seen == [(False, True), (True, False)]
 
 
-def test_a_stream_tells_what_it_is(two_devices: tuple[str, str]) -> None:
+def test_stream_attributes_describe_the_stream(two_devices: tuple[str, str]) -> None:
     stream = Stream(two_devices[1], priority=-1)
     assert (stream.device, stream.device_index) == (interlock.device(two_devices[1]), 1)
-    assert (stream.priority, stream.exclusive, stream.is_capturing()) == (-1, False, False)
+    assert (stream.priority, stream.dedicated, stream.is_capturing()) == (-1, False, False)
     assert stream.native_handle > 0
     assert stream.__cuda_stream__() == (0, stream.native_handle)
     place = f"device_type={stream.device.type}, device_index=1"
     assert repr(stream) == f"interlock.Stream({place}, stream_id={stream.stream_id}, priority=-1, pooled)"
-    own = Stream(device=two_devices[0], exclusive=True)
-    assert (own.exclusive, own.device_index, own.priority) == (True, 0, 0)
-    assert "exclusive" in repr(own)
+    own = Stream(device=two_devices[0], dedicated=True)
+    assert (own.dedicated, own.device_index, own.priority) == (True, 0, 0)
+    assert "dedicated" in repr(own)
     assert accelerator.current_stream().stream_id == 0
     assert "default" in repr(accelerator.current_stream())
 
 
-def test_a_stream_is_found_by_its_numbers(two_devices: tuple[str, str]) -> None:
-    for stream in (Stream(), Stream(two_devices[1], exclusive=True), accelerator.current_stream(1)):
+def test_stream_is_found_by_its_ids(two_devices: tuple[str, str]) -> None:
+    for stream in (Stream(), Stream(two_devices[1], dedicated=True), accelerator.current_stream(1)):
         numbers: Any = {
             "stream_id": stream.stream_id,
             "device_index": stream.device_index,
@@ -130,7 +130,7 @@ def test_a_stream_is_found_by_its_numbers(two_devices: tuple[str, str]) -> None:
         }
         found = Stream(**numbers)
         assert found == stream
-        assert (hash(found), found.exclusive) == (hash(stream), stream.exclusive)
+        assert (hash(found), found.dedicated) == (hash(stream), stream.dedicated)
     with pytest.raises(errors.ArgumentError, match="123456"):
         Stream(stream_id=123456, device_index=0, device_type=stream.device_type)
     with pytest.raises(TypeError, match="together"):
@@ -140,17 +140,17 @@ def test_a_stream_is_found_by_its_numbers(two_devices: tuple[str, str]) -> None:
 def test_streams_are_equal_if_work_on_one_is_work_on_the_other(two_devices: tuple[str, str]) -> None:
     assert accelerator.current_stream() == accelerator.current_stream(two_devices[0])
     assert accelerator.current_stream() != accelerator.current_stream(two_devices[1])
-    first, second = Stream(exclusive=True), Stream(exclusive=True)
+    first, second = Stream(dedicated=True), Stream(dedicated=True)
     assert len({first, second, first}) == 2
     assert first != first.stream_id
 
 
-def test_priorities_outside_the_range_are_cut_off_below_and_refused_above() -> None:
+def test_priority_is_clamped_below_and_refused_above() -> None:
     least, greatest = accelerator.stream_priority_range()
     assert (least, greatest < 0) == (0, True)
-    # Pools tell four priorities apart, as PyTorch's do.
+    # Pools have four priorities, as in PyTorch.
     assert Stream(priority=greatest - 100).priority == max(greatest, -3)
-    assert Stream(priority=greatest - 100, exclusive=True).priority == greatest
+    assert Stream(priority=greatest - 100, dedicated=True).priority == greatest
     with pytest.raises(errors.ArgumentError, match=r"priority.*got 1"):
         Stream(priority=1)
 
@@ -158,21 +158,21 @@ def test_priorities_outside_the_range_are_cut_off_below_and_refused_above() -> N
 class Foreign:
     """A stream of another library."""
 
-    def __init__(self, told: object) -> None:
-        self.told = told
+    def __init__(self, reported: object) -> None:
+        self.reported = reported
 
     def __cuda_stream__(self) -> Any:
-        return self.told
+        return self.reported
 
 
-@pytest.mark.usefixtures("own_state")
-def test_a_stream_of_another_library_is_taken_wherever_a_stream_is(gate: Gate) -> None:
-    own = Stream(exclusive=True)
+@pytest.mark.usefixtures("isolated_state")
+def test_stream_of_another_library_is_accepted_everywhere(gate: Gate) -> None:
+    own = Stream(dedicated=True)
     foreign: Any = Foreign((0, own.native_handle))
     seen: list[int] = []
     accelerator.launch(foreign, gate)
     accelerator.launch(foreign, seen.append, 1)
-    event, other = Event(), Stream(exclusive=True)
+    event, other = Event(), Stream(dedicated=True)
     event.record(foreign)
     other.wait_stream(foreign)
     assert (own.query(), event.query(), other.query()) == (False, False, False)
@@ -185,10 +185,10 @@ def test_a_stream_of_another_library_is_taken_wherever_a_stream_is(gate: Gate) -
     assert "external" in repr(accelerator.current_stream())
 
 
-@pytest.mark.parametrize("told", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=stable_repr)
-def test_a_protocol_that_tells_something_else_is_refused(told: object) -> None:
+@pytest.mark.parametrize("reported", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=stable_repr)
+def test_invalid_result_of_cuda_stream_protocol_is_refused(reported: object) -> None:
     with pytest.raises(TypeError, match="__cuda_stream__"):
-        accelerator.set_stream(Foreign(told))
+        accelerator.set_stream(Foreign(reported))
 
 
 @pytest.mark.parametrize("handle", [2**63, 2**64 - 1, 2**40 + 1], ids=hex)
@@ -199,7 +199,7 @@ def test_a_handle_that_cannot_be_a_stream_is_refused(handle: int) -> None:
 
 
 @pytest.mark.parametrize("given", [1, "host:0", None, 1.5, object()], ids=stable_repr)
-def test_what_is_no_stream_is_refused_everywhere(given: Any) -> None:
+def test_other_objects_are_refused_as_streams_everywhere(given: Any) -> None:
     stream = Stream()
     takers = [stream.wait_stream, accelerator.set_stream, lambda given: accelerator.launch(given, print)]
     takers += [Event().record, Event().wait] if given is not None else []
@@ -208,7 +208,7 @@ def test_what_is_no_stream_is_refused_everywhere(given: Any) -> None:
             taker(given)
 
 
-def test_a_stream_does_not_travel() -> None:
+def test_streams_cannot_be_pickled_or_copied() -> None:
     stream = Stream()
     for travel in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="Stream"):
@@ -226,11 +226,11 @@ def test_a_subclass_is_a_stream() -> None:
         assert accelerator.current_stream() == stream
 
 
-def test_a_function_that_raises_is_told_once_by_what_next_waits() -> None:
+def test_exception_of_a_function_is_reported_once_by_the_next_wait() -> None:
     def fails() -> None:
         raise ValueError("no such thing")
 
-    stream = Stream(exclusive=True)
+    stream = Stream(dedicated=True)
     seen: list[str] = []
     accelerator.launch(stream, fails)
     accelerator.launch(stream, seen.append, "later")
@@ -244,12 +244,12 @@ def test_a_function_that_raises_is_told_once_by_what_next_waits() -> None:
     assert seen == ["later"]
 
 
-def test_a_late_error_is_told_by_the_event_behind_it_or_by_the_device() -> None:
+def test_async_error_is_reported_by_a_later_event_or_the_device() -> None:
     def fails() -> None:
         raise KeyError("gone")
 
     for wait in (lambda stream, event: event.synchronize(), lambda stream, event: accelerator.synchronize()):
-        stream = Stream(exclusive=True)
+        stream = Stream(dedicated=True)
         accelerator.launch(stream, fails)
         event = stream.record_event()
         with pytest.raises(errors.AcceleratorError, match="KeyError"):

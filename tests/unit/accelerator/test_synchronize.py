@@ -1,4 +1,4 @@
-"""Waiting lets other threads run and signals through."""
+"""Waits let other threads run and can be interrupted by signals."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 @pytest.mark.timing
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
-def test_a_heartbeat_goes_on_while_a_thread_waits_two_seconds(wait: str) -> None:
-    beats, longest_pause, waited, busy = eval_program("accelerator/synchronize_heartbeat.py", wait, env=HOST)
+def test_synchronize_lets_other_threads_run(wait: str) -> None:
+    beats, longest_pause, waited, busy = eval_program(
+        "accelerator/beats_during_synchronize.py", wait, env=HOST
+    )
     assert waited >= 1.9
     assert beats > 20, "a hundred are expected of an idle machine"
     assert longest_pause < 1.5
@@ -22,20 +24,20 @@ def test_a_heartbeat_goes_on_while_a_thread_waits_two_seconds(wait: str) -> None
 @pytest.mark.timing
 @pytest.mark.parametrize("blocking", [False, True])
 @pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "accelerator.synchronize()"])
-def test_an_interrupt_is_raised_at_once(wait: str, blocking: bool) -> None:
+def test_synchronize_raises_keyboard_interrupt_immediately(wait: str, blocking: bool) -> None:
     took = float("inf")
-    for _ in range(3):  # A machine may be busy with something else for a moment, hardly three times.
-        took = min(took, eval_program("accelerator/synchronize_interrupt.py", blocking, wait, env=HOST))
+    for _ in range(3):  # A loaded machine may delay one attempt, hardly three.
+        took = min(took, eval_program("accelerator/interrupt_synchronize.py", blocking, wait, env=HOST))
         if took < 0.1:
             break
     assert took < 0.1
 
 
-def test_a_signal_handler_that_raises_nothing_does_not_end_the_wait() -> None:
-    done = run_program("accelerator/a_signal_handler_that_raises_nothing_does_not_end_the_wait.py", env=HOST)
+def test_signal_handler_without_exception_does_not_end_the_wait() -> None:
+    done = run_program("accelerator/signal_handler_without_exception_does_not_end_the_wait.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "[1] True\n", "")
 
 
-def test_a_copy_that_waits_can_be_interrupted() -> None:
-    done = run_program("accelerator/a_copy_that_waits_can_be_interrupted.py", env=HOST)
+def test_blocking_copy_can_be_interrupted() -> None:
+    done = run_program("accelerator/blocking_copy_can_be_interrupted.py", env=HOST)
     assert (done.code, done.stdout, done.stderr) == (0, "interrupted\n", "")

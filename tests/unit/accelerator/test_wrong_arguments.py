@@ -1,4 +1,4 @@
-"""Whatever is passed to whatever there is: an ordinary exception or an answer, and no state changed."""
+"""Any argument for any callable gives a result or an ordinary exception, and changes no state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interlock import Event, Stream, accelerator
 from interlock.accelerator import Graph, memory
 from interlock.testing import FaultInjector
 
-pytestmark = pytest.mark.usefixtures("devices", "own_state")
+pytestmark = pytest.mark.usefixtures("devices", "isolated_state")
 
 VALUES: list[Any] = [
     None,
@@ -60,16 +60,16 @@ OWN_SPECIAL_METHODS = (
 
 
 def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Everything that can be called, bound where it is a method."""
+    """Return all callables; methods are bound."""
     registration = memory.on_oom(print)
     registration.remove()
     objects: dict[str, Any] = {
-        "stream": Stream(exclusive=True),
+        "stream": Stream(dedicated=True),
         "event": Event(enable_timing=True),
         "graph": Graph(),
         "buffer": memory.Buffer(4),
         "faults": FaultInjector(),
-        "scope": memory.scope(),
+        "scope": memory.MemoryTracker(),
         "registration": registration,
         "device_index": accelerator.device_index(0),
         "device": interlock.device("host:1"),
@@ -79,9 +79,9 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
             if callable(getattr(owner, name)):
                 yield name, getattr(owner, name)
     for owner_name, made in objects.items():
-        # What is closed takes nothing any more.
+        # Closed objects accept no arguments.
         for name in sorted(dir(type(made)), key=lambda name: name == "close"):
-            # Hooks of subclasses and the like are Python's own.
+            # Hooks of subclasses and similar methods are Python's.
             special = name.startswith("__") and name not in OWN_SPECIAL_METHODS
             if not special and callable(getattr(type(made), name)):
                 yield f"{owner_name}.{name}", getattr(made, name)
@@ -94,7 +94,7 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
 def test_wrong_arguments_raise_ordinary_exceptions(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # Some are names of files to be written.
+    monkeypatch.chdir(tmp_path)  # Some arguments are names of files to write.
     raised = 0
     for name, called in callables():
         for arguments in itertools.product(VALUES, repeat=count):
@@ -103,7 +103,7 @@ def test_wrong_arguments_raise_ordinary_exceptions(
                     result = called(*arguments)
                     if name == "on_oom":
                         result.remove()
-                except Exception:  # that of a panic is none
+                except Exception:  # PyO3's PanicException is none
                     raised += 1
                 except BaseException as error:
                     pytest.fail(f"{name}{arguments}: {error!r}")

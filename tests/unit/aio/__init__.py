@@ -1,1 +1,1 @@
-"""Tests of asyncio tasks with a state of their own."""
+"""Tests of asyncio tasks with their own state."""

@@ -1,4 +1,4 @@
-"""A hundred tasks that open, close and write at random, and each looks at its own state at every step."""
+"""A hundred tasks enter, exit and write at random, and check their own state at every step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT: Slots = {"grad": True, "inference": False} | dict.fromkeys(FLAGS, False
 
 
 def seen() -> Slots:
-    """Return every slot as it is."""
+    """Return the value of every slot."""
     return {
         "grad": interlock.is_grad_enabled(),
         "inference": interlock.is_inference_mode_enabled(),
@@ -30,14 +30,14 @@ def seen() -> Slots:
 
 
 class Scope(NamedTuple):
-    """A scope, and the slots that it decides."""
+    """A scope and the slots that it sets."""
 
     manager: Any
     decides: Slots
 
 
 def any_scope(chance: random.Random) -> Scope:
-    """Return one of all kinds."""
+    """Return a scope of a random kind."""
     on = chance.random() < 0.5
     flags = {name: chance.random() < 0.5 for name in chance.sample(FLAGS, chance.randint(1, 2))}
     return chance.choice(
@@ -52,13 +52,13 @@ def any_scope(chance: random.Random) -> Scope:
 
 
 class Walk:
-    """A random way through scopes, and what must be seen on it."""
+    """A random sequence of scopes, and the expected state."""
 
     def __init__(self, seed: int, *, alone: bool) -> None:
         self.chance = random.Random(seed)
         self.steps = STEPS
         self.layers = [dict(DEFAULT)]
-        #: Whether the task has a state of its own, so that it can foresee what it sees.
+        #: Whether the task has its own state, so that the expected state is known.
         self.alone = alone
 
     def expected(self) -> Slots:
@@ -104,7 +104,7 @@ class Walk:
 
 
 async def walk_together(*, alone: bool) -> None:
-    """Send all tasks on their way, and one more that each of them makes in the middle of its own."""
+    """Run all tasks, and another one that each of them creates during its own steps."""
 
     async def with_a_child(seed: int) -> None:
         walk = Walk(seed, alone=alone)
@@ -125,6 +125,6 @@ def test_without_the_runner_the_state_is_right_once_all_scopes_have_ended() -> N
     assert repr(interlock.capture()).endswith("layout_policy=True)")
 
 
-def test_the_walk_notices_tasks_that_share_a_state() -> None:
+def test_walk_detects_tasks_that_share_a_state() -> None:
     with pytest.raises(AssertionError):
         asyncio.run(walk_together(alone=True))

@@ -1,4 +1,4 @@
-"""Tasks that go on on another thread than the one they began on: their loop is run there."""
+"""Tasks that continue on another thread, on which their loop is run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.helpers.thread_worker import Worker
 
 
 async def enter_after_a_step() -> tuple[bool, bool]:
-    """Make an object, which writes; enter it after a step, which takes the write back."""
+    """Create a setter, which writes; enter it after a step, which reverts the write."""
     scope = interlock.set_grad_enabled(False)
     await asyncio.sleep(0)
     with scope:
@@ -23,13 +23,13 @@ async def enter_after_a_step() -> tuple[bool, bool]:
 
 
 async def enter_after_a_step_in_a_block() -> tuple[bool, bool]:
-    """The same where a block decides the mode."""
+    """Like `revert`, inside a scope that sets the mode."""
     with interlock.enable_grad():
         return await enter_after_a_step()
 
 
 async def leave_after_a_step() -> tuple[bool, bool]:
-    """Look inside of a block and after it."""
+    """Read the state inside a scope and after it."""
     with no_grad():
         await asyncio.sleep(0)
         inside = is_grad_enabled()
@@ -41,7 +41,7 @@ async def leave_after_a_step() -> tuple[bool, bool]:
     [enter_after_a_step, enter_after_a_step_in_a_block, leave_after_a_step],
     ids=lambda main: main.__name__,
 )
-def test_a_task_that_moved_takes_its_writes_and_layers_back(
+def test_moved_task_removes_its_writes_and_layers(
     main: Callable[[], Coroutine[Any, Any, tuple[bool, bool]]], workers: tuple[Worker, Worker]
 ) -> None:
     loop = asyncio.new_event_loop()

@@ -1,4 +1,4 @@
-"""Tasks of asyncio with a state of their own."""
+"""Tasks of asyncio with their own state."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Main = Callable[[], Coroutine[Any, Any, Any]]
 
 
 async def seen_after_a_step() -> tuple[bool, bool]:
-    """Let others run, then return a mode and a flag."""
+    """Let other tasks run, then return a mode and a flag."""
     await asyncio.sleep(0)
     return is_grad_enabled(), cudnn.enabled
 
 
-def test_the_first_task_begins_with_the_state_of_the_thread_and_gives_nothing_back() -> None:
+def test_first_task_copies_the_thread_state_and_does_not_write_it_back() -> None:
     async def main() -> tuple[bool, bool]:
         interlock.set_grad_enabled(True)
         return await seen_after_a_step()
@@ -86,7 +86,7 @@ def test_a_write_without_a_scope_ends_with_the_task() -> None:
     aio.run(main())
 
 
-def test_a_flag_assigned_where_the_creator_decides_it_stays_with_the_task(restored: None) -> None:
+def test_flag_scoped_by_the_creator_is_assigned_for_the_task_only(restored: None) -> None:
     async def assign() -> bool:
         cudnn.enabled = True
         cudnn.deterministic = True
@@ -125,7 +125,7 @@ def test_a_cancelled_task_cleans_up_in_its_own_state() -> None:
     assert cleaned == [False]
 
 
-def test_a_task_that_is_collected_unfinished_changes_nothing_for_the_thread() -> None:
+def test_collected_unfinished_task_does_not_affect_the_thread() -> None:
     cleaned = []
 
     async def wait() -> None:
@@ -136,7 +136,7 @@ def test_a_task_that_is_collected_unfinished_changes_nothing_for_the_thread() ->
                 cleaned.append(1)
 
     loop = asyncio.new_event_loop()
-    loop.set_exception_handler(lambda _loop, _context: None)  # else it prints that the task was pending
+    loop.set_exception_handler(lambda _loop, _context: None)  # otherwise it prints that the task was pending
     task = aio.task_factory()(loop, wait())
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
@@ -149,7 +149,7 @@ def test_a_task_that_is_collected_unfinished_changes_nothing_for_the_thread() ->
     assert cudnn.enabled
 
 
-def test_an_async_generator_that_the_loop_closes_takes_its_layer_from_the_task_that_entered_it() -> None:
+def test_asyncgen_closed_by_the_loop_removes_the_layer_of_its_task() -> None:
     async def numbers() -> AsyncIterator[int]:
         with no_grad():
             yield 1
@@ -161,7 +161,7 @@ def test_an_async_generator_that_the_loop_closes_takes_its_layer_from_the_task_t
             break
         assert not is_grad_enabled()
         await asyncio.create_task(generator.aclose())  # type: ignore[attr-defined]
-        # What another task has left goes with the next enter or leave.
+        # A scope exited by another task is removed at the next enter or exit.
         with no_grad():
             pass
         assert is_grad_enabled()
@@ -189,7 +189,7 @@ def test_callbacks_of_the_loop_run_in_the_state_of_the_thread() -> None:
     aio.run(main())
 
 
-def test_a_runner_runs_several_times_and_each_begins_with_the_state_of_the_thread() -> None:
+def test_runner_starts_each_run_with_the_state_of_the_thread() -> None:
     with aio.Runner() as runner:
         assert runner.run(seen_after_a_step()) == (True, True)
         with no_grad():
@@ -199,7 +199,7 @@ def test_a_runner_runs_several_times_and_each_begins_with_the_state_of_the_threa
         assert runner.get_loop().get_task_factory() is factory
 
 
-def test_the_factory_that_a_loop_has_already_makes_the_tasks() -> None:
+def test_existing_task_factory_of_the_loop_is_used() -> None:
     made = []
 
     class Task(asyncio.Task[Any]):
@@ -219,11 +219,11 @@ def test_the_factory_that_a_loop_has_already_makes_the_tasks() -> None:
             return await asyncio.create_task(seen_after_a_step())
 
     assert aio.run(main(), loop_factory=new_loop) == (False, True)
-    # The last is asyncio's own, for the end of the loop.
+    # asyncio created the last one, to shut the loop down.
     assert [type(task) for task in made[:2]] == [Task, Task]
 
 
-def test_an_inner_factory_may_wrap_the_coroutine_in_one_of_its_own() -> None:
+def test_inner_factory_may_wrap_the_coroutine() -> None:
     async def wrapper(coroutine: Any) -> Any:
         return await coroutine
 
@@ -264,7 +264,7 @@ def test_an_eager_task_runs_its_first_step_in_its_own_state() -> None:
     aio.run(main())
 
 
-def test_names_contexts_and_frames_of_tasks_are_asyncios() -> None:
+def test_tasks_have_the_names_contexts_and_frames_of_asyncio() -> None:
     variable = contextvars.ContextVar("variable", default=0)
 
     async def child() -> int:
@@ -284,7 +284,7 @@ def test_names_contexts_and_frames_of_tasks_are_asyncios() -> None:
     aio.run(main())
 
 
-def test_a_coroutine_that_never_ran_is_warned_of_as_by_asyncio() -> None:
+def test_never_awaited_coroutine_warns_as_in_asyncio() -> None:
     loop = asyncio.new_event_loop()
     factory = aio.task_factory(lambda _loop, coroutine: coroutine)
     with pytest.warns(RuntimeWarning, match="never awaited"):
@@ -292,11 +292,11 @@ def test_a_coroutine_that_never_ran_is_warned_of_as_by_asyncio() -> None:
     loop.close()
 
 
-def test_errors_of_wrong_calls_name_what_was_given() -> None:
+def test_errors_of_wrong_calls_name_the_argument() -> None:
     loop = asyncio.new_event_loop()
     loop.set_task_factory(aio.task_factory())
     with pytest.raises(TypeError, match="coroutine, got a value of type int"):
-        loop.create_task(3)  # type: ignore[arg-type]  # noqa: RUF006 - it makes none
+        loop.create_task(3)  # type: ignore[arg-type]  # noqa: RUF006 - it creates none
     loop.close()
     with pytest.raises(TypeError, match="None, got a value of type int"):
         aio.task_factory(3)  # type: ignore[arg-type]
@@ -351,7 +351,7 @@ def test_a_step_of_a_task_inside_a_step_is_refused() -> None:
             assert is_grad_enabled()
 
 
-def test_what_an_unfinished_task_writes_in_its_cleanup_stays_with_it() -> None:
+def test_cleanup_of_an_unfinished_task_writes_only_its_state() -> None:
     cleaned = []
 
     @types.coroutine
@@ -368,13 +368,13 @@ def test_what_an_unfinished_task_writes_in_its_cleanup_stays_with_it() -> None:
 
     steps: Any = aio.task_factory(lambda _loop, steps: steps)(None, wait())
     steps.send(None)
-    # In a cycle the collector may come to the coroutine first, and that is then closed here.
+    # In a cycle the GC may finalize the coroutine first, which is then closed here.
     del steps
     assert cleaned == [False]
     assert not interlock.is_inference_mode_enabled()
 
 
-def test_what_the_factory_hands_on_is_copied_as_little_as_a_coroutine() -> None:
+def test_factory_coroutine_cannot_be_copied() -> None:
     inner = seen_after_a_step()
     steps = aio.task_factory(lambda _loop, steps: steps)(None, inner)
     with pytest.raises(TypeError, match="neither copied nor pickled"):
@@ -391,7 +391,7 @@ def test_steps_of_tasks_that_end_in_any_order_leave_the_thread_its_state() -> No
     first.__enter__()
     second.__enter__()
     first.__exit__()
-    assert is_grad_enabled(), "the state of the second is in force"
+    assert is_grad_enabled(), "the state of the second is active"
     second.__exit__()
     assert is_grad_enabled()
     with first:

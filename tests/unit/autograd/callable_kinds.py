@@ -1,4 +1,4 @@
-"""Every way to run what was decorated: each kind of function with each operation on what it returns."""
+"""Every way to run a decorated callable: each kind of function with each operation on its result."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 Decorate = Callable[[Any], Any]
 Note = Callable[[], None]
 Use = Callable[[Decorate, Note, Note], None]
-"""Decorates and runs something; the body calls the first function, the one who runs it the second."""
+"""Decorates and runs a callable; its body calls the first function, its caller the second."""
 
 
 class Pause:
-    """An awaitable that hands a value out and takes one in."""
+    """An awaitable that yields a value and receives one."""
 
     def __init__(self, value: object = None) -> None:
         self.value = value
@@ -27,7 +27,7 @@ class Pause:
         return (yield self.value)
 
 
-# What is called and returns.
+# Plain callables.
 
 
 def a_function(decorate: Decorate, inside: Note, outside: Note) -> None:
@@ -136,7 +136,7 @@ def a_class(decorate: Decorate, inside: Note, outside: Note) -> None:
 
 
 def steps(inside: Note) -> Generator[str, str, str]:
-    """Say what came in, go on after a KeyError, clean up."""
+    """Log received values, continue after a KeyError, clean up."""
     try:
         inside()
         said = "started"
@@ -211,11 +211,11 @@ def drive_and_drop(function: Callable[[], Any], outside: Note, ending: str) -> N
     function().close()
 
 
-# Async generators: operations on them, and on the step that is being awaited.
+# Async generators: operations on them, and on the awaited step.
 
 
 def run(step: Awaitable[Any]) -> Any:
-    """What a step returns that never really waits."""
+    """Return the result of a step that never suspends."""
     awaited = step.__await__()
     try:
         while True:
@@ -286,7 +286,7 @@ CALLS: list[Use] = [a_function, a_function_that_raises, methods, objects_that_ca
 KINDS = {
     "generator": (generator, ("return", "throw", "close", "drop")),
     "coroutine": (coroutine, ("return", "throw", "close", "drop")),
-    "coroutine made of a generator": (coroutine_made_of_a_generator, ("return", "throw", "close", "drop")),
+    "generator-based coroutine": (coroutine_made_of_a_generator, ("return", "throw", "close", "drop")),
     "async generator": (async_generator, ("return", "throw", "close")),
     "async generator that waits": (
         functools.partial(async_generator, while_it_waits=True),

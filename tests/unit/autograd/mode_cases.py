@@ -1,4 +1,4 @@
-"""The modes and what each makes of a thread's state."""
+"""The modes and their effects on the state of a thread."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ START: State = (True, False)
 
 
 def public_modes() -> State:
-    """Whether gradients are recorded, and whether inference mode is on."""
+    """Return whether grad mode and inference mode are enabled."""
     return interlock.is_grad_enabled(), interlock.is_inference_mode_enabled()
 
 
 def all_modes() -> tuple[bool, ...]:
-    """Every mode bit of this thread: the hidden ones are seen by a write that is taken back at once."""
+    """Return every mode bit of this thread; private bits are read by a write that is reverted at once."""
     hidden = []
     for kind in HIDDEN:
         probe = kind(True)
@@ -28,7 +28,7 @@ def all_modes() -> tuple[bool, ...]:
 
 
 class Mode(NamedTuple):
-    """How to make it, and the state inside, entered from the start state."""
+    """The constructor and its arguments, and the state inside, entered from the default state."""
 
     make: Callable[[], Any]
     inside: State

@@ -1,4 +1,4 @@
-"""Modes can be copied and pickled, also as part of what keeps one; a copy writes nothing."""
+"""Modes can be copied and pickled, also inside other objects; a copy writes nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.autograd.mode_cases import START, public_modes
 
 
 class Labelled(interlock.set_grad_enabled):
-    """Has attributes and a constructor of its own."""
+    """A subclass with its own attributes and constructor."""
 
     def __init__(self, label: str) -> None:
         super().__init__(False)
@@ -35,7 +35,7 @@ EACH_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
 def taken_back(scope: Any) -> Any:
-    """What makes the write of a new object undone, so that it is only a scope."""
+    """Ways to revert the write of a new object, so that it is only a scope."""
     with scope:
         pass
     return scope

@@ -126,7 +126,7 @@ def test_a_generator_based_coroutine_can_still_be_awaited(mode: Mode) -> None:
     assert public_modes() == START
 
 
-def test_an_error_that_was_thrown_in_is_not_kept_alive() -> None:
+def test_exception_thrown_in_is_not_kept_alive() -> None:
     class Thrown(Exception):
         pass
 
@@ -150,7 +150,7 @@ def test_an_error_that_was_thrown_in_is_not_kept_alive() -> None:
         gc.enable()
 
 
-def test_a_loop_that_ends_closes_a_decorated_async_generator_once_and_in_its_mode() -> None:
+def test_loop_shutdown_closes_a_decorated_asyncgen_once_in_its_mode() -> None:
     seen: list[object] = []
 
     @no_grad()
@@ -172,7 +172,7 @@ def test_a_loop_that_ends_closes_a_decorated_async_generator_once_and_in_its_mod
     assert seen == [False]
 
 
-def test_the_collector_may_come_to_a_decorated_async_generator_from_inside() -> None:
+def test_gc_may_collect_a_decorated_asyncgen_from_inside() -> None:
     @no_grad()
     async def numbers() -> AsyncIterator[int]:
         yield 1
@@ -186,7 +186,7 @@ def test_the_collector_may_come_to_a_decorated_async_generator_from_inside() -> 
         generator.aclose().send(None)
 
 
-def test_the_collector_may_come_to_a_decorated_coroutine_from_inside() -> None:
+def test_gc_may_collect_a_decorated_coroutine_from_inside() -> None:
     @no_grad()
     async def wait() -> None:
         await Pause()

@@ -1,4 +1,4 @@
-"""Every manager as a decorator of every kind of function: inside it holds, outside it never does."""
+"""Every context manager as a decorator of every kind of function applies inside and never outside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.backends.flag_specs import read_all
 
 
 class Manager(NamedTuple):
-    """What decorates, how to see whether it holds, and where it makes a difference."""
+    """A decorator, a function that reads its effect, and the kinds of functions that it supports."""
 
     make: Callable[[], Any]
     look: Callable[[], Any]
@@ -56,7 +56,7 @@ DECORATORS = {
 @pytest.mark.product
 @pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
 @pytest.mark.parametrize(("manager", "decorator"), DECORATORS.values(), ids=DECORATORS.keys())
-def test_a_decorator_holds_while_the_function_runs_and_at_no_other_time(
+def test_decorator_applies_only_while_the_function_runs(
     manager: Manager, decorator: Callable[[], Any], use: Use
 ) -> None:
     with manager.around():

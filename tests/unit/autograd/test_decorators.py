@@ -34,13 +34,13 @@ def test_a_decorated_function_runs_in_the_mode_each_time(mode: Mode) -> None:
     def function(x: int, *, y: int = 2) -> tuple[int, int, State]:
         return x, y, public_modes()
 
-    assert public_modes() == START, "decorating changes nothing"
+    assert public_modes() == START, "decorating does not change the mode"
     assert function(1) == (1, 2, mode.inside) == function(x=1, y=2)
     assert public_modes() == START
 
 
 @WITHOUT_PARENTHESES
-def test_parentheses_may_be_left_out(kind: Any, inside: State) -> None:
+def test_decorator_works_without_parentheses(kind: Any, inside: State) -> None:
     @kind
     def function(x: int) -> tuple[int, State]:
         """What it does."""
@@ -52,7 +52,7 @@ def test_parentheses_may_be_left_out(kind: Any, inside: State) -> None:
 
 
 @EACH
-def test_what_functools_copies_is_copied(mode: Mode) -> None:
+def test_decorator_copies_the_attributes_of_functools_wraps(mode: Mode) -> None:
     def function(x: int, *rest: str, y: float = 2.0) -> str:
         """What it does."""
         return f"{x}{rest}{y}"
@@ -67,7 +67,7 @@ def test_what_functools_copies_is_copied(mode: Mode) -> None:
 
 
 @EACH
-def test_an_exception_leaves_the_mode_and_arrives_as_it_was(mode: Mode) -> None:
+def test_exception_exits_the_mode_and_is_unchanged(mode: Mode) -> None:
     error = KeyError("mine")
 
     @mode.make()
@@ -200,7 +200,7 @@ def test_a_class_decorated_without_parentheses_warns_too(kind: Any, inside: Stat
 
 @pytest.mark.parametrize("kind", HIDDEN, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("on", [False, True])
-def test_the_less_known_setters_decorate_without_changing_the_mode(kind: Any, on: bool) -> None:
+def test_other_setters_decorate_without_changing_the_mode(kind: Any, on: bool) -> None:
     before = all_modes()
     bit = HIDDEN.index(kind)
 
@@ -215,7 +215,7 @@ def test_the_less_known_setters_decorate_without_changing_the_mode(kind: Any, on
 
 @pytest.mark.parametrize("wrong", [3, "text", None, 1.5, []], ids=stable_repr)
 @pytest.mark.parametrize("make", SETTERS.values(), ids=SETTERS.keys())
-def test_what_can_not_be_called_can_not_be_decorated(make: Callable[[bool], Any], wrong: object) -> None:
+def test_decorator_refuses_objects_that_are_not_callable(make: Callable[[bool], Any], wrong: object) -> None:
     before = all_modes()
     with pytest.raises(TypeError):
         make(False)(wrong)

@@ -108,7 +108,7 @@ def test_close_runs_the_cleanup_inside_the_mode(mode: Mode) -> None:
 
 
 @EACH
-def test_close_returns_what_it_returns_of_a_generator_that_is_not_decorated(mode: Mode) -> None:
+def test_close_returns_the_value_of_an_undecorated_generator(mode: Mode) -> None:
     def generator() -> Generator[int, None, str]:
         try:
             yield 1
@@ -157,7 +157,7 @@ def test_a_generator_that_ignores_close_is_an_error_as_for_any_other(mode: Mode)
 
 
 @EACH
-def test_the_modes_of_the_consumer_do_not_reach_in_and_are_not_disturbed(mode: Mode) -> None:
+def test_modes_of_the_consumer_and_the_generator_are_independent(mode: Mode) -> None:
     @mode.make()
     def generator() -> Iterator[State]:
         yield public_modes()
@@ -222,7 +222,7 @@ def test_a_generator_may_be_resumed_on_another_thread(mode: Mode, workers: tuple
         assert worker.do(public_modes) == START
 
 
-def test_a_scope_left_open_by_an_undecorated_generator_ends_with_it() -> None:
+def test_scope_open_in_an_undecorated_generator_ends_with_it() -> None:
     def generator() -> Iterator[int]:
         with interlock.no_grad():
             yield 1

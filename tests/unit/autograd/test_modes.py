@@ -27,14 +27,14 @@ def test_the_thread_starts_from_the_defaults() -> None:
 
 
 @EACH
-def test_a_scope_decides_the_mode_and_gives_it_back(mode: Mode) -> None:
+def test_scope_sets_the_mode_and_restores_it(mode: Mode) -> None:
     with mode.make() as entered:
         assert entered is None
         assert public_modes() == mode.inside
     assert public_modes() == START
 
 
-def test_inference_mode_decides_every_bit() -> None:
+def test_inference_mode_sets_every_mode_bit() -> None:
     with grad_mode._force_original_view_tracking(True), grad_mode.enforce_grad_layout_policy(False):
         assert all_modes() == (True, False, True, True, False)
         with interlock.inference_mode():
@@ -45,7 +45,7 @@ def test_inference_mode_decides_every_bit() -> None:
 
 
 @pytest.mark.parametrize("name", ["no_grad", "enable_grad"])
-def test_the_plain_modes_decide_grad_and_nothing_else(name: str) -> None:
+def test_plain_modes_set_only_grad_mode(name: str) -> None:
     before = all_modes()
     with MODES[name].make():
         assert all_modes() == (name == "enable_grad", *before[1:])
@@ -65,7 +65,7 @@ def test_one_object_may_be_entered_again_while_it_is_open(mode: Mode) -> None:
 
 
 @EACH
-def test_scopes_left_out_of_order_take_only_their_own_layer(mode: Mode) -> None:
+def test_scopes_exited_out_of_order_remove_only_their_layer(mode: Mode) -> None:
     first, second = mode.make(), interlock.no_grad()
     first.__enter__()
     second.__enter__()
@@ -76,7 +76,7 @@ def test_scopes_left_out_of_order_take_only_their_own_layer(mode: Mode) -> None:
 
 
 @EACH
-def test_leaving_what_was_not_entered_does_nothing(mode: Mode) -> None:
+def test_exit_without_enter_does_nothing(mode: Mode) -> None:
     before = all_modes()
     leave(mode.make())
     assert all_modes() == before
@@ -86,7 +86,7 @@ def test_leaving_what_was_not_entered_does_nothing(mode: Mode) -> None:
 
 
 @EACH
-def test_leaving_more_often_than_entering_does_nothing(mode: Mode) -> None:
+def test_surplus_exits_do_nothing(mode: Mode) -> None:
     scope = mode.make()
     with scope:
         pass
@@ -96,7 +96,7 @@ def test_leaving_more_often_than_entering_does_nothing(mode: Mode) -> None:
 
 
 @EACH
-def test_an_exception_leaves_the_scope_and_is_not_swallowed(mode: Mode) -> None:
+def test_exception_exits_the_scope_and_propagates(mode: Mode) -> None:
     with pytest.raises(KeyError), mode.make():
         raise KeyError
     assert public_modes() == START
@@ -127,7 +127,7 @@ def test_a_new_thread_starts_from_the_defaults(mode: Mode) -> None:
 
 
 @SETTER
-def test_a_setter_writes_when_it_is_made(name: str, make: Any) -> None:
+def test_setter_writes_in_its_constructor(name: str, make: Any) -> None:
     before = all_modes()[BIT[name]]
     made = make(not before)
     assert (made.prev, made.mode) == (before, not before)
@@ -137,7 +137,7 @@ def test_a_setter_writes_when_it_is_made(name: str, make: Any) -> None:
 
 
 @SETTER
-def test_entering_a_setter_takes_back_the_write_of_its_making(name: str, make: Any) -> None:
+def test_entering_a_setter_reverts_the_write_of_its_constructor(name: str, make: Any) -> None:
     before = all_modes()
     made = make(not before[BIT[name]])
     with made:
@@ -149,7 +149,7 @@ def test_entering_a_setter_takes_back_the_write_of_its_making(name: str, make: A
 
 
 @SETTER
-def test_decorating_takes_back_the_write_of_its_making(name: str, make: Any) -> None:
+def test_decorating_reverts_the_write_of_the_constructor(name: str, make: Any) -> None:
     before = all_modes()
     function = make(not before[BIT[name]])(all_modes)
     assert all_modes() == before
@@ -158,7 +158,7 @@ def test_decorating_takes_back_the_write_of_its_making(name: str, make: Any) -> 
 
 
 @SETTER
-def test_the_write_is_taken_back_only_once(name: str, make: Any) -> None:
+def test_write_of_the_constructor_is_reverted_only_once(name: str, make: Any) -> None:
     before = all_modes()[BIT[name]]
     made = make(not before)
     leave(made)
@@ -169,7 +169,7 @@ def test_the_write_is_taken_back_only_once(name: str, make: Any) -> None:
     assert all_modes()[BIT[name]] is before
 
 
-def test_a_setter_made_outside_a_scope_is_taken_back_there() -> None:
+def test_setter_created_outside_a_scope_is_reverted_there() -> None:
     made = interlock.set_grad_enabled(False)
     with interlock.no_grad():
         with made:
@@ -178,7 +178,7 @@ def test_a_setter_made_outside_a_scope_is_taken_back_there() -> None:
     assert public_modes() == START
 
 
-def test_a_write_lasts_as_long_as_the_scope_that_decides_the_bit() -> None:
+def test_write_is_undone_with_the_scope_that_owns_the_bit() -> None:
     with interlock.no_grad():
         interlock.set_grad_enabled(True)
         assert public_modes() == (True, False)
@@ -194,7 +194,7 @@ def test_a_write_lasts_as_long_as_the_scope_that_decides_the_bit() -> None:
     assert public_modes() == START
 
 
-def test_a_write_to_a_scope_that_has_ended_is_not_taken_back() -> None:
+def test_write_to_an_exited_scope_is_not_reverted() -> None:
     with interlock.no_grad():
         made = interlock.set_grad_enabled(True)
     leave(made)
@@ -218,7 +218,7 @@ def test_clone_makes_an_equal_object_of_the_same_class(mode: Mode) -> None:
     assert public_modes() == START
 
 
-def test_mode_and_prev_are_what_pytorch_shows() -> None:
+def test_mode_and_prev_equal_those_of_pytorch() -> None:
     assert (interlock.inference_mode().mode, interlock.inference_mode(False).mode) == (True, False)
     scope = interlock.no_grad()
     assert scope.prev is False

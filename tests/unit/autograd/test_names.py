@@ -1,4 +1,4 @@
-"""Where the modes are found, and the pair of functions for code that can't use `with`."""
+"""The modules that export the modes, and the pair of functions for code without `with`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIGNATURES = {
 
 
 def parameters_of(made: object) -> str:
-    """The parameters without what the types of some of them are."""
+    """Return the parameters without annotations."""
     assert callable(made)
     signature = inspect.signature(made)
     plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
@@ -39,7 +39,7 @@ def test_a_mode_is_one_object_at_the_top_in_autograd_and_in_grad_mode(name: str)
     found = getattr(interlock, name)
     assert found is getattr(autograd, name)
     assert found is getattr(grad_mode, name)
-    # A private name is reachable in all three places, and none of them offers it.
+    # A private name can be read in all three modules, and none of them exports it.
     is_public = not name.startswith("_")
     assert all((name in place.__all__) is is_public for place in (interlock, autograd, grad_mode))
     assert (found.__name__, found.__module__) == (name, "interlock.autograd.grad_mode")
@@ -48,7 +48,7 @@ def test_a_mode_is_one_object_at_the_top_in_autograd_and_in_grad_mode(name: str)
 
 
 @pytest.mark.parametrize(("mode", "inside"), [(True, (False, True)), (False, (True, False))])
-def test_inference_mode_can_be_entered_and_left_by_functions(mode: bool, inside: tuple[bool, bool]) -> None:
+def test_inference_mode_can_be_entered_and_exited_by_functions(mode: bool, inside: tuple[bool, bool]) -> None:
     with interlock.inference_mode(not mode):
         before = public_modes()
         entered = interlock._enter_inference_mode(mode)
@@ -64,7 +64,7 @@ def test_inference_mode_can_be_entered_and_left_by_functions(mode: bool, inside:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "x", public_modes, interlock.no_grad()], ids=stable_repr)
-def test_the_functions_refuse_what_is_no_bool_and_what_was_not_entered(wrong: object) -> None:
+def test_enter_and_exit_functions_refuse_wrong_arguments(wrong: object) -> None:
     for function in (interlock._enter_inference_mode, interlock._exit_inference_mode):
         with pytest.raises(TypeError, match=f"{function.__name__}.* got a value of type"):
             function(wrong)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Versions of tensors are put back, whatever happens in between and whichever tensors have one."""
+"""Versions of tensors are restored after any changes, also for mixed tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.helpers.thread_worker import Worker
 
 
 def changed(times: int = 1) -> Tensor:
-    """A tensor of this version."""
+    """Return a tensor with this version."""
     tensor = interlock.ones(2)
     for _ in range(times):
         tensor.add_(1)
@@ -29,7 +29,7 @@ def inference() -> Tensor:
 
 @pytest.fixture
 def mixed() -> tuple[Tensor, ...]:
-    """Tensors with a version of their own, with a shared one, and with none."""
+    """Return tensors with their own version, with a shared one, and with none."""
     first = changed(3)
     return first, inference(), changed(0), first[:1], inference()[0]
 
@@ -79,7 +79,7 @@ def test_one_tensor_needs_no_tuple(make: Callable[[], Tensor]) -> None:
     assert versions((tensor,)) == ([1] if make is changed else [None])
 
 
-def test_versions_are_put_back_after_an_exception(mixed: tuple[Tensor, ...]) -> None:
+def test_versions_are_restored_after_an_exception(mixed: tuple[Tensor, ...]) -> None:
     @preserve(mixed)
     def fail() -> None:
         change_all(mixed)
@@ -103,9 +103,9 @@ def test_one_object_may_be_entered_again_while_it_is_open_and_after_it() -> None
     tensor.add_(1)
     with scope:
         tensor.add_(1)
-    assert tensor._version == 2, "what changed before it was entered is not undone"
+    assert tensor._version == 2, "changes before the entry are not reverted"
     scope.__exit__(None, None, None)
-    assert tensor._version == 2, "nothing is open any more"
+    assert tensor._version == 2, "no scope is open any more"
 
 
 def test_threads_that_overlap_leave_the_version_of_the_first(workers: tuple[Worker, Worker]) -> None:
@@ -119,7 +119,7 @@ def test_threads_that_overlap_leave_the_version_of_the_first(workers: tuple[Work
     assert tensor._version == 1
 
 
-def test_a_decorated_function_and_generator_go_unnoticed_and_nothing_else_does() -> None:
+def test_decorated_function_and_generator_hide_only_their_changes() -> None:
     tensor = changed()
 
     @preserve(tensor)
@@ -146,6 +146,6 @@ def test_a_clone_keeps_the_tensors(mixed: tuple[Tensor, ...]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[None], (interlock.ones(1), 3), "text"], ids=stable_repr)
-def test_what_is_no_tensor_is_refused(wrong: Any) -> None:
+def test_other_objects_are_refused_as_tensors(wrong: Any) -> None:
     with pytest.raises(TypeError, match="tensors must be tensors, got a value of type"):
         preserve(wrong)

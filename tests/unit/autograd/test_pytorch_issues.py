@@ -1,4 +1,4 @@
-"""Reports about gradient modes in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+"""Issues of PyTorch about gradient modes, and interlock's behaviour (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Pair = tuple[Worker, Worker]
 Look = Callable[[], Any]
 
 
-# Decorated coroutines and async generators are covered at their creation only.
+# PyTorch: a decorated coroutine or async generator is in the mode only while it is created.
 
 ROW_03: dict[str, tuple[Callable[[], Any], Look]] = {
     "no_grad": (interlock.no_grad, public_modes),
@@ -33,9 +33,7 @@ ROW_03: dict[str, tuple[Callable[[], Any], Look]] = {
 
 
 @pytest.mark.parametrize(("make", "look"), ROW_03.values(), ids=ROW_03.keys())
-def test_a_decorated_task_is_inside_while_it_runs_and_no_other_task_is(
-    make: Callable[[], Any], look: Look
-) -> None:
+def test_decorated_coroutine_affects_only_its_own_task(make: Callable[[], Any], look: Look) -> None:
     without = look()
     with make():
         held = look()
@@ -67,7 +65,7 @@ def test_a_decorated_task_is_inside_while_it_runs_and_no_other_task_is(
     assert look() == without
 
 
-# The object of a context manager keeps what to put back, so entering it twice loses that.
+# PyTorch: the context manager stores the value to restore, so entering it twice loses that value.
 
 ROW_12: dict[str, tuple[Callable[[], Any], Look]] = {
     **{name: (mode.make, public_modes) for name, mode in MODES.items()},
@@ -77,7 +75,7 @@ ROW_12: dict[str, tuple[Callable[[], Any], Look]] = {
 
 
 @pytest.mark.parametrize(("make", "look"), ROW_12.values(), ids=ROW_12.keys())
-def test_one_object_entered_twice_and_by_two_threads_leaves_nothing_behind(
+def test_one_mode_entered_twice_and_by_two_threads_restores_everything(
     make: Callable[[], Any], look: Look, workers: Pair
 ) -> None:
     without, scope = look(), make()
@@ -92,11 +90,11 @@ def test_one_object_entered_twice_and_by_two_threads_leaves_nothing_behind(
         assert worker.do(look) == look() == without
 
 
-# Decorating changes the mode, some nestings change it for good.
+# PyTorch: decorating changes the mode, some nestings permanently.
 
 
 @pytest.mark.parametrize("decorator", [each[1] for each in DECORATORS.values()], ids=DECORATORS.keys())
-def test_decorating_changes_nothing(decorator: Callable[[], Any]) -> None:
+def test_decorating_does_not_change_the_mode(decorator: Callable[[], Any]) -> None:
     before = all_modes(), read_all(), backends.flags_frozen()
 
     @decorator()
@@ -112,7 +110,7 @@ def test_decorating_changes_nothing(decorator: Callable[[], Any]) -> None:
     assert (all_modes(), read_all(), backends.flags_frozen()) == before
 
 
-# What each makes of (grad, inference), as PyTorch's documentation has it.
+# The result of each mode for (grad, inference), as PyTorch documents it.
 DECIDES: dict[str, Callable[[State], State]] = {
     "no_grad": lambda state: (False, state[1]),
     "enable_grad": lambda state: (True, state[1]),
@@ -124,7 +122,7 @@ DECIDES: dict[str, Callable[[State], State]] = {
 
 
 def nest(state: State, depth: int) -> None:
-    """Check the state, and go through every scope and every decorator below it."""
+    """Check the state, and recurse into every scope and every decorator."""
     assert public_modes() == state
     for name, decides in DECIDES.items() if depth else ():
         inside = partial(nest, decides(state), depth - 1)
@@ -135,23 +133,23 @@ def nest(state: State, depth: int) -> None:
         assert public_modes() == state, name
 
 
-def test_every_nesting_up_to_four_has_the_modes_that_it_should() -> None:
+def test_nestings_of_up_to_four_modes_have_the_documented_result() -> None:
     nest(START, 4)
     assert all_modes() == (True, False, True, False, True)
 
 
 @pytest.mark.parametrize("kind", HIDDEN, ids=lambda kind: kind.__name__)
-def test_a_class_is_decorated_with_a_warning_that_says_what_to_do(kind: Any) -> None:
+def test_decorating_a_class_warns_with_the_cure(kind: Any) -> None:
     before = all_modes()
     with pytest.warns(FutureWarning, match="decorate its methods"):
         kind(not before[2 + HIDDEN.index(kind)])(type("Plain", (), {}))
     assert all_modes() == before
 
 
-# Versions can't be preserved where one tensor has none, and a view's error doesn't say what to do.
+# PyTorch: versions can't be preserved if one tensor has none, and the error for a view names no cure.
 
 
-def test_versions_are_preserved_of_the_tensors_that_have_one_whatever_happens() -> None:
+def test_versions_are_preserved_for_mixed_tensors_and_exceptions() -> None:
     with interlock.inference_mode():
         without = interlock.ones(2)
     plain, changed = interlock.ones(2), interlock.ones(2).add_(1)
@@ -168,7 +166,7 @@ def test_versions_are_preserved_of_the_tensors_that_have_one_whatever_happens() 
     assert (plain.tolist(), changed.tolist()) == ([2.0, 2.0], [3.0, 3.0])
 
 
-def test_the_error_of_a_view_made_without_grad_says_what_to_do() -> None:
+def test_error_for_a_view_made_in_no_grad_mode_names_the_cure() -> None:
     base = interlock.ones(4, requires_grad=True) * 1
     with interlock.no_grad():
         view = base[:2]
@@ -178,33 +176,33 @@ def test_the_error_of_a_view_made_without_grad_says_what_to_do() -> None:
         view.mul_(2)
 
 
-def test_under_debug_the_error_names_the_line_that_made_the_view() -> None:
+def test_error_for_a_view_names_its_line_under_interlock_debug() -> None:
     done = run_program("autograd/change_a_view_made_without_grad.py", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
     assert "created in no_grad mode at" in done.stdout
     assert "change_a_view_made_without_grad.py:5," in done.stdout
 
 
-# A backward pass starts threads though it was told not to. That each node goes back on the calling
-# thread is a test of rust/tensor.
+# PyTorch: a backward pass starts threads even if multithreading is disabled. A test of rust/tensor checks
+# that each node runs on the calling thread.
 
 
-def test_a_backward_pass_starts_no_thread() -> None:
+def test_backward_starts_no_thread() -> None:
     assert eval_program("autograd/pytorch_issues_threads_of_a_backward_pass.py") == [True, True, True, 1]
 
 
-# What a new thread inherits depends on the build of CPython, and writes inside a scope get lost.
+# PyTorch: the state of a new thread depends on the build of CPython, and writes inside a scope are lost.
 
 INSIDE, WRITTEN, DEFAULTS = [False, True, False], [True, True, True], [True, False, True]
 
 
 @pytest.mark.parametrize("inherit", [None, 0, 1])
-def test_threads_start_from_the_defaults_and_writes_last_as_long_as_their_scope(
+def test_threads_start_from_defaults_and_writes_end_with_their_scope(
     inherit: int | None,
 ) -> None:
-    # Pythons before 3.14 don't know the option, and then it changes nothing.
+    # Pythons before 3.14 ignore the option.
     options = [] if inherit is None else ["-X", f"thread_inherit_context={inherit}"]
     seen = eval_program("autograd/pytorch_issues_inheritance.py", options=options)
-    assert seen[:4] == [INSIDE, DEFAULTS, DEFAULTS, INSIDE], "a context carries no mode"
-    assert seen[4:6] == [WRITTEN, WRITTEN], "a write lands in the scope that decides it"
-    assert seen[6:] == [DEFAULTS, DEFAULTS, DEFAULTS, True], "and ends with it"
+    assert seen[:4] == [INSIDE, DEFAULTS, DEFAULTS, INSIDE], "a context contains no mode"
+    assert seen[4:6] == [WRITTEN, WRITTEN], "a write changes the scope that owns the flag"
+    assert seen[6:] == [DEFAULTS, DEFAULTS, DEFAULTS, True], "and is undone with it"

@@ -1,4 +1,4 @@
-"""The modes can be subclassed, also with a constructor of the subclass's own."""
+"""The modes can be subclassed, also with another constructor."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ def test_a_subclass_may_have_a_constructor_that_takes_nothing(
 
 
 @EACH
-def test_a_subclass_may_add_to_entering_and_leaving(
-    base: type[Any], given: tuple[Any, ...], inside: State
-) -> None:
+def test_subclass_may_extend_enter_and_exit(base: type[Any], given: tuple[Any, ...], inside: State) -> None:
     log: list[Any] = []
 
     class Mine(base):
@@ -98,7 +96,7 @@ def test_a_subclass_may_add_to_entering_and_leaving(
     assert log == [inside, "inside", START]
     log.clear()
     assert Mine(*given)(lambda: log.append("called"))() is None
-    assert log == [inside, "called", START], "the decorator goes through the same two methods"
+    assert log == [inside, "called", START], "the decorator calls both methods, too"
 
 
 @pytest.mark.parametrize("name", ["no_grad", "enable_grad", "inference_mode"])

@@ -13,9 +13,9 @@ from tests.unit.backends.flag_spec import Flag
 from tests.unit.backends.flag_specs import BY_NAME
 
 MODULES = ("", "cudnn", "mkldnn", "miopen", "nnpack", "opt_einsum")
-"""The modules that have `flags` and `set_flags`, by their name below `backends`."""
+"""The modules with `flags` and `set_flags`, by their name below `backends`."""
 NAMES_WHAT_IS_GIVEN = ("opt_einsum",)
-"""Those whose `flags` decides only what is given; it is given where it is not None."""
+"""The modules whose `flags` sets only arguments that are not None."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
     "use_deterministic_algorithms": (
@@ -37,16 +37,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
     "cuda.cublas_workspace_size": (backends.cuda.cublas_workspace_size, ("cuda.cublas_workspace",)),
     "cuda.cublaslt_workspace_size": (backends.cuda.cublaslt_workspace_size, ("cuda.cublaslt_workspace",)),
 }
-"""Functions that assign flags, each with the flags that take its arguments."""
+"""Functions that assign flags, each with the flags of its arguments."""
 
 
 def reads_with_none(function: str) -> bool:
-    """Whether None is no value to the function: it then only reads."""
+    """Return whether the function only reads for None."""
     return "preferred" in function or "workspace" in function
 
 
 def refused_by(function: str, flag: Flag) -> list[object]:
-    """What the function refuses as the value of the flag."""
+    """Return the values of the flag that the function refuses."""
     return [wrong for wrong in flag.wrong if wrong is not None or not reads_with_none(function)]
 
 
@@ -55,17 +55,17 @@ def module_named(name: str) -> Any:
 
 
 def own_flags(module: str) -> list[Flag]:
-    """The flags that the module's `flags` and `set_flags` take, in their order: those that PyTorch's take."""
+    """The flags of the parameters of `flags` and `set_flags`, in PyTorch's order."""
     prefix = f"{module}." if module else ""
     return [BY_NAME[prefix + name] for name in inspect.signature(module_named(module).flags).parameters]
 
 
 def none_means_left_out(module: str) -> bool:
-    """Whether `set_flags` of the module leaves a flag as it is for None: not where it must be given."""
+    """Return whether `set_flags` of the module ignores None; it does not for a required argument."""
     parameters = inspect.signature(module_named(module).set_flags).parameters.values()
     return all(parameter.default is not parameter.empty for parameter in parameters)
 
 
 def by_attribute(values: dict[str, object]) -> dict[str, Any]:
-    """Values by dotted name as the arguments of a module's `flags`."""
+    """Return values by dotted name as the arguments of a module's `flags`."""
     return {name.rpartition(".")[2]: value for name, value in values.items()}

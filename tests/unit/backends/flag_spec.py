@@ -1,4 +1,4 @@
-"""What a flag is to a test, and the kinds of flags."""
+"""The description of a flag for tests, and the kinds of flags."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from interlock import backends
 PRECISIONS = ("none", "ieee", "tf32", "bf16")
 CUDA_PRECISIONS = ("none", "ieee", "tf32")
 UNSET = None
-"""Stands for the default where a flag reads None while it holds nothing."""
+"""The default of a flag that reads None while it is unset."""
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag or a view of flags, and what it takes."""
+    """A flag or an alias of flags, and its accepted values."""
 
     name: str
     default: object
     others: tuple[object, ...]
-    """The other values that it takes and then reads as; none where the default is the only one."""
+    """Accepted values except the default, which read back unchanged."""
     wrong_types: tuple[object, ...]
     wrong_values: tuple[object, ...]
     allowed: tuple[str, ...]
     """Words that an error about a wrong value must contain."""
     spellings: tuple[tuple[object, object], ...] = ()
-    """What else may be assigned, each with what it reads as."""
+    """Further accepted values, each with the value that it reads as."""
     is_view: bool = False
-    """Whether it only shows other flags and has no value of its own."""
+    """Whether it is an alias of other flags without its own value."""
 
     def __str__(self) -> str:
         return self.name
@@ -48,32 +48,32 @@ class Flag:
 
     @property
     def qualified(self) -> str:
-        """The name that messages use."""
+        """The name in messages."""
         return f"backends.{self.name}"
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it."""
+        """The environment variable of the flag."""
         return "INTERLOCK_" + self.name.upper().replace(".", "_")
 
     @property
     def other(self) -> object:
-        """A value that reads back as something other than the default; for flags that are `CHANGEABLE`."""
+        """A value that does not read as the default; for flags in `CHANGEABLE`."""
         return self.others[0]
 
     @property
     def base(self) -> object:
-        """A value to assign that is not `other`: the default, unless that means that nothing is assigned."""
+        """An assignable value other than `other`: the default, unless that unsets the flag."""
         return self.others[1] if self.default is UNSET else self.default
 
     @property
     def legal(self) -> tuple[object, ...]:
-        """What it takes and then reads as."""
+        """All values that read back unchanged."""
         return (self.base, *self.others)
 
     @property
     def accepted(self) -> tuple[tuple[object, object], ...]:
-        """All that it takes, each with what it then reads as."""
+        """All accepted values, each with the value that it reads as."""
         return (*((value, value) for value in self.legal), *self.spellings)
 
     @property
@@ -81,7 +81,7 @@ class Flag:
         return (*self.wrong_types, *self.wrong_values)
 
     def has_wrong_type(self, wrong: object) -> bool:
-        """Whether one of `wrong` is of a wrong type; else it is a wrong value."""
+        """Return whether one of `wrong` has a wrong type; otherwise it is a wrong value."""
         return any(wrong is each for each in self.wrong_types)
 
     def get(self) -> object:
@@ -159,5 +159,5 @@ def reduction(name: str) -> Flag:
 
 
 def ids(value: object) -> str:
-    """A test id for a flag or a value."""
+    """Return a test id for a flag or a value."""
     return str(value) if isinstance(value, Flag) else repr(value)

@@ -1,4 +1,4 @@
-"""Every flag, with values to try on it. A flag of the package without a row here fails `test_every_flag`."""
+"""Every flag with test values. A flag of the package without a row here fails `test_every_flag`."""
 
 from __future__ import annotations
 
@@ -78,16 +78,16 @@ READ_ONLY: dict[str, object] = {
     "quantized.supported_engines": ["none"],
     "xnnpack.enabled": False,
 }
-"""What can only be read, with what it reads as."""
+"""Read-only flags with their values."""
 
 BY_NAME = {flag.name: flag for flag in FLAGS}
 CHANGEABLE = tuple(flag for flag in FLAGS if flag.others)
-"""Those that take another value than their default."""
+"""The flags that accept a value other than their default."""
 STORED = tuple(flag for flag in CHANGEABLE if not flag.is_view)
-"""Those of them that have a value of their own."""
+"""The flags of `CHANGEABLE` that are no aliases."""
 WRONG = [(flag, wrong) for flag in FLAGS for wrong in flag.wrong]
 
 
 def read_all() -> dict[str, object]:
-    """Every flag as this thread sees it."""
+    """Return the effective value of every flag on this thread."""
     return {flag.name: flag.get() for flag in FLAGS}

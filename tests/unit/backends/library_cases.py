@@ -1,4 +1,4 @@
-"""Every vendor library: a stand-in for it, where packages put it, and what it then answers."""
+"""Every vendor library: a fake, its folder in packages, and the reported version."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tests.helpers import fake_libraries
 
 
 class Row(NamedTuple):
-    """One library."""
+    """A vendor library."""
 
     title: str
     soname: str
     source: str
     version: str | None
     folders: tuple[str, ...] = ()
-    """Below a folder of packages; none for what lies in an installation's `lib`, or comes with a driver."""
+    """The folder below site-packages; empty for libraries in `lib` of a prefix, or of a driver."""
 
 
 def properties(function: str) -> str:
@@ -23,7 +23,7 @@ def properties(function: str) -> str:
 
 
 def in_wheels(name: str) -> tuple[str, str]:
-    """The folders of the wheels for CUDA 13 and 12."""
+    """Return the folders of the wheels for CUDA 13 and 12."""
     return "nvidia/cu13/lib", f"nvidia/{name}/lib"
 
 

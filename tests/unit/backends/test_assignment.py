@@ -1,4 +1,4 @@
-"""Reading and assigning each flag: values, wrong types, messages, deletion, the legacy views."""
+"""Reading and assigning each flag: values, wrong types, messages, deletion and deprecated aliases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("restored")
 HALVES = ("fp16", "bf16")
 
 
-def test_an_older_view_holds_a_value_on_the_nodes_it_covers() -> None:
+def test_older_alias_writes_the_nodes_it_covers() -> None:
     backends.fp32_precision = "tf32"
     backends.cudnn.allow_tf32 = False
     assert backends.cudnn.allow_tf32 is False
@@ -27,7 +27,7 @@ def test_an_older_view_holds_a_value_on_the_nodes_it_covers() -> None:
     ("precision", "nodes"),
     [("highest", ("ieee", "ieee")), ("high", ("tf32", "tf32")), ("medium", ("tf32", "bf16"))],
 )
-def test_the_matmul_precision_holds_a_value_on_both_matmul_nodes(
+def test_set_float32_matmul_precision_writes_both_matmul_nodes(
     precision: str, nodes: tuple[str, str]
 ) -> None:
     set_float32_matmul_precision(precision)
@@ -38,7 +38,7 @@ def test_the_matmul_precision_holds_a_value_on_both_matmul_nodes(
 @pytest.mark.parametrize(
     ("wrong", "kind"), [("bogus", ValueError), ("", ValueError), (3, TypeError), (None, TypeError)]
 )
-def test_a_wrong_matmul_precision_is_refused(wrong: object, kind: type[Exception]) -> None:
+def test_set_float32_matmul_precision_refuses_a_wrong_value(wrong: object, kind: type[Exception]) -> None:
     set_float32_matmul_precision("high")
     with pytest.raises(kind) as caught:
         set_float32_matmul_precision(wrong)
@@ -59,7 +59,7 @@ def test_a_wrong_matmul_precision_is_refused(wrong: object, kind: type[Exception
         ((True, True), (True, True)),
     ],
 )
-def test_a_reduction_takes_a_bool_or_one_or_two_bools(
+def test_reduction_accepts_a_bool_or_one_or_two_bools(
     half: str, given: object, reads: tuple[bool, bool]
 ) -> None:
     name = f"allow_{half}_reduced_precision_reduction"
@@ -68,7 +68,7 @@ def test_a_reduction_takes_a_bool_or_one_or_two_bools(
     assert getattr(backends.cuda.matmul, f"{name}_split_k") is reads[1]
 
 
-def test_set_flags_returns_what_was_before_in_the_order_of_its_arguments() -> None:
+def test_set_flags_returns_previous_values_in_argument_order() -> None:
     assert backends.cudnn.set_flags(_enabled=False, _depthwise_kernel="native") == (
         *(True, False, 10, False, True, "none", "auto"),
     )
@@ -78,7 +78,7 @@ def test_set_flags_returns_what_was_before_in_the_order_of_its_arguments() -> No
     assert backends.set_flags() == ("ieee",)
 
 
-def test_set_flags_leaves_what_is_not_given() -> None:
+def test_set_flags_ignores_omitted_arguments() -> None:
     backends.cudnn.fp32_precision = "ieee"
     backends.cudnn.benchmark_limit = 4
     backends.cudnn.set_flags(_enabled=False)
@@ -90,7 +90,7 @@ def test_set_flags_leaves_what_is_not_given() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "generic")
-def test_one_wrong_argument_of_set_flags_leaves_everything_as_it_was(module: str) -> None:
+def test_set_flags_changes_nothing_if_one_argument_is_wrong(module: str) -> None:
     flags, set_flags = own_flags(module), module_named(module).set_flags
     good = {f"_{flag.attribute}": flag.other for flag in flags}
     before, values, epoch = backends.snapshot(), read_all(), backends.epoch()
@@ -106,7 +106,7 @@ def test_one_wrong_argument_of_set_flags_leaves_everything_as_it_was(module: str
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_writes_its_flags_all_or_none(name: str) -> None:
+def test_function_writes_all_of_its_flags_or_none(name: str) -> None:
     function, names = FUNCTIONS[name]
     flags, before = [BY_NAME[each] for each in names], read_all()
     for number, flag in enumerate(flags):
@@ -128,7 +128,7 @@ def test_an_unknown_argument_is_a_type_error() -> None:
             module.flags(bogus=True)
 
 
-def test_the_error_classes_derive_from_what_pytorch_raises_and_from_what_fits() -> None:
+def test_error_classes_derive_from_those_of_pytorch_and_builtin_ones() -> None:
     assert {TypeError, RuntimeError} <= set(errors.FlagTypeError.__mro__)
     assert {ValueError, RuntimeError} <= set(errors.FlagValueError.__mro__)
     assert issubclass(errors.FlagsFrozenError, RuntimeError)

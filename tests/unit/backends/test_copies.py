@@ -1,4 +1,4 @@
-"""Scopes can be copied and pickled, modules of flags travel by name: functions that use them can be sent."""
+"""Scopes can be copied and pickled; modules of flags are pickled by name, so functions can use them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assert_same(made: Any, original: Any) -> None:
     with original:
         inside = read_all()
         made.__exit__(None, None, None)
-        assert read_all() == inside, "the copy was entered nowhere"
+        assert read_all() == inside, "the copy was not entered"
     with made:
         assert read_all() == inside
     assert read_all() == before
@@ -48,8 +48,8 @@ def assert_same(made: Any, original: Any) -> None:
         backends.override,
     ],
 )
-def test_a_copy_of_a_scope_decides_the_same(way: Callable[[Any], Any], make: Callable[[], Any]) -> None:
-    # Values to which a scope that decides too little would give way.
+def test_copy_of_a_scope_sets_the_same_flags(way: Callable[[Any], Any], make: Callable[[], Any]) -> None:
+    # Values that would be visible if the scope set too few flags.
     backends.fp32_precision = "tf32"
     backends.cudnn.conv.fp32_precision = "none"
     backends.mkldnn.deterministic = True
@@ -57,19 +57,19 @@ def test_a_copy_of_a_scope_decides_the_same(way: Callable[[Any], Any], make: Cal
 
 
 @pytest.mark.parametrize("flag", FLAGS, ids=ids)
-def test_every_value_of_every_flag_can_be_sent(flag: Flag) -> None:
+def test_every_value_of_every_flag_can_be_pickled(flag: Flag) -> None:
     for value in flag.legal:
         original = backends.override({flag.name: value})
         assert_same(copy.copy(original), original)
 
 
-def test_none_is_refused_for_a_node_of_a_scope_that_is_not_copied() -> None:
+def test_override_refuses_none_for_a_precision_node() -> None:
     with pytest.raises(RuntimeError, match=r"cudnn\.conv\.fp32_precision"):
         backends.override({"cudnn.conv.fp32_precision": None})
 
 
 @EACH_WAY
-def test_a_copy_of_a_freeze_is_a_freeze_of_its_own(way: Callable[[Any], Any]) -> None:
+def test_copy_of_a_freeze_is_independent(way: Callable[[Any], Any]) -> None:
     original = backends.frozen()
     with original:
         made = way(original)

@@ -1,4 +1,4 @@
-"""What kernels may use of this CPU; the answers depend on the machine, what the environment does not."""
+"""The CPU capability, which depends on the machine and is limited by the environment."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ NAMES = {
 }
 
 
-def ask(wish: str | None) -> tuple[str, list[list[str]]]:
-    """What a process says whose environment has this wish, and its warnings."""
+def query(wish: str | None) -> tuple[str, list[list[str]]]:
+    """Return the capability and the warnings of a process with this environment variable."""
     env = {} if wish is None else {"ATEN_CPU_CAPABILITY": wish}
-    seen, caught = eval_program("backends/ask_for_the_cpu_capability.py", env=env)
+    seen, caught = eval_program("backends/query_the_cpu_capability.py", env=env)
     assert len(set(seen)) == 1
     return seen[0], caught
 
 
-def test_it_has_one_of_the_names() -> None:
+def test_cpu_capability_has_a_known_name() -> None:
     assert backends.cpu.get_cpu_capability() in NAMES
 
 
-def test_the_environment_may_ask_for_what_the_cpu_has_or_for_less() -> None:
-    widest, caught = ask(None)
+def test_environment_may_select_a_supported_or_lower_capability() -> None:
+    widest, caught = query(None)
     assert caught == []
-    assert ask(NAMES[widest]) == (widest, [])
-    assert ask("default") == ("DEFAULT", [])
+    assert query(NAMES[widest]) == (widest, [])
+    assert query("default") == ("DEFAULT", [])
     if widest == "AVX512":
-        assert ask("avx2") == ("AVX2", [])
+        assert query("avx2") == ("AVX2", [])
 
 
 @pytest.mark.parametrize("wish", ["", "bogus", "DEFAULT", "AVX2", "avx", "no avx"])
-def test_a_wish_that_is_not_understood_is_ignored_with_one_warning(wish: str) -> None:
-    capability, caught = ask(wish)
-    assert capability == ask(None)[0]
+def test_invalid_capability_is_ignored_with_one_warning(wish: str) -> None:
+    capability, caught = query(wish)
+    assert capability == query(None)[0]
     ((category, message),) = caught
     assert category == "FlagEnvironmentWarning"
     assert "ATEN_CPU_CAPABILITY" in message
@@ -49,9 +49,9 @@ def test_a_wish_that_is_not_understood_is_ignored_with_one_warning(wish: str) ->
     assert "default" in message
 
 
-def test_the_environment_never_asks_for_more_than_the_cpu_has() -> None:
-    widest, _ = ask(None)
+def test_environment_cannot_exceed_the_cpu() -> None:
+    widest, _ = query(None)
     for name, wish in NAMES.items():
-        capability, caught = ask(wish)
+        capability, caught = query(wish)
         assert capability == (widest if caught else name)
         assert bool(caught) == (name not in ("DEFAULT", widest) and (name, widest) != ("AVX2", "AVX512"))

@@ -1,4 +1,4 @@
-"""Attention on cuda: the switches as functions, the scopes that choose kernels, and whether one could run."""
+"""Attention on cuda: the enable functions, the scopes that select kernels, and the `can_use` functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CAN_USE = [
     (cuda.can_use_cudnn_attention, "cuda.cudnn_sdp", "cuDNN"),
 ]
 EACH_CAN_USE = pytest.mark.parametrize(
-    ("ask", "flag", "kernel"), CAN_USE, ids=[flag for _, flag, _ in CAN_USE]
+    ("can_use", "flag", "kernel"), CAN_USE, ids=[flag for _, flag, _ in CAN_USE]
 )
 DEFAULT_PRIORITY = (
     "flash_attention",
@@ -61,7 +61,7 @@ def only(*flags: str) -> dict[str, bool]:
 
 
 @EACH_SWITCH
-def test_a_function_writes_what_the_other_reads(
+def test_enable_function_writes_the_value_that_its_getter_reads(
     write: Callable[[bool], None], read: Callable[[], bool], flag: str, default: bool
 ) -> None:
     assert read() is default
@@ -72,7 +72,7 @@ def test_a_function_writes_what_the_other_reads(
 
 
 @EACH_SWITCH
-def test_a_function_in_a_scope_writes_there(
+def test_enable_function_writes_into_its_scope(
     write: Callable[[bool], None], read: Callable[[], bool], flag: str, default: bool
 ) -> None:
     with backends.override(**{flag: not default}):
@@ -85,7 +85,7 @@ def test_a_function_in_a_scope_writes_there(
 
 @EACH_SWITCH
 @pytest.mark.parametrize("wrong", [1, 0, "x", None, 1.5, []])
-def test_a_function_refuses_what_is_no_bool_and_names_its_flag(
+def test_enable_function_refuses_other_types_and_names_its_flag(
     write: Callable[[Any], None], read: Callable[[], bool], flag: str, default: bool, wrong: object
 ) -> None:
     with pytest.raises(errors.FlagTypeError, match=rf"^backends\.{flag} takes a bool"):
@@ -112,19 +112,19 @@ def test_the_kernels_are_an_enum_with_pytorchs_numbers() -> None:
         "OVERRIDEABLE": 4,
     }
     assert (str(SDPBackend.MATH), repr(SDPBackend.MATH)) == ("SDPBackend.MATH", "<SDPBackend.MATH: 0>")
-    # Where a number and a kernel are confused, the kernel 0 would be false and equal to False.
+    # If numbers and kernels were confused, the kernel 0 would be false and equal to False.
     assert SDPBackend.MATH
     assert SDPBackend.MATH != 0
     assert ["a", "b"][SDPBackend.FLASH_ATTENTION] == "b"
 
 
 @pytest.mark.parametrize("kernel", SDPBackend)
-def test_a_kernel_travels_as_itself(kernel: SDPBackend) -> None:
+def test_backend_enum_can_be_pickled_and_copied(kernel: SDPBackend) -> None:
     assert copy.deepcopy(kernel) is kernel
     assert all(pickle.loads(pickle.dumps(kernel, protocol)) is kernel for protocol in range(6))
 
 
-def test_a_scope_turns_on_exactly_the_given_kernels() -> None:
+def test_sdpa_kernel_enables_exactly_the_given_kernels() -> None:
     backends.cuda.math_sdp = False
     before = enabled()
     with cuda.sdpa_kernel(SDPBackend.MATH):
@@ -139,7 +139,7 @@ def test_a_scope_turns_on_exactly_the_given_kernels() -> None:
     assert enabled() == before
 
 
-def test_a_scope_can_decide_the_order_too() -> None:
+def test_sdpa_kernel_can_set_the_priority_order() -> None:
     with cuda.sdpa_kernel([SDPBackend.OVERRIDEABLE, SDPBackend.MATH], set_priority=True):
         order = ("overrideable", "math", "flash_attention", "efficient_attention", "cudnn_attention")
         assert cuda.sdp_priority == order
@@ -150,7 +150,7 @@ def test_a_scope_can_decide_the_order_too() -> None:
     assert cuda.sdp_priority == DEFAULT_PRIORITY
 
 
-def test_a_scope_decorates() -> None:
+def test_sdpa_kernel_decorates_functions() -> None:
     @cuda.sdpa_kernel(SDPBackend.MATH)
     def inside() -> dict[str, bool]:
         return enabled()
@@ -164,7 +164,7 @@ def test_a_scope_decorates() -> None:
     [(SDPBackend.MATH,), "MATH", 0, None, [0], ["math"], [SDPBackend.MATH, None]],
     ids=stable_repr,
 )
-def test_what_is_no_kernel_is_refused(wrong: Any) -> None:
+def test_sdpa_kernel_refuses_other_objects(wrong: Any) -> None:
     with pytest.raises(errors.AttentionKernelError, match="must be an SDPBackend or a list") as caught:
         cuda.sdpa_kernel(wrong)
     # PyTorch raises the last of these.
@@ -173,18 +173,18 @@ def test_what_is_no_kernel_is_refused(wrong: Any) -> None:
     assert isinstance(caught.value, AssertionError)
 
 
-def test_the_member_that_is_no_kernel_is_refused_with_those_that_are() -> None:
+def test_sdpa_kernel_refuses_error_and_lists_the_kernels() -> None:
     with pytest.raises(errors.FlagValueError, match=r"SDPBackend\.MATH.*got SDPBackend\.ERROR"):
         cuda.sdpa_kernel([SDPBackend.MATH, SDPBackend.ERROR])
 
 
 @pytest.mark.parametrize("wrong", [1, None, "yes"])
-def test_an_order_is_wanted_or_not(wrong: Any) -> None:
+def test_set_priority_accepts_a_bool_only(wrong: Any) -> None:
     with pytest.raises(errors.FlagTypeError, match="sdpa_kernel: set_priority must be a bool"):
         cuda.sdpa_kernel(SDPBackend.MATH, wrong)
 
 
-def test_the_older_scope_warns_where_it_is_called_and_once() -> None:
+def test_deprecated_scope_warns_once_at_its_caller() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for _ in range(3):
@@ -201,7 +201,7 @@ def test_the_older_scope_warns_where_it_is_called_and_once() -> None:
     assert issubclass(errors.FlagDeprecationWarning, FutureWarning)
 
 
-def test_the_older_scope_does_not_warn_of_what_it_refuses() -> None:
+def test_deprecated_scope_does_not_warn_if_it_raises() -> None:
     with pytest.raises(errors.FlagTypeError, match=r"backends\.cuda\.cudnn_sdp takes a bool"):
         cuda.sdp_kernel(enable_cudnn=1)  # type: ignore[arg-type]
 
@@ -250,48 +250,48 @@ def test_a_wrong_argument_of_an_attention_is_named(name: str, wrong: object) -> 
 
 
 @EACH_CAN_USE
-def test_no_kernel_can_be_used_and_nothing_warns_unless_asked(ask: Any, flag: str, kernel: str) -> None:
-    assert ask(params()) is False
-    assert ask(params=params(), debug=False) is False
+def test_can_use_functions_return_false_and_warn_only_in_debug(can_use: Any, flag: str, kernel: str) -> None:
+    assert can_use(params()) is False
+    assert can_use(params=params(), debug=False) is False
 
 
 @EACH_CAN_USE
-def test_the_reason_is_the_first_that_holds(ask: Any, flag: str, kernel: str) -> None:
+def test_can_use_functions_warn_of_the_first_reason(can_use: Any, flag: str, kernel: str) -> None:
     given = params(attn_mask=interlock.ones(2, 2))
     where = "query on cpu, key on cpu, value on cpu, attn_mask on cpu"
     with pytest.warns(
         errors.AttentionKernelWarning, match=f"the {kernel} kernel needs tensors on cuda.*{where}"
-    ) as told:
-        assert ask(given, True) is False
-    assert told[0].filename == __file__
+    ) as reported:
+        assert can_use(given, True) is False
+    assert reported[0].filename == __file__
     with (
         backends.override(**{flag: False}),
         pytest.warns(errors.AttentionKernelWarning, match=rf"backends\.{flag} is off"),
     ):
-        assert ask(given, debug=True) is False
+        assert can_use(given, debug=True) is False
 
 
 @EACH_CAN_USE
-def test_on_cuda_the_reason_is_that_there_is_no_kernel(ask: Any, flag: str, kernel: str) -> None:
-    # No tensor is on cuda yet, so something stands in for one.
+def test_can_use_functions_report_a_missing_kernel_on_cuda(can_use: Any, flag: str, kernel: str) -> None:
+    # interlock has no tensors on cuda yet, so this is a fake.
     elsewhere = SimpleNamespace(device=interlock.device("cuda:0"))
     given = params()
     for name in ("_query", "_key", "_value"):
         setattr(given, name, elsewhere)
     with pytest.warns(errors.AttentionKernelWarning, match=f"interlock has no {kernel} kernel"):
-        assert ask(given, True) is False
+        assert can_use(given, True) is False
 
 
 @EACH_CAN_USE
-def test_the_question_is_asked_of_arguments(ask: Any, flag: str, kernel: str) -> None:
+def test_can_use_functions_accept_attention_arguments_only(can_use: Any, flag: str, kernel: str) -> None:
     for wrong in (3, None, interlock.ones(1)):
-        with pytest.raises(TypeError, match=f"{ask.__name__}: params must be an SDPAParams"):
-            ask(wrong)
-    with pytest.raises(TypeError, match=f"{ask.__name__}: debug must be a bool"):
-        ask(params(), "yes")
+        with pytest.raises(TypeError, match=f"{can_use.__name__}: params must be an SDPAParams"):
+            can_use(wrong)
+    with pytest.raises(TypeError, match=f"{can_use.__name__}: debug must be a bool"):
+        can_use(params(), "yes")
 
 
-def test_what_interlock_has() -> None:
+def test_availability_functions_return_the_supported_features() -> None:
     assert cuda.is_built() is True
     assert cuda.is_flash_attention_available() is False
     assert cuda.is_ck_sdpa_available() is False

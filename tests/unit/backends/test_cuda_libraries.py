@@ -1,4 +1,4 @@
-"""Preferred libraries and their workspaces: PyTorch's functions over the flags."""
+"""Preferred libraries and their workspaces: PyTorch's functions on top of flags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interlock.backends.cuda import _BlasBackend, _LinalgBackend, _ROCmFABackend
 
 pytestmark = pytest.mark.usefixtures("restored")
 
-# The function, the flag, the enum, and what each name comes to.
+# The function, the flag, the enum, and the member of each name.
 PREFERRED: list[tuple[Any, str, Any, dict[str, Any]]] = [
     (
         cuda.preferred_linalg_library,
@@ -78,7 +78,7 @@ def test_every_member_is_written(prefer: Any, flag: str, kind: Any, names: dict[
 
 
 @EACH
-def test_what_is_no_library_is_refused_with_all_that_are(
+def test_unknown_library_is_refused_with_the_known_ones(
     prefer: Any, flag: str, kind: Any, names: dict[str, Any]
 ) -> None:
     before = backends.snapshot()
@@ -96,7 +96,7 @@ def test_what_is_no_library_is_refused_with_all_that_are(
 
 
 @EACH
-def test_a_preference_respects_scopes_and_the_freeze(
+def test_preference_is_scoped_and_frozen_like_a_flag(
     prefer: Any, flag: str, kind: Any, names: dict[str, Any]
 ) -> None:
     name, member = list(names.items())[-1]
@@ -131,7 +131,7 @@ def test_the_enums_have_pytorchs_numbers_and_text() -> None:
 
 
 @pytest.mark.parametrize("member", [*_LinalgBackend, *_BlasBackend, *_ROCmFABackend], ids=str)
-def test_a_member_travels_as_itself(member: enum.Enum) -> None:
+def test_member_can_be_pickled_and_copied(member: enum.Enum) -> None:
     assert copy.deepcopy(member) is member
     assert all(pickle.loads(pickle.dumps(member, protocol)) is member for protocol in range(6))
 
@@ -166,7 +166,7 @@ def test_a_workspace_is_a_number_of_bytes(workspace: Any, flag: str, default: in
     assert workspace() == default
 
 
-def test_the_workspace_is_that_of_the_library_that_is_meant() -> None:
+def test_workspace_belongs_to_the_selected_library() -> None:
     cuda.cublas_workspace_size(10)
     cuda.cublaslt_workspace_size(20)
     sizes = {"default": 10, "cublas": 10, "hipblas": 10, "cublaslt": 20, "hipblaslt": 20}
@@ -196,7 +196,7 @@ def test_composable_kernel_has_no_workspace() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["nope", 3, 1.5, _LinalgBackend.Default])
-def test_the_workspace_of_what_is_no_library_is_refused(wrong: Any) -> None:
+def test_workspace_of_an_unknown_library_is_refused(wrong: Any) -> None:
     before = backends.snapshot()
     with pytest.raises(RuntimeError, match=r"backends\.cuda\.blas_library takes 'default', 'cublas'"):
         cuda.blas_workspace_size(1, wrong)

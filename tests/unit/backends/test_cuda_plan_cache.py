@@ -1,6 +1,6 @@
-"""cuFFT's plan caches: one for each device, all errors where there is none, and PyTorch's descriptor.
+"""cuFFT's plan caches: one for each device, errors without devices, and PyTorch's descriptor.
 
-What a device is needed for runs in processes that find a stand-in for NVIDIA's driver, with two devices.
+Tests that need a device run in child processes with a fake of NVIDIA's driver and two devices.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def no_device(tmp_path: Path) -> dict[str, str]:
 
 
 @needs_a_driver
-def test_every_device_has_a_cache_of_its_own(two_devices: dict[str, str]) -> None:
-    assert answer("backends/every_device_has_a_cache_of_its_own.py", two_devices) == [
+def test_every_device_has_its_own_cache(two_devices: dict[str, str]) -> None:
+    assert answer("backends/every_device_has_its_own_cache.py", two_devices) == [
         [4096] * 4,
         [0, 7, 7, 7],
         [0, 7],
@@ -63,12 +63,12 @@ def test_the_manager_has_the_attributes_of_the_current_device(two_devices: dict[
 
 
 @needs_a_driver
-def test_what_is_no_cuda_device_that_is_there_is_refused_with_those_that_are(
+def test_missing_cuda_device_is_refused_with_the_available_ones(
     two_devices: dict[str, str],
 ) -> None:
-    told = answer("backends/what_is_no_cuda_device_that_is_there_is_refused_with_those.py", two_devices)
-    assert {name for name, _ in told} == {"DeviceError"}
-    texts = [text for _, text in told]
+    reported = answer("backends/missing_cuda_device_is_refused_with_the_available_ones.py", two_devices)
+    assert {name for name, _ in reported} == {"DeviceError"}
+    texts = [text for _, text in reported]
     outside, mistaken = texts[:5] + texts[-2:], texts[5:-2]
     assert all("takes an index from 0 to 1, got " in text for text in outside)
     expected = (
@@ -86,28 +86,30 @@ def test_what_is_no_cuda_device_that_is_there_is_refused_with_those_that_are(
 
 
 @needs_a_driver
-def test_a_number_of_plans_is_checked_and_named_and_can_be_frozen(two_devices: dict[str, str]) -> None:
-    told = answer("backends/a_number_of_plans_is_checked_and_named_and_can_be_frozen.py", two_devices)
-    assert [name for name, _ in told] == ["FlagValueError"] * 2 + ["FlagTypeError"] * 4 + ["FlagsFrozenError"]
-    assert all("backends.cuda.cufft_plan_cache[1].max_size" in text for _, text in told)
-    assert all("an int from 0 to 9223372036854775807" in text for _, text in told[:-1])
+def test_max_size_is_validated_named_and_can_be_frozen(two_devices: dict[str, str]) -> None:
+    raised = answer("backends/max_size_is_validated_named_and_can_be_frozen.py", two_devices)
+    assert [name for name, _ in raised] == ["FlagValueError"] * 2 + ["FlagTypeError"] * 4 + [
+        "FlagsFrozenError"
+    ]
+    assert all("backends.cuda.cufft_plan_cache[1].max_size" in text for _, text in raised)
+    assert all("an int from 0 to 9223372036854775807" in text for _, text in raised[:-1])
 
 
 @needs_a_driver
-def test_without_a_device_everything_says_so(no_device: dict[str, str]) -> None:
-    told = answer("backends/without_a_device_everything_says_so.py", no_device)
-    assert {name for name, _ in told} == {"NoAcceleratorError"}
-    (text,) = {text for _, text in told}
+def test_every_access_without_a_device_raises(no_device: dict[str, str]) -> None:
+    reported = answer("backends/every_access_without_a_device_raises.py", no_device)
+    assert {name for name, _ in reported} == {"NoAcceleratorError"}
+    (text,) = {text for _, text in reported}
     assert text.startswith("backends.cuda.cufft_plan_cache needs an accelerator and there is none: ")
 
 
-def test_a_device_that_is_no_cuda_device_is_told_without_a_driver_too() -> None:
+def test_other_device_type_is_refused_without_a_driver() -> None:
     with pytest.raises(errors.DeviceError, match=r"takes a cuda device with its index.*got the device cpu"):
         cuda.cufft_plan_cache["cpu"]
 
 
 @pytest.mark.parametrize("owner", [cuda.cufft_plan_cache, cuFFTPlanCache(0)], ids=["manager", "cache"])
-def test_a_misspelt_attribute_comes_with_the_near_one(owner: Any) -> None:
+def test_misspelt_attribute_is_refused_with_a_suggestion(owner: Any) -> None:
     with pytest.raises(AttributeError, match="no attribute max_sise; did you mean max_size"):
         owner.max_sise = 3
     with pytest.raises(AttributeError, match="no attribute clera; did you mean clear"):
@@ -117,7 +119,7 @@ def test_a_misspelt_attribute_comes_with_the_near_one(owner: Any) -> None:
 
 
 @pytest.mark.parametrize("owner", [cuda.cufft_plan_cache, cuFFTPlanCache(0)], ids=["manager", "cache"])
-def test_the_number_of_plans_held_can_only_be_read(owner: Any) -> None:
+def test_size_is_read_only(owner: Any) -> None:
     with pytest.raises(errors.ReadOnlyFlagError, match="size is read-only") as caught:
         owner.size = 3
     # PyTorch raises the first, Python the second.
@@ -125,7 +127,7 @@ def test_the_number_of_plans_held_can_only_be_read(owner: Any) -> None:
     assert isinstance(caught.value, AttributeError)
 
 
-def test_caches_travel() -> None:
+def test_caches_can_be_pickled_and_copied() -> None:
     for made in (copy.copy(cuFFTPlanCache(3)), pickle.loads(pickle.dumps(cuFFTPlanCache(3)))):
         assert (made.device_index, repr(made)) == (3, "cuFFTPlanCache(device_index=3)")
     assert type(pickle.loads(pickle.dumps(cuda.cufft_plan_cache))) is cuFFTPlanCacheManager
@@ -147,6 +149,6 @@ def test_the_descriptor_works_on_what_has_a_device_index() -> None:
         cache.size = 12
 
 
-def test_the_class_of_the_products_can_be_made_again() -> None:
+def test_matmul_class_can_be_instantiated() -> None:
     assert type(cuda.matmul) is cuda.cuBLASModule
     assert cuda.cuBLASModule().allow_tf32 is cuda.matmul.allow_tf32

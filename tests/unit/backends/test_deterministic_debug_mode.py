@@ -1,4 +1,4 @@
-"""`set_deterministic_debug_mode` and `get_deterministic_debug_mode` over the two flags of determinism."""
+"""`set_deterministic_debug_mode` and `get_deterministic_debug_mode` on top of two flags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPELLINGS = {0: 0, 1: 1, 2: 2, "default": 0, "warn": 1, "error": 2}
 
 
 def read() -> tuple[bool, bool]:
-    """The two flags, as the older functions read them."""
+    """Return the two flags as read by the older functions."""
     return (
         interlock.are_deterministic_algorithms_enabled(),
         interlock.is_deterministic_algorithms_warn_only_enabled(),
@@ -33,7 +33,7 @@ def test_debug_mode_writes_both_flags(given: Any, number: int, before: Any) -> N
 
 
 @pytest.mark.parametrize(("mode", "warn_only"), [(False, False), (False, True), (True, False), (True, True)])
-def test_debug_mode_reads_what_the_other_function_wrote(mode: bool, warn_only: bool) -> None:
+def test_debug_mode_reads_the_value_of_use_deterministic_algorithms(mode: bool, warn_only: bool) -> None:
     interlock.use_deterministic_algorithms(mode, warn_only=warn_only)
     assert interlock.get_deterministic_debug_mode() == (0 if not mode else 1 if warn_only else 2)
 
@@ -60,7 +60,7 @@ def test_debug_mode_refuses_other_values_and_changes_nothing(wrong: Any, error: 
     assert interlock.get_deterministic_debug_mode() == 1
 
 
-def test_debug_mode_is_written_into_the_scope_that_decides_it() -> None:
+def test_debug_mode_is_written_into_the_scope_that_owns_it() -> None:
     with backends.override({MODE: False, WARN_ONLY: False}):
         interlock.set_deterministic_debug_mode("error")
         assert interlock.get_deterministic_debug_mode() == 2

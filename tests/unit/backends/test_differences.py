@@ -1,4 +1,4 @@
-"""The list of differences from PyTorch that no recorded case covers."""
+"""The list of intentional differences from PyTorch without a recorded case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DIFFERENCES = json.loads((ROOT / "docs" / "differences.json").read_text())
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference["names"][0])
-def test_a_difference_says_what_each_does_why_and_which_test_shows_it(difference: dict[str, object]) -> None:
+def test_difference_has_both_behaviours_a_reason_and_a_test(difference: dict[str, object]) -> None:
     assert set(difference) == {"names", "pytorch", "interlock", "reason", "test"}
     assert all(difference.values())
     assert (ROOT / str(difference["test"])).is_file()

@@ -1,4 +1,4 @@
-"""Flags from the environment: read once, below what is assigned, a value that does not parse is warned of."""
+"""Flags from the environment: read once, overridden by assignments; an invalid value warns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.helpers.subprocess import eval_program, eval_python, run_python
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", False), ("1", True), ("false", False), ("true", True)])
-def test_the_spellings_of_a_bool(text: str, value: bool) -> None:
+def test_bool_variables_accept_the_documented_spellings(text: str, value: bool) -> None:
     env = {"INTERLOCK_CUDNN_ENABLED": text, "INTERLOCK_MKLDNN_DETERMINISTIC": text}
     code = """
         from interlock import backends
@@ -20,7 +20,7 @@ def test_the_spellings_of_a_bool(text: str, value: bool) -> None:
     assert eval_python(code, env=env) == [value, value, "environment"]
 
 
-def test_a_bad_variable_does_not_disturb_the_good_ones() -> None:
+def test_invalid_variable_does_not_affect_valid_ones() -> None:
     code = """
         from interlock import backends
         print(backends.cudnn.enabled, backends.cudnn.benchmark_limit)
@@ -32,9 +32,9 @@ def test_a_bad_variable_does_not_disturb_the_good_ones() -> None:
     assert done.stderr.count("INTERLOCK_CUDNN_BENCHMARK_LIMIT") >= 1
 
 
-def test_the_environment_is_below_what_is_assigned_and_comes_back_when_that_is_dropped() -> None:
+def test_environment_value_reappears_when_an_assignment_is_unset() -> None:
     assert eval_program(
-        "backends/the_environment_is_below_what_is_assigned_and_comes_back.py",
+        "backends/environment_value_reappears_when_an_assignment_is_unset.py",
         env={"INTERLOCK_CUDNN_ENABLED": "0"},
     ) == [
         [False, "environment"],
@@ -57,19 +57,19 @@ def test_the_environment_is_read_once() -> None:
     ]
 
 
-def test_the_precision_walk_starts_from_what_each_node_holds_with_its_environment() -> None:
+def test_precision_lookup_starts_from_the_environment_value_of_a_node() -> None:
     env = {"INTERLOCK_FP32_PRECISION": "ieee", "INTERLOCK_CUDNN_RNN_FP32_PRECISION": "tf32"}
     assert eval_program(
-        "backends/the_precision_walk_starts_from_what_each_node_holds_with_its.py", env=env
+        "backends/precision_lookup_starts_from_the_environment_value_of_a_node.py", env=env
     ) == ["ieee", "tf32", "ieee", False, "tf32", "tf32"]
 
 
-def test_a_variable_shows_in_the_snapshot_as_its_level_and_is_not_assigned_by_restore() -> None:
+def test_environment_level_is_in_the_snapshot_but_not_restored() -> None:
     program = "backends/restore_a_snapshot_below_an_assigned_value.py"
     assert eval_program(program, env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [False, "environment"]
 
 
-def test_a_node_may_be_told_to_hold_none() -> None:
+def test_environment_may_set_a_precision_node_to_none() -> None:
     code = """
         from interlock import backends
         result = [backends.cudnn.conv.fp32_precision, backends.explain("cudnn.conv.fp32_precision").level]
@@ -87,18 +87,18 @@ def test_a_node_may_be_told_to_hold_none() -> None:
         ("INTERLOCK_DEBUGG", "INTERLOCK_DEBUG", ("0, 1, false or true",)),
     ],
 )
-def test_an_unknown_variable_is_warned_of_with_the_near_one_and_what_that_takes(
+def test_unknown_variable_warns_with_a_suggestion_and_its_values(
     variable: str, near: str, allowed: tuple[str, ...]
 ) -> None:
-    ((category, message),) = eval_program("backends/environment_warned.py", env={variable: "1"})
+    ((category, message),) = eval_program("backends/warnings_of_the_import.py", env={variable: "1"})
     assert category == "FlagEnvironmentWarning"
     assert re.search(rf"\b{variable}\b", message)
     assert re.search(rf"\b{near}\b", message)
     assert all(word in message for word in allowed)
 
 
-def test_an_unknown_variable_that_is_like_none_is_warned_of_too() -> None:
-    ((category, message),) = eval_program("backends/environment_warned.py", env={"INTERLOCK_ZZZYZX": "1"})
+def test_unknown_variable_without_a_suggestion_warns_too() -> None:
+    ((category, message),) = eval_program("backends/warnings_of_the_import.py", env={"INTERLOCK_ZZZYZX": "1"})
     assert category == "FlagEnvironmentWarning"
     assert "INTERLOCK_ZZZYZX" in message
 
@@ -106,5 +106,5 @@ def test_an_unknown_variable_that_is_like_none_is_warned_of_too() -> None:
 @pytest.mark.parametrize(
     "variable", ["CUDNN_ENABLED", "XINTERLOCK_CUDNN_ENABLED", "INTERLOCK", "interlock_x"]
 )
-def test_a_name_that_does_not_begin_like_ours_is_nobodys_business(variable: str) -> None:
-    assert eval_program("backends/environment_warned.py", env={variable: "1"}) == []
+def test_variables_with_another_prefix_are_ignored(variable: str) -> None:
+    assert eval_program("backends/warnings_of_the_import.py", env={variable: "1"}) == []

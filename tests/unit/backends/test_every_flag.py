@@ -1,4 +1,4 @@
-"""Every flag of the table: reading, writing, dropping what is assigned, and its name."""
+"""Every flag of the table: reads, writes, unset, and misspelt names."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ EACH_WRONG = pytest.mark.parametrize(("flag", "wrong"), WRONG, ids=ids)
 
 
 def explained_names(owner: object, prefix: str = "") -> set[str]:
-    """The dotted names below `owner` that `explain` knows."""
+    """Return the dotted names below `owner` that `explain` knows."""
     found: set[str] = set()
     for name in dir(owner):
         if name.startswith("_"):
             continue
         try:
             value = getattr(owner, name)
-        except (errors.NoAcceleratorError, errors.DeviceError):  # as there is no cuda device
+        except (errors.NoAcceleratorError, errors.DeviceError):  # without a cuda device
             continue
         with contextlib.suppress(Exception):
             found.add(backends.explain(prefix + name).name)
@@ -51,19 +51,19 @@ def explained_names(owner: object, prefix: str = "") -> set[str]:
     return found
 
 
-def test_every_flag_of_the_package_is_in_the_table_and_the_other_way_round() -> None:
+def test_table_contains_exactly_the_flags_of_the_package() -> None:
     assert explained_names(backends) == BY_NAME.keys() | READ_ONLY.keys()
 
 
 @EACH
-def test_it_starts_from_its_default(flag: Flag) -> None:
+def test_flag_starts_from_its_default(flag: Flag) -> None:
     assert flag.get() == flag.default
     assert type(flag.get()) is type(flag.default)
     assert hasattr(flag.owner, flag.attribute), "reading never raises"
 
 
 @EACH
-def test_what_is_assigned_reads_back(flag: Flag) -> None:
+def test_flag_reads_back_its_assigned_value(flag: Flag) -> None:
     for given, reads in flag.accepted:
         flag.set(given)
         assert flag.get() == reads
@@ -71,10 +71,10 @@ def test_what_is_assigned_reads_back(flag: Flag) -> None:
 
 
 @EACH_WRONG
-def test_a_wrong_value_is_refused_and_changes_nothing(flag: Flag, wrong: object) -> None:
+def test_flag_refuses_a_wrong_value_and_is_unchanged(flag: Flag, wrong: object) -> None:
     flag.set(flag.legal[-1])
     before, values, epoch = backends.snapshot(), read_all(), backends.epoch()
-    with pytest.raises(RuntimeError) as caught:  # what PyTorch raises
+    with pytest.raises(RuntimeError) as caught:  # the type that PyTorch raises
         flag.set(wrong)
     expected = errors.FlagTypeError if flag.has_wrong_type(wrong) else errors.FlagValueError
     assert type(caught.value) is expected
@@ -83,7 +83,7 @@ def test_a_wrong_value_is_refused_and_changes_nothing(flag: Flag, wrong: object)
 
 
 @EACH_WRONG
-def test_the_message_names_flag_value_and_what_is_allowed(flag: Flag, wrong: object) -> None:
+def test_message_names_flag_value_and_accepted_values(flag: Flag, wrong: object) -> None:
     with pytest.raises(RuntimeError) as caught:
         flag.set(wrong)
     message = str(caught.value)
@@ -94,7 +94,7 @@ def test_the_message_names_flag_value_and_what_is_allowed(flag: Flag, wrong: obj
 
 
 @pytest.mark.parametrize(("name", "reads"), READ_ONLY.items())
-def test_what_can_only_be_read_refuses_every_write(name: str, reads: object) -> None:
+def test_read_only_flag_refuses_every_write(name: str, reads: object) -> None:
     assert backends.explain(name)[:3] == (name, reads, "default")
     path, _, attribute = name.rpartition(".")
     owner: Any = backends
@@ -114,11 +114,11 @@ def test_what_can_only_be_read_refuses_every_write(name: str, reads: object) -> 
 
 
 @EACH
-def test_deleting_drops_the_assigned_value_and_leaves_no_trace(flag: Flag) -> None:
+def test_delete_unsets_the_assigned_value_completely(flag: Flag) -> None:
     before = backends.snapshot()
     for value in flag.legal:
         flag.set(value)
-        assert backends.snapshot() != before, "also the default, once it is assigned"
+        assert backends.snapshot() != before, "the default, too, if it is assigned"
         flag.delete()
         assert flag.get() == flag.default
         flag.delete()
@@ -126,7 +126,7 @@ def test_deleting_drops_the_assigned_value_and_leaves_no_trace(flag: Flag) -> No
 
 
 @EACH_STORED
-def test_it_moves_no_other_plain_flag(flag: Flag) -> None:
+def test_assignment_changes_no_other_plain_flag(flag: Flag) -> None:
     plain = [other for other in FLAGS if "tf32" not in other.name and "fp32" not in other.name]
     before = {other.name: other.get() for other in plain if other is not flag}
     flag.set(flag.other)
@@ -134,13 +134,13 @@ def test_it_moves_no_other_plain_flag(flag: Flag) -> None:
 
 
 @EACH_CHANGEABLE
-def test_a_write_on_one_thread_is_seen_by_the_others(flag: Flag, workers: tuple[Worker, Worker]) -> None:
+def test_assignment_is_visible_to_other_threads(flag: Flag, workers: tuple[Worker, Worker]) -> None:
     workers[0].do(lambda: flag.set(flag.other))
     assert flag.get() == flag.other
     assert workers[1].do(flag.get) == flag.other
 
 
-def test_reset_brings_every_default_back() -> None:
+def test_reset_restores_every_default() -> None:
     for flag in FLAGS:
         flag.set(flag.legal[-1])
     backends.reset()
@@ -148,9 +148,9 @@ def test_reset_brings_every_default_back() -> None:
 
 
 @EACH
-def test_it_shows_in_dir_and_where_it_holds_a_value_in_vars(flag: Flag) -> None:
+def test_flag_is_listed_by_dir_and_by_vars_if_set(flag: Flag) -> None:
     assert flag.attribute in dir(flag.owner)
-    assert flag.attribute not in vars(flag.owner), "a default is put back by dropping what was assigned"
+    assert flag.attribute not in vars(flag.owner), "restoring a default unsets the flag"
     for value in flag.legal:
         flag.set(value)
         assert flag.attribute in dir(flag.owner)
@@ -162,7 +162,7 @@ def test_it_shows_in_dir_and_where_it_holds_a_value_in_vars(flag: Flag) -> None:
 
 
 def one_edit(word: str) -> Iterator[str]:
-    """Every public name one slip away: a letter left out, put in, changed, or swapped with the next."""
+    """Yield every name with one letter omitted, inserted, changed or swapped with the next."""
     letters = string.ascii_lowercase + string.digits + "_"
     for place in range(len(word) + 1):
         before, after = word[:place], word[place:]
@@ -180,15 +180,15 @@ for each in FLAGS:
 
 
 @EACH
-def test_every_name_one_slip_away_is_refused_with_the_right_one(flag: Flag, full: bool) -> None:
+def test_misspelt_name_is_refused_with_a_suggestion(flag: Flag, full: bool) -> None:
     owner = flag.owner
     siblings = [name for name in dir(owner) if not name.startswith("_")]
     slips = {slip for slip in one_edit(flag.attribute) if not slip.startswith("_")} - set(siblings)
     assert len(slips) > 200
-    # A name may lie between two: `cudnn_sdp` and `cudnm_sdp`, `fp16` and `bf16`.
+    # A name may be close to two names: `cudnn_sdp` and `cudnm_sdp`, `fp16` and `bf16`.
     equally_near = {name: set(one_edit(name)) & slips for name in siblings if name != flag.attribute}
     before = backends.snapshot()
-    # A prime step reaches every place of the name and every kind of slip.
+    # A prime step covers every position of the name and every kind of error.
     for slip in sorted(slips)[:: 1 if full else 11]:
         with pytest.raises(AttributeError) as caught:
             setattr(owner, slip, flag.default)

@@ -17,7 +17,7 @@ from tests.unit.backends.flag_specs import read_all
 pytestmark = pytest.mark.usefixtures("restored")
 
 
-def test_the_level_is_an_enum_whose_text_is_the_word() -> None:
+def test_source_is_an_enum_with_the_value_as_text() -> None:
     level = backends.explain("cudnn.enabled").level
     assert isinstance(level, Enum)
     assert isinstance(level, str)
@@ -25,7 +25,7 @@ def test_the_level_is_an_enum_whose_text_is_the_word() -> None:
     assert pickle.loads(pickle.dumps(level)) is level
 
 
-def test_explain_suggests_the_near_name_of_one_it_does_not_know() -> None:
+def test_explain_suggests_a_name_for_an_unknown_flag() -> None:
     with pytest.raises((AttributeError, LookupError, ValueError), match=r"cudnn\.benchmark\b"):
         backends.explain("cudnn.benchmrak")
     with pytest.raises(TypeError):
@@ -35,7 +35,7 @@ def test_explain_suggests_the_near_name_of_one_it_does_not_know() -> None:
 SET_BY = "explain_who_set_a_flag.py"
 
 
-def test_explain_says_who_set_a_flag_when_asked_to_remember() -> None:
+def test_explain_names_the_line_that_set_a_flag_if_traced() -> None:
     never, assigned, scoped, after, deleted = eval_program(f"backends/{SET_BY}", env={"INTERLOCK_DEBUG": "1"})
     assert never is None
     assert assigned.endswith(f"{SET_BY}:6")
@@ -45,7 +45,7 @@ def test_explain_says_who_set_a_flag_when_asked_to_remember() -> None:
     assert eval_program(f"backends/{SET_BY}") == [None] * 5
 
 
-def test_a_snapshot_travels_through_pickle_and_json() -> None:
+def test_snapshot_can_be_pickled_and_written_as_json() -> None:
     backends.cudnn.benchmark_limit = 4
     backends.cudnn.conv.fp32_precision = "ieee"
     taken = backends.snapshot()
@@ -63,7 +63,7 @@ def test_a_snapshot_travels_through_pickle_and_json() -> None:
     assert backends.snapshot() == taken
 
 
-def test_a_snapshot_does_not_follow_later_writes_and_shows_no_scope() -> None:
+def test_snapshot_excludes_later_writes_and_scopes() -> None:
     taken = backends.snapshot()
     with backends.cudnn.flags():
         assert backends.snapshot() == taken
@@ -75,7 +75,7 @@ def test_a_snapshot_does_not_follow_later_writes_and_shows_no_scope() -> None:
     assert backends.snapshot() == taken
 
 
-def test_restore_and_reset_are_for_the_process_and_leave_scopes_alone() -> None:
+def test_restore_and_reset_do_not_affect_scopes() -> None:
     taken = backends.snapshot()
     with backends.override(**{"cudnn.enabled": False}):
         backends.restore(taken)
@@ -88,7 +88,7 @@ def test_restore_and_reset_are_for_the_process_and_leave_scopes_alone() -> None:
 @pytest.mark.parametrize(
     "wrong", [None, 3, "text", {"cudnn.bogus": True}, {"cudnn.enabled": "yes"}], ids=stable_repr
 )
-def test_restore_refuses_what_is_no_snapshot_and_changes_nothing(wrong: object) -> None:
+def test_restore_refuses_an_invalid_snapshot_and_changes_nothing(wrong: object) -> None:
     backends.cudnn.benchmark = True
     before, values = backends.snapshot(), read_all()
     with pytest.raises((TypeError, ValueError, LookupError, AttributeError)):
@@ -111,7 +111,7 @@ def test_a_snapshot_restores_in_another_process() -> None:
     assert eval_python(OTHER_PROCESS.format(data=data)) == [4, "ieee", True]
 
 
-def test_install_makes_the_process_hold_what_the_snapshot_holds() -> None:
+def test_install_sets_the_process_to_the_snapshot() -> None:
     backends.cudnn.benchmark_limit = 4
     install = pickle.loads(pickle.dumps(backends.snapshot().install))
     held = backends.snapshot()
@@ -119,11 +119,11 @@ def test_install_makes_the_process_hold_what_the_snapshot_holds() -> None:
     backends.fp32_precision = "ieee"
     with backends.cudnn.flags():
         install()
-        assert backends.cudnn.benchmark_limit == 10, "a scope that is open stays in force"
+        assert backends.cudnn.benchmark_limit == 10, "an open scope stays active"
     assert backends.snapshot() == held
 
 
-def test_install_writes_nothing_where_the_process_holds_that_already() -> None:
+def test_install_writes_only_flags_that_differ() -> None:
     backends.cudnn.benchmark_limit = 4
     same = backends.snapshot()
     epoch = backends.epoch()
@@ -134,7 +134,7 @@ def test_install_writes_nothing_where_the_process_holds_that_already() -> None:
 
 
 @pytest.mark.parametrize("value", [False, True], ids=["another value", "the default, assigned"])
-def test_install_is_refused_by_a_freeze_where_it_would_change_something(value: bool) -> None:
+def test_install_raises_under_a_freeze_if_a_flag_differs(value: bool) -> None:
     other = backends.snapshot()
     backends.cudnn.enabled = value
     before = backends.snapshot()
@@ -144,7 +144,7 @@ def test_install_is_refused_by_a_freeze_where_it_would_change_something(value: b
         assert backends.snapshot() == before
 
 
-def test_a_refused_write_does_not_move_the_epoch() -> None:
+def test_refused_write_does_not_change_the_epoch() -> None:
     start = backends.epoch()
     with pytest.raises(errors.FlagTypeError):
         backends.cudnn.enabled = "yes"
@@ -153,7 +153,7 @@ def test_a_refused_write_does_not_move_the_epoch() -> None:
     assert backends.epoch() == start
 
 
-def test_scopes_do_not_move_the_epoch() -> None:
+def test_scopes_do_not_change_the_epoch() -> None:
     start = backends.epoch()
     with backends.cudnn.flags(), backends.flags("ieee"), interlock.no_grad():
         assert backends.cudnn.enabled is False

@@ -1,4 +1,4 @@
-"""What set a flag, and its effective value (docs/pytorch_issues.md)."""
+"""The source of a flag and its effective value (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.backends.flag_specs import BY_NAME, FLAGS
 pytestmark = pytest.mark.usefixtures("restored")
 
 
-# Variables that act at different levels can't be told from what was assigned.
+# PyTorch: the values of variables can't be distinguished from assigned values.
 
 VENDORS: dict[str, tuple[str, str, object]] = {
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": ("1", "cuda.matmul.allow_tf32", True),
@@ -30,13 +30,13 @@ EXPLAIN = """
 
 
 def explained(names: list[str], variables: dict[str, str]) -> list[Any]:
-    """Value, level, who set it, what it comes to and what overrules it, in a process with these variables."""
+    """Return value, level, source, effective value and override in a process with these variables."""
     answer: list[Any] = eval_python(EXPLAIN.format(names=names), env=variables)
     return answer
 
 
 @pytest.mark.parametrize("variable", VENDORS)
-def test_a_variable_of_pytorch_or_a_vendor_is_named_as_the_source(variable: str) -> None:
+def test_explain_names_a_variable_of_pytorch_or_a_vendor(variable: str) -> None:
     text, name, value = VENDORS[variable]
     flag = BY_NAME[name]
     assert explained([name], {variable: text}) == [[value, "environment", variable, value, None]]
@@ -45,7 +45,7 @@ def test_a_variable_of_pytorch_or_a_vendor_is_named_as_the_source(variable: str)
     assert explained([name], own) == [[default, "environment", flag.variable, default, None]]
 
 
-def test_the_variable_that_forbids_tf32_is_named_as_what_overrules() -> None:
+def test_explain_names_the_variable_that_forbids_tf32_as_override() -> None:
     names = [flag.name for flag in FLAGS if "32" in flag.name and not flag.name.startswith("mkldnn")]
     ours = {"INTERLOCK_FP32_PRECISION": "tf32"}
     own = dict(zip(names, explained(names, ours), strict=True))
@@ -53,26 +53,26 @@ def test_the_variable_that_forbids_tf32_is_named_as_what_overrules() -> None:
     for name in names:
         value = BY_NAME[name].get() if name == "fp32_precision" else own[name][0]
         assert own[name][3:] == [own[name][0], None]
-        assert overruled[name][:3] == own[name][:3], "its own value stays"
+        assert overruled[name][:3] == own[name][:3], "its own value is unchanged"
         if name == "fp32_precision":
-            assert overruled[name][3:] == ["tf32", None], "the generic node is not NVIDIA's alone"
+            assert overruled[name][3:] == ["tf32", None], "the generic node does not affect NVIDIA only"
         else:
             assert value in ("tf32", True)
             assert overruled[name][3:] == ["ieee" if value == "tf32" else False, "NVIDIA_TF32_OVERRIDE"]
     assert explained(["cuda.matmul.fp32_precision"], {"NVIDIA_TF32_OVERRIDE": "1"})[0][3:] == ["none", None]
 
 
-# Libraries set flags when they are imported, and one flag beats another without a word.
+# PyTorch: libraries set flags when they are imported, and one flag overrides another silently.
 
 
-def test_the_module_that_wrote_a_flag_when_it_was_imported_is_named() -> None:
-    lines = eval_program("backends/explain_sources_careless.py", env={"INTERLOCK_DEBUG": "1"})
+def test_explain_names_the_module_that_set_a_flag_at_import() -> None:
+    lines = eval_program("backends/import_a_module_that_sets_flags.py", env={"INTERLOCK_DEBUG": "1"})
     assert [line.rpartition("/")[2] for line in lines] == [f"careless.py:{line}" for line in (3, 4, 5, 5)]
 
 
 @pytest.mark.parametrize("by", ["cudnn.deterministic", "deterministic_algorithms"])
-def test_what_overrules_a_flag_is_named_and_its_own_value_stays(by: str) -> None:
-    """Instead of a warning: `explain` says it whenever it is asked."""
+def test_explain_names_the_override_and_keeps_the_own_value(by: str) -> None:
+    """There is no warning: `explain` reports the override."""
     backends.cudnn.benchmark = True
     assert backends.explain("cudnn.benchmark")[4:6] == (True, None)
     with backends.override(**{by: True}):

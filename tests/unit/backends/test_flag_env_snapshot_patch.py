@@ -1,4 +1,4 @@
-"""Every flag of the table as the environment, snapshots, `explain` and tools that patch things see it."""
+"""Every flag of the table in the environment, in snapshots, in `explain` and under patching tools."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ EACH_STORED = pytest.mark.parametrize("flag", STORED, ids=ids)
 FROM = pytest.mark.parametrize("start", ["the default", "an assigned value"])
 
 NOT_UNDERSTOOD = ("maybe", "", "-1", "1,0,1")
-"""No flag takes any of these."""
+"""Values that no flag accepts."""
 
 
 def text_of(value: object) -> str:
-    """A value as a variable spells it."""
+    """Return a value in the format of a variable."""
     if isinstance(value, bool):
         return "1" if value else "0"
     return ",".join(map(text_of, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def spelled(flag: Flag) -> list[tuple[str, object]]:
-    """What to put into the variable, each with what is then read.
+    """Return texts for the variable, each with the value that the flag then reads as.
 
-    A node that holds `none` shows what is above it, so that is left to a test of its own.
+    A node that is set to `none` reads as its parent, which a separate test covers.
     """
     if flag.attribute == "fp32_precision":
         return [(text_of(value), value) for value in flag.legal if value != "none"]
@@ -48,7 +48,7 @@ def as_json(value: object) -> object:
 
 @functools.cache
 def read_with(number: int, *, views: bool) -> Any:
-    """Every value, and the warnings, of a process in which each variable has its text of this number."""
+    """Return all values and warnings of a process in which each variable has its text with this number."""
     flags = [flag for flag in FLAGS if flag.is_view is views]
     variables = {flag.variable: spelled(flag)[number % len(spelled(flag))][0] for flag in flags}
     last = {flag.name: flag.legal[-1] for flag in flags}
@@ -56,7 +56,7 @@ def read_with(number: int, *, views: bool) -> Any:
 
 
 @EACH
-def test_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> None:
+def test_variable_sets_the_flag_unless_it_is_assigned(flag: Flag) -> None:
     for number, (_, reads) in enumerate(spelled(flag)):
         values, warned = read_with(number, views=flag.is_view)
         assert values[flag.name] == [
@@ -69,7 +69,7 @@ def test_its_variable_decides_it_where_nobody_else_does(flag: Flag) -> None:
 
 @functools.cache
 def read_with_text(text: str) -> Any:
-    """The same of a process in which every variable has this text."""
+    """Return all values and warnings of a process in which every variable has this text."""
     last = {flag.name: flag.legal[-1] for flag in FLAGS}
     return eval_program("backends/read_every_flag.py", last, env={flag.variable: text for flag in FLAGS})
 
@@ -80,9 +80,7 @@ def allowed_in_the_environment(flag: Flag) -> tuple[str, ...]:
 
 @EACH
 @pytest.mark.parametrize("text", NOT_UNDERSTOOD)
-def test_a_variable_that_is_not_understood_is_warned_of_once_and_counts_as_unset(
-    flag: Flag, text: str
-) -> None:
+def test_invalid_variable_warns_once_and_is_ignored(flag: Flag, text: str) -> None:
     values, warned = read_with_text(text)
     assert values[flag.name] == [as_json(flag.default), "default", None]
     assert len(warned) == len(FLAGS)
@@ -94,7 +92,7 @@ def test_a_variable_that_is_not_understood_is_warned_of_once_and_counts_as_unset
 
 
 def start_and_other(flag: Flag, start: str) -> tuple[Any, Any]:
-    """The value to start from, which is assigned if it is not the default, and another to patch in."""
+    """Return the initial value, which is assigned if it is not the default, and another one for the patch."""
     if start == "an assigned value":
         flag.set(flag.legal[-1])
         return flag.get(), flag.base
@@ -103,7 +101,7 @@ def start_and_other(flag: Flag, start: str) -> tuple[Any, Any]:
 
 @EACH
 @FROM
-def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: str) -> None:
+def test_mock_patch_object_restores_the_whole_state(flag: Flag, start: str) -> None:
     first, second = start_and_other(flag, start)
     before = backends.snapshot()
     with mock.patch.object(flag.owner, flag.attribute, second):
@@ -111,13 +109,13 @@ def test_mock_patch_object_leaves_the_whole_state_as_it_was(flag: Flag, start: s
     assert flag.get() == first
     assert backends.snapshot() == before, "value and level of every flag"
     flag.set(second)
-    assert flag.get() == second, "nothing shadows the flag"
+    assert flag.get() == second, "no instance attribute shadows the flag"
 
 
 @EACH
 @FROM
-def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
-    """It assigns what it has read, so what was unset is assigned afterwards: see `ARCHITECTURE.md`."""
+def test_monkeypatch_restores_the_value(flag: Flag, start: str) -> None:
+    """It assigns the value that it read, so an unset flag is assigned afterwards: see `ARCHITECTURE.md`."""
     first, second = start_and_other(flag, start)
     before = backends.snapshot()
     with pytest.MonkeyPatch.context() as patch:
@@ -130,7 +128,7 @@ def test_monkeypatch_puts_the_value_back(flag: Flag, start: str) -> None:
 
 @EACH
 @FROM
-def test_a_snapshot_brings_it_back_also_through_pickle_and_json(flag: Flag, start: str) -> None:
+def test_snapshot_restores_the_flag_also_through_pickle_and_json(flag: Flag, start: str) -> None:
     first, second = start_and_other(flag, start)
     explained = backends.explain(flag.name)
     taken = backends.snapshot()
@@ -146,14 +144,14 @@ def test_a_snapshot_brings_it_back_also_through_pickle_and_json(flag: Flag, star
 
 
 @EACH
-def test_explain_has_its_value_and_the_level_that_decides_it(flag: Flag) -> None:
+def test_explain_returns_the_value_and_its_source(flag: Flag) -> None:
     def seen() -> tuple[Any, ...]:
         explanation = backends.explain(flag.name)
         assert explanation._fields == (
             *("name", "value", "level", "set_by", "effective", "overridden_by", "affects"),
         )
         assert explanation.name == flag.name
-        assert explanation.set_by is None, "it is remembered only under INTERLOCK_DEBUG=1"
+        assert explanation.set_by is None, "it is recorded only under INTERLOCK_DEBUG=1"
         assert (explanation.effective, explanation.overridden_by) == (explanation.value, None)
         assert isinstance(explanation.affects, str)
         assert explanation.affects
@@ -173,7 +171,7 @@ def test_explain_has_its_value_and_the_level_that_decides_it(flag: Flag) -> None
 
 
 @EACH
-def test_the_epoch_grows_with_every_change_of_the_process(flag: Flag) -> None:
+def test_epoch_increases_with_every_change_of_the_process(flag: Flag) -> None:
     seen = [backends.epoch()]
     for value in flag.legal:
         flag.set(value)

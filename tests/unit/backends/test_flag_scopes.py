@@ -18,20 +18,20 @@ FROM = pytest.mark.parametrize("start", ["the default", "an assigned value"])
 
 
 def begin(flag: Flag, start: str) -> object:
-    """Assign a value that is not the default where the test starts from one; return what is read."""
+    """Assign a value other than the default if the test starts from one; return the value read."""
     if start == "an assigned value":
         flag.set(flag.legal[-1])
     return flag.get()
 
 
 def of_another_module(flag: Flag) -> str:
-    """A switch that has nothing to do with the flag."""
+    """Return an unrelated boolean flag."""
     return "mkldnn.enabled" if flag.name != "mkldnn.enabled" else "cudnn.enabled"
 
 
 @EACH
 @FROM
-def test_override_decides_it_and_nothing_else(flag: Flag, start: str) -> None:
+def test_override_sets_only_the_named_flag(flag: Flag, start: str) -> None:
     begin(flag, start)
     process, before, epoch = backends.snapshot(), read_all(), backends.epoch()
     untouched = {other.name for other in FLAGS if "32" not in other.name and other is not flag}
@@ -46,7 +46,7 @@ def test_override_decides_it_and_nothing_else(flag: Flag, start: str) -> None:
 
 @EACH
 @FROM
-def test_a_decorated_function_has_it_while_it_runs(flag: Flag, start: str) -> None:
+def test_decorated_function_has_the_flag_while_it_runs(flag: Flag, start: str) -> None:
     before = begin(flag, start)
     for given, reads in flag.accepted:
 
@@ -72,7 +72,7 @@ def test_override_refuses_a_wrong_value_with_the_name_and_changes_nothing(flag: 
 
 @EACH
 @FROM
-def test_a_write_inside_a_scope_that_names_it_ends_with_the_scope(flag: Flag, start: str) -> None:
+def test_write_in_a_scope_that_sets_the_flag_ends_with_it(flag: Flag, start: str) -> None:
     before = begin(flag, start)
     process = backends.snapshot()
     with backends.override(**{flag.name: flag.base}):
@@ -80,13 +80,13 @@ def test_a_write_inside_a_scope_that_names_it_ends_with_the_scope(flag: Flag, st
             flag.set(given)
             assert flag.get() == reads
         flag.delete()
-        assert flag.get() == flag.default, "it is unset there, whatever the process holds"
+        assert flag.get() == flag.default, "it is unset in the scope, whatever the process's value"
         assert backends.snapshot() == process
     assert flag.get() == before
 
 
 @EACH
-def test_a_write_inside_a_scope_that_does_not_name_it_is_for_the_process(flag: Flag) -> None:
+def test_write_in_a_scope_of_other_flags_is_process_wide(flag: Flag) -> None:
     with backends.override(**{of_another_module(flag): True}):
         flag.set(flag.legal[-1])
     assert flag.get() == flag.legal[-1]
@@ -94,7 +94,7 @@ def test_a_write_inside_a_scope_that_does_not_name_it_is_for_the_process(flag: F
 
 @EACH
 @FROM
-def test_a_freeze_refuses_every_way_to_write_it(flag: Flag, start: str) -> None:
+def test_freeze_refuses_every_way_to_write_the_flag(flag: Flag, start: str) -> None:
     begin(flag, start)
     before, values, epoch = backends.snapshot(), read_all(), backends.epoch()
     with backends.frozen():
@@ -102,7 +102,7 @@ def test_a_freeze_refuses_every_way_to_write_it(flag: Flag, start: str) -> None:
             with pytest.raises(errors.FlagsFrozenError) as caught:
                 flag.set(value)
             assert flag.qualified in str(caught.value)
-            assert "test_flag_scopes.py" in str(caught.value), "where it was frozen"
+            assert "test_flag_scopes.py" in str(caught.value), "the line of the freeze"
         with pytest.raises(errors.FlagsFrozenError, match=flag.name):
             flag.delete()
         assert (backends.snapshot(), read_all(), backends.epoch()) == (before, values, epoch)
@@ -112,7 +112,7 @@ def test_a_freeze_refuses_every_way_to_write_it(flag: Flag, start: str) -> None:
 
 @EACH
 @FROM
-def test_scopes_open_and_close_under_a_freeze(flag: Flag, start: str) -> None:
+def test_scopes_can_be_entered_and_exited_under_a_freeze(flag: Flag, start: str) -> None:
     before = begin(flag, start)
     with backends.frozen():
         for given, reads in flag.accepted:
@@ -123,7 +123,7 @@ def test_scopes_open_and_close_under_a_freeze(flag: Flag, start: str) -> None:
 
 
 @EACH
-def test_a_freeze_stops_a_write_that_would_land_in_a_scope(flag: Flag) -> None:
+def test_freeze_refuses_a_write_into_a_scope(flag: Flag) -> None:
     with backends.override(**{flag.name: flag.base}), backends.frozen():
         with pytest.raises(errors.FlagsFrozenError, match=flag.name):
             flag.set(flag.legal[-1])
@@ -133,7 +133,7 @@ def test_a_freeze_stops_a_write_that_would_land_in_a_scope(flag: Flag) -> None:
 
 
 @EACH_WRONG
-def test_a_wrong_value_is_named_as_such_even_when_frozen(flag: Flag, wrong: object) -> None:
+def test_wrong_value_is_reported_before_the_freeze(flag: Flag, wrong: object) -> None:
     with backends.frozen(), pytest.raises((errors.FlagTypeError, errors.FlagValueError)):
         flag.set(wrong)
     assert flag.get() == flag.default

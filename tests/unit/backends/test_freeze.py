@@ -1,4 +1,4 @@
-"""The freeze stops every write however it is spelled, and no scope."""
+"""A freeze refuses every kind of write, and no scope."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OTHER_WRITERS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("write", OTHER_WRITERS.values(), ids=OTHER_WRITERS.keys())
-def test_a_freeze_stops_every_other_writer(write: Callable[[], Any]) -> None:
+def test_freeze_refuses_every_other_writer(write: Callable[[], Any]) -> None:
     backends.cudnn.deterministic = True
     before, values = backends.snapshot(), read_all()
     with backends.frozen(), pytest.raises(errors.FlagsFrozenError):
@@ -59,13 +59,13 @@ def test_scoped_freezes_are_counted() -> None:
     assert backends.cudnn.enabled is False
 
 
-def test_an_exception_ends_a_scoped_freeze() -> None:
+def test_exception_ends_a_scoped_freeze() -> None:
     with pytest.raises(KeyError), backends.frozen():
         raise KeyError
     assert backends.flags_frozen() is False
 
 
-def test_a_freeze_is_for_every_thread(workers) -> None:
+def test_freeze_applies_to_every_thread(workers) -> None:
     def write() -> None:
         backends.cudnn.benchmark = True
 
@@ -77,12 +77,12 @@ def test_a_freeze_is_for_every_thread(workers) -> None:
     assert backends.cudnn.benchmark is True
 
 
-def test_the_modes_are_not_flags_and_stay_free() -> None:
+def test_gradient_modes_are_not_frozen() -> None:
     with backends.frozen(), interlock.no_grad():
         assert interlock.is_grad_enabled() is False
         interlock.set_grad_enabled(True)
         assert interlock.is_grad_enabled() is True
 
 
-def test_disable_global_flags_is_for_good_and_names_its_caller() -> None:
+def test_disable_global_flags_is_permanent_and_names_its_caller() -> None:
     assert eval_program("backends/freeze_one_way.py") == [True, True, True, True, False, True, True, True]

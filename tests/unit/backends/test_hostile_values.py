@@ -1,4 +1,4 @@
-"""Values made to break what looks at them are refused like any other wrong value."""
+"""Values with hostile methods are refused like any other wrong value."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_a_hostile_value_is_a_wrong_type_and_changes_nothing(name: str, value: A
     assert backends.snapshot() == before
 
 
-def test_an_interrupt_while_a_value_is_shown_is_passed_on() -> None:
+def test_interrupt_in_the_repr_of_a_value_propagates() -> None:
     with pytest.raises(KeyboardInterrupt):
         backends.cudnn.enabled = InterruptsWhenShown()  # type: ignore[assignment]
     assert backends.cudnn.enabled is True
 
 
-def test_a_value_that_changes_the_dict_it_is_in_does_no_harm() -> None:
+def test_value_may_change_its_own_dict_during_the_call() -> None:
     values: dict[str, Any] = {}
 
     class Removes:
@@ -72,7 +72,7 @@ def test_a_value_that_changes_the_dict_it_is_in_does_no_harm() -> None:
         backends._native.FlagScope(values)  # type: ignore[attr-defined]
 
 
-def test_a_name_that_is_no_text_is_unknown_like_any_other() -> None:
+def test_name_of_another_type_is_an_unknown_flag() -> None:
     with pytest.raises(AttributeError):
         setattr(backends.cudnn, "\ud800", True)
     with pytest.raises(errors.UnknownFlagError):
@@ -90,7 +90,7 @@ def test_a_name_that_is_no_text_is_unknown_like_any_other() -> None:
         ([("cudnn.enabled", "no", "process")], errors.FlagTypeError),
     ],
 )
-def test_restoring_what_is_no_snapshot_changes_nothing(entries: list[Any], kind: type[Exception]) -> None:
+def test_restore_of_a_hostile_object_changes_nothing(entries: list[Any], kind: type[Exception]) -> None:
     backends.cudnn.benchmark = True
     before = backends.snapshot()
     with pytest.raises(kind):
@@ -98,7 +98,7 @@ def test_restoring_what_is_no_snapshot_changes_nothing(entries: list[Any], kind:
     assert backends.snapshot() == before
 
 
-def test_a_flag_that_can_only_be_read_says_so_whatever_is_assigned() -> None:
+def test_read_only_flag_is_reported_for_any_value() -> None:
     for value in (True, 1, "x"):
         with pytest.raises(errors.ReadOnlyFlagError, match="can only be read"):
             backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = value  # type: ignore[misc]

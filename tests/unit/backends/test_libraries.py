@@ -1,4 +1,4 @@
-"""Vendor libraries: found without being loaded, loaded when asked, absent without harm."""
+"""Vendor libraries: found without being loaded, loaded on request, optional."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOADED = """
         with open("/proc/self/maps") as maps:
             return name in maps.read()
 """
-#: What each module looks for, by the name that it prefers.
+#: The preferred file name of each module's library.
 MODULES = {
     "cudnn": "libcudnn.so.9",
     "cusparselt": "libcusparseLt.so.0",
@@ -31,17 +31,17 @@ EACH = pytest.mark.parametrize(("module", "soname"), MODULES.items(), ids=MODULE
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_whether_a_library_is_there_is_a_bool_everywhere(module: str) -> None:
+def test_is_available_returns_a_bool_everywhere(module: str) -> None:
     assert isinstance(getattr(backends, module).is_available(), bool)
 
 
-def test_what_interlock_never_has_is_not_available() -> None:
+def test_unsupported_backends_are_not_available() -> None:
     assert backends.kleidiai.is_available() is False
     assert backends.mkldnn.is_acl_available() is False
 
 
-def test_importing_and_asking_whether_it_is_there_load_nothing() -> None:
-    assert eval_program("backends/importing_and_asking_whether_it_is_there_load_nothing.py") == []
+def test_import_and_is_available_load_nothing() -> None:
+    assert eval_program("backends/import_and_is_available_load_nothing.py") == []
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -76,33 +76,33 @@ def test_a_library_of_an_installation_is_found(variable: str, below: str, tmp_pa
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_the_library_path_comes_before_an_installation_and_what_is_loaded_before_both(tmp_path: Path) -> None:
+def test_loaded_library_precedes_library_path_and_installation(tmp_path: Path) -> None:
     for number, name in enumerate(("first", "second", "third"), 1):
         below = tmp_path / name / "lib" if name == "second" else tmp_path / name
         fake_libraries.build(below, "libcudnn.so.9", fake_libraries.CUDNN % number)
     env = fake_libraries.environment(tmp_path / "first", CUDA_HOME=str(tmp_path / "second"))
-    ask = "from interlock import backends\nresult = backends.cudnn.version()"
-    assert eval_python(ask, env=env) == 1
+    query = "from interlock import backends\nresult = backends.cudnn.version()"
+    assert eval_python(query, env=env) == 1
     load = f"import ctypes\nctypes.CDLL({str(tmp_path / 'third' / 'libcudnn.so.9')!r})\n"
-    assert eval_python(load + ask, env=env) == 3
+    assert eval_python(load + query, env=env) == 3
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_what_can_not_be_loaded_is_passed_over(tmp_path: Path) -> None:
+def test_unloadable_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "libcudnn.so.9").write_text("not a library")
     (tmp_path / "a folder" / "libcudnn.so.9").mkdir(parents=True)
     fake_libraries.build(tmp_path / "good", "libcudnn.so.8", fake_libraries.CUDNN % 8_906)
     folders = [tmp_path / name for name in ("broken", "a folder", "good")]
-    ask = "from interlock import backends\nresult = backends.cudnn.version()"
-    assert eval_python(ask, env=fake_libraries.environment(*folders)) == 8_906
+    query = "from interlock import backends\nresult = backends.cudnn.version()"
+    assert eval_python(query, env=fake_libraries.environment(*folders)) == 8_906
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_the_version_is_asked_of_the_library_which_stays_loaded(tmp_path: Path) -> None:
+def test_version_is_queried_from_the_library_which_stays_loaded(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
     assert eval_program(
-        "backends/the_version_is_asked_of_the_library_which_stays_loaded.py",
+        "backends/version_is_queried_from_the_library_which_stays_loaded.py",
         str(tmp_path),
         env=fake_libraries.environment(tmp_path),
     ) == [False, 91_002, 91_002, True]
@@ -125,7 +125,7 @@ def test_cusparselt_knows_its_version_and_the_algorithms_of_some(
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_library_without_the_question_has_no_version(tmp_path: Path) -> None:
+def test_library_without_a_version_function_has_no_version(tmp_path: Path) -> None:
     for soname in ("libcudnn.so.9", "libcusparseLt.so.0"):
         fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
     code = """
@@ -145,11 +145,11 @@ def test_an_absent_library_has_no_version() -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_threads_that_ask_at_once_get_the_same_answer(tmp_path: Path) -> None:
+def test_version_is_equal_for_concurrent_threads(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
     assert (
         eval_program(
-            "backends/threads_that_ask_at_once_get_the_same_answer.py",
+            "backends/version_is_equal_for_concurrent_threads.py",
             env=fake_libraries.environment(tmp_path),
         )
         == [91_002] * 8
@@ -157,12 +157,12 @@ def test_threads_that_ask_at_once_get_the_same_answer(tmp_path: Path) -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_the_explanation_of_a_flag_tells_whether_what_obeys_it_is_there(tmp_path: Path) -> None:
+def test_explain_reports_whether_the_affected_library_is_available(tmp_path: Path) -> None:
     fake_libraries.build(
         tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", fake_libraries.CUDNN % 92_800
     )
     absent, found, loaded = eval_program(
-        "backends/the_explanation_of_a_flag_tells_whether_what_obeys_it_is.py",
+        "backends/explain_reports_whether_the_affected_library_is_available.py",
         str(tmp_path / "packages"),
         env=fake_libraries.environment(),
     )
@@ -172,10 +172,10 @@ def test_the_explanation_of_a_flag_tells_whether_what_obeys_it_is_there(tmp_path
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_explain_notices_at_once_what_the_environment_names(tmp_path: Path) -> None:
+def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path / "there", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
-    absent, *told = eval_program(
-        "backends/explain_notices_at_once_what_the_environment_names.py",
+    absent, *reported = eval_program(
+        "backends/explain_follows_library_variables_immediately.py",
         str(tmp_path / "there"),
         str(tmp_path / "nowhere"),
         str(library),
@@ -184,26 +184,26 @@ def test_explain_notices_at_once_what_the_environment_names(tmp_path: Path) -> N
     )
     found, not_found = ", cuDNN not loaded", ", cuDNN not found"
     if absent == not_found:
-        assert told[:4] == [found, found, not_found, not_found]
-    assert told[4:] == [found, found, not_found, not_found, found, not_found]
+        assert reported[:4] == [found, found, not_found, not_found]
+    assert reported[4:] == [found, found, not_found, not_found, found, not_found]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_explain_notices_at_once_what_other_code_loads(tmp_path: Path) -> None:
+def test_explain_follows_libraries_loaded_by_other_code(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     assert eval_program(
-        "backends/explain_notices_at_once_what_other_code_loads.py",
+        "backends/explain_follows_libraries_loaded_by_other_code.py",
         str(library),
         env=fake_libraries.environment(),
     ) == [True, " through cuDNN"]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_explain_notices_a_file_that_appears(tmp_path: Path) -> None:
+def test_explain_finds_a_new_library_file(tmp_path: Path) -> None:
     library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     hidden = library.rename(tmp_path / "hidden")
     (before,) = eval_program(
-        "backends/explain_notices_a_file_that_appears.py",
+        "backends/explain_finds_a_new_library_file.py",
         str(hidden),
         str(library),
         env=fake_libraries.environment(tmp_path),
@@ -212,26 +212,26 @@ def test_explain_notices_a_file_that_appears(tmp_path: Path) -> None:
         pytest.skip("a cuDNN is installed here, so none can appear")
 
 
-def test_the_types_of_cudnn_are_those_of_tensors() -> None:
+def test_cudnn_accepts_the_dtypes_of_tensors() -> None:
     assert {interlock.float32, interlock.float64} <= backends.cudnn.CUDNN_TENSOR_DTYPES
     assert interlock.int64 not in backends.cudnn.CUDNN_TENSOR_DTYPES
 
 
-def test_a_tensor_on_the_cpu_is_not_for_cudnn() -> None:
+def test_is_acceptable_is_false_for_a_cpu_tensor() -> None:
     assert backends.cudnn.is_acceptable(interlock.ones(2)) is False
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_tensor_on_cuda_is_for_cudnn_where_that_is_enabled_and_there(tmp_path: Path) -> None:
+def test_is_acceptable_is_true_on_cuda_if_cudnn_is_enabled_and_found(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 91_002)
-    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[True, []], [False, []], [False, []], [False, []]]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_tensor_that_lacks_only_cudnn_is_refused_with_a_warning(tmp_path: Path) -> None:
+def test_is_acceptable_warns_if_only_cudnn_is_missing(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.NOTHING)
-    answer = eval_program("backends/libraries_acceptable.py", env=fake_libraries.environment(tmp_path))
+    answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[False, ["UserWarning"]], [False, []], [False, []], [False, []]]
 
 
@@ -259,7 +259,7 @@ def test_modules_without_flags_refuse_unknown_names_too(name: str) -> None:
     assert not hasattr(module, typo)
 
 
-def test_a_misspelt_name_of_mkl_is_refused_with_the_near_one() -> None:
+def test_misspelt_name_of_mkl_is_refused_with_a_suggestion() -> None:
     module: Any = backends.mkl
     with pytest.raises(AttributeError, match=r"\bverbose\b"):
         module.verbos = 1

@@ -1,4 +1,4 @@
-"""Where a vendor library is looked for, in which order, and what a path that the user gives does."""
+"""The search for a vendor library: folders, order and user-supplied paths."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES
 
 
 def asked(code: str, env: dict[str, str]) -> Any:
-    """What the code leaves in `result`."""
-    return eval_program("backends/library_search_ask.py", textwrap.dedent(code), env=env)
+    """Return the value of `result` after the code."""
+    return eval_program("backends/library_search_run.py", textwrap.dedent(code), env=env)
 
 
 def test_the_table_has_every_library() -> None:
@@ -38,7 +38,7 @@ def test_the_page_lists_every_library() -> None:
 
 
 @EACH
-def test_a_library_has_a_title_and_asking_for_it_loads_nothing(name: str, row: Row) -> None:
+def test_title_is_returned_without_loading_the_library(name: str, row: Row) -> None:
     found = libraries.find(name)
     assert (found.name, found.title) == (name, row.title)
     assert (found.path is None) == (found.source is None)
@@ -46,7 +46,7 @@ def test_a_library_has_a_title_and_asking_for_it_loads_nothing(name: str, row: R
     json.dumps(found)
 
 
-def test_a_name_of_no_library_is_refused_with_the_near_one() -> None:
+def test_unknown_library_is_refused_with_a_suggestion() -> None:
     with pytest.raises(errors.UnknownLibraryError, match=r"did you mean \"cudnn\""):
         libraries.find("cudn")
     with pytest.raises(ValueError, match=r"there are cublas, .*openmp"):
@@ -55,13 +55,11 @@ def test_a_name_of_no_library_is_refused_with_the_near_one() -> None:
 
 @fake_libraries.NEEDS_COMPILER
 @EACH
-def test_a_library_is_found_then_loaded_and_then_tells_its_version(
-    name: str, row: Row, tmp_path: Path
-) -> None:
+def test_library_is_found_then_loaded_and_reports_its_version(name: str, row: Row, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path, row.soname, row.source))
     code = f"""
-    found, mapped = told(libraries.find({name!r})), is_mapped({path!r})
-    loaded, again = told(libraries.load({name!r})), told(libraries.find({name!r}))
+    found, mapped = state_of(libraries.find({name!r})), is_mapped({path!r})
+    loaded, again = state_of(libraries.load({name!r})), state_of(libraries.find({name!r}))
     result = [found, mapped, loaded, again, is_mapped({path!r})]
     """
     found, was_mapped, loaded, again, is_mapped = asked(code, fake_libraries.environment(tmp_path))
@@ -79,27 +77,27 @@ IN_WHEELS = [(name, row, folder) for name, row in LIBRARIES.items() for folder i
 )
 def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path / folder, row.soname, row.source))
-    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = told(libraries.load({name!r}))"
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = state_of(libraries.load({name!r}))"
     assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True, row.version]
 
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["mkl", "onednn", "openmp"])
 @pytest.mark.parametrize("where", ["prefix", "path"])
-def test_what_its_package_puts_into_the_installation_is_found(name: str, where: str, tmp_path: Path) -> None:
+def test_library_in_the_prefix_of_the_installation_is_found(name: str, where: str, tmp_path: Path) -> None:
     row = LIBRARIES[name]
     path = str(fake_libraries.build(tmp_path / "lib", row.soname, row.source))
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     tell = f"sys.prefix = {str(tmp_path)!r}" if where == "prefix" else f"sys.path.append({str(packages)!r})"
-    code = f"{tell}\n    result = told(libraries.load({name!r}))[:3]"
+    code = f"{tell}\n    result = state_of(libraries.load({name!r}))[:3]"
     assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_path_comes_before_what_is_loaded_that_before_packages_and_those_before_the_environment(
+def test_search_order_is_path_loaded_packages_environment(
     tmp_path: Path,
 ) -> None:
-    places = {"given": "", "loaded": "", "packages": "nvidia/cudnn/lib", "environment": ""}
+    places = {"explicit": "", "loaded": "", "packages": "nvidia/cudnn/lib", "environment": ""}
     files = {
         place: fake_libraries.build(
             tmp_path / place / below, "libcudnn.so.9", fake_libraries.CUDNN % (90_000 + number * 100)
@@ -108,27 +106,27 @@ def test_a_path_comes_before_what_is_loaded_that_before_packages_and_those_befor
     }
     packages = f"sys.path.append({str(tmp_path / 'packages')!r})\n"
     load = f"ctypes.CDLL({str(files['loaded'])!r})\n"
-    ask = "result = told(libraries.find('cudnn'))[:2], told(libraries.load('cudnn'))"
+    query = "result = state_of(libraries.find('cudnn'))[:2], state_of(libraries.load('cudnn'))"
     env = fake_libraries.environment(tmp_path / "environment")
-    given = env | {"INTERLOCK_CUDNN_PATH": str(files["given"])}
+    given = env | {"INTERLOCK_CUDNN_PATH": str(files["explicit"])}
     for number, (place, before, variables) in enumerate(
         [
-            ("given", packages + "    " + load, given),
+            ("explicit", packages + "    " + load, given),
             ("loaded", packages + "    " + load, env),
             ("packages", packages, env),
             ("environment", "\n", env),
         ],
         1,
     ):
-        found, loaded = asked(f"    {before}    {ask}", variables)
+        found, loaded = asked(f"    {before}    {query}", variables)
         assert found == [str(files[place]), place]
         assert loaded == [str(files[place]), place, True, f"9.{number}.0"]
 
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("kind", ["file", "folder", "relative", "link", "another name"])
-def test_a_path_names_a_file_or_a_folder_with_it(kind: str, tmp_path: Path) -> None:
-    file = fake_libraries.build(tmp_path / "given", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None:
+    file = fake_libraries.build(tmp_path / "explicit", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     (tmp_path / "link").symlink_to(file)
     (tmp_path / "renamed.so").write_bytes(file.read_bytes())
     paths = {
@@ -142,15 +140,15 @@ def test_a_path_names_a_file_or_a_folder_with_it(kind: str, tmp_path: Path) -> N
     import os
     os.chdir({str(tmp_path)!r})
     from interlock.backends import cudnn
-    result = [cudnn.is_available(), told(libraries.find("cudnn"))[1:3], cudnn.version()]
+    result = [cudnn.is_available(), state_of(libraries.find("cudnn"))[1:3], cudnn.version()]
     """
     env = fake_libraries.environment(INTERLOCK_CUDNN_PATH=paths[kind])
-    assert asked(code, env) == [True, ["given", False], 92_800]
+    assert asked(code, env) == [True, ["explicit", False], 92_800]
 
 
 @pytest.fixture
 def wrong_paths(tmp_path: Path) -> dict[str, str]:
-    """Paths at which there is no cuDNN."""
+    """Return paths without cuDNN."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("not a library")
     other = fake_libraries.build(tmp_path, "libother.so.1", fake_libraries.NOTHING)
@@ -160,13 +158,13 @@ def wrong_paths(tmp_path: Path) -> dict[str, str]:
     return {path.split("/")[0]: str(tmp_path / path) for path in paths}
 
 
-#: What only loading finds out.
+#: Paths that only loading refuses.
 LATE = ("text", "libother.so.1", "libwrapper.so.1")
 
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
-def test_a_path_that_can_not_be_used_is_an_error_and_no_other_library_is_taken(
+def test_unusable_path_raises_without_a_fallback(
     wrong: str, wrong_paths: dict[str, str], tmp_path: Path
 ) -> None:
     good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
@@ -189,13 +187,13 @@ def test_a_path_that_can_not_be_used_is_an_error_and_no_other_library_is_taken(
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("wrong", ["missing", "empty", *LATE])
-def test_a_path_given_by_argument_that_can_not_be_used_is_an_error_and_leaves_all_as_it_was(
+def test_unusable_path_argument_raises_and_changes_nothing(
     wrong: str, wrong_paths: dict[str, str], tmp_path: Path
 ) -> None:
     good = fake_libraries.build(tmp_path / "good", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     code = f"""
     refusal = refused(libraries.load, "cudnn", {wrong_paths[wrong]!r})
-    result = [refusal, is_mapped({str(good)!r}), told(libraries.load("cudnn"))[1:]]
+    result = [refusal, is_mapped({str(good)!r}), state_of(libraries.load("cudnn"))[1:]]
     """
     (kind, message), is_mapped, after = asked(code, fake_libraries.environment(good.parent))
     assert kind == "LibraryPathError"
@@ -222,20 +220,20 @@ def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_an_argument_is_stronger_than_the_variable_and_an_empty_variable_gives_nothing(
+def test_path_argument_overrides_the_variable_and_empty_means_unset(
     tmp_path: Path,
 ) -> None:
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
-    load = f"    result = told(libraries.load('cudnn', {str(two)!r}))[1:]"
+    load = f"    result = state_of(libraries.load('cudnn', {str(two)!r}))[1:]"
     env = fake_libraries.environment(one.parent)
-    assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["given", True, "9.2.0"]
-    find = "    result = told(libraries.find('cudnn'))[:2]"
+    assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["explicit", True, "9.2.0"]
+    find = "    result = state_of(libraries.find('cudnn'))[:2]"
     assert asked(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> None:
+def test_loaded_library_stays_and_another_path_is_refused(tmp_path: Path) -> None:
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", fake_libraries.CUDNN % 90_100)
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
     (tmp_path / "link").symlink_to(one)
@@ -249,7 +247,7 @@ def test_what_is_loaded_stays_and_another_path_is_refused(tmp_path: Path) -> Non
     assert f"loaded from {one} already" in message
 
 
-def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
+def test_path_variables_are_known_and_a_misspelt_one_warns() -> None:
     program = "backends/import_warnings.py"
     variables = {f"INTERLOCK_{name.upper()}_PATH": "/nowhere" for name in libraries.NAMES}
     assert eval_program(program, env=variables) == []
@@ -258,10 +256,10 @@ def test_the_variables_of_paths_are_known_and_a_misspelt_one_is_told() -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_looking_at_a_mkl_that_somebody_else_has_loaded_calls_none_of_its_functions(tmp_path: Path) -> None:
+def test_find_calls_no_function_of_an_mkl_loaded_by_other_code(tmp_path: Path) -> None:
     path = fake_libraries.build(tmp_path, "libmkl_rt.so.3", fake_libraries.MKL)
     done = run_program(
-        "backends/library_search_look_at_a_loaded_mkl.py", str(path), env=fake_libraries.environment()
+        "backends/library_search_of_a_loaded_mkl.py", str(path), env=fake_libraries.environment()
     )
     assert done.stdout.splitlines()[:2] == [
         "[<Source.LOADED: 'loaded'>, True, None]",
@@ -270,7 +268,7 @@ def test_looking_at_a_mkl_that_somebody_else_has_loaded_calls_none_of_its_functi
     assert done.stdout.endswith("[<Source.LOADED: 'loaded'>, True, '2026.2']\n")
 
 
-def test_what_is_no_path_is_refused() -> None:
+def test_other_types_are_refused_as_paths() -> None:
     wrong: Any = 3
     with pytest.raises(TypeError):
         libraries.load("cudnn", wrong)
@@ -279,7 +277,7 @@ def test_what_is_no_path_is_refused() -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_path_may_be_no_text(tmp_path: Path) -> None:
+def test_path_may_be_undecodable_bytes(tmp_path: Path) -> None:
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     fake_libraries.build(Path(folder), "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     code = """
@@ -287,18 +285,18 @@ def test_a_path_may_be_no_text(tmp_path: Path) -> None:
     found = libraries.find("cudnn")
     result = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
     """
-    assert asked(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "given"]
+    assert asked(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "explicit"]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_two_threads_that_load_two_files_get_one_and_neither_is_taken_away_again(tmp_path: Path) -> None:
+def test_load_by_two_threads_returns_one_file_and_unloads_none(tmp_path: Path) -> None:
     source = (
         fake_libraries.CUDNN % 92_800
         + """
     #include <stdio.h>
     #include <unistd.h>
     __attribute__((constructor)) static void slowly(void) { usleep(100000); }
-    __attribute__((destructor)) static void told(void) { puts("taken away"); fflush(stdout); }
+    __attribute__((destructor)) static void report_unload(void) { puts("taken away"); fflush(stdout); }
     """
     )
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", source)
@@ -309,23 +307,23 @@ def test_two_threads_that_load_two_files_get_one_and_neither_is_taken_away_again
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_given_path_is_not_loaded_because_another_file_of_the_name_is(tmp_path: Path) -> None:
-    given = fake_libraries.build(tmp_path / "given", "libgomp.so.1", fake_libraries.OPENMP % 3)
+def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> None:
+    given = fake_libraries.build(tmp_path / "explicit", "libgomp.so.1", fake_libraries.OPENMP % 3)
     other = fake_libraries.build(tmp_path / "other", "libgomp.so.1", fake_libraries.OPENMP % 4)
     code = """
-    before = told(libraries.find("openmp"))
+    before = state_of(libraries.find("openmp"))
     ctypes.CDLL({!r})
-    result = [before, told(libraries.find("openmp"))]
+    result = [before, state_of(libraries.find("openmp"))]
     """
     env = fake_libraries.environment(INTERLOCK_OPENMP_PATH=str(given))
-    not_loaded = [str(given), "given", False, None]
+    not_loaded = [str(given), "explicit", False, None]
     assert asked(code.format(str(other)), env) == [not_loaded, not_loaded]
-    assert asked(code.format(str(given)), env) == [not_loaded, [str(given), "given", True, None]]
+    assert asked(code.format(str(given)), env) == [not_loaded, [str(given), "explicit", True, None]]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_the_environment_is_read_while_no_other_thread_of_python_changes_it(tmp_path: Path) -> None:
-    """A race that can't be shown without crashing: what is read is a copy, so a change does not matter."""
+def test_environment_is_read_without_a_race_with_python_threads(tmp_path: Path) -> None:
+    """Such a race could only crash: the environment is read from a copy, so a change has no effect."""
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     program = "backends/library_search_while_the_environment_changes.py"
     assert eval_program(program, env=fake_libraries.environment(tmp_path)) == ["environment"]

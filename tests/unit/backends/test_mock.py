@@ -1,4 +1,4 @@
-"""`unittest.mock` and `monkeypatch` put back what was there, also a value that is not the default."""
+"""`unittest.mock` and `monkeypatch` restore the previous value, also one that is not the default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_patched_node_inherits_again_afterwards() -> None:
 
 
 @pytest.mark.parametrize("pair", [(False, False), (False, True), (True, True)])
-def test_both_halves_of_a_patched_reduction_come_back(pair: tuple[bool, bool]) -> None:
+def test_both_parts_of_a_patched_reduction_are_restored(pair: tuple[bool, bool]) -> None:
     matmul = backends.cuda.matmul
     matmul.allow_fp16_reduced_precision_reduction = pair
     with mock.patch.object(matmul, "allow_fp16_reduced_precision_reduction", not pair[0]):
@@ -35,7 +35,7 @@ def test_both_halves_of_a_patched_reduction_come_back(pair: tuple[bool, bool]) -
     assert read == pair
 
 
-def test_monkeypatch_can_delete_an_assigned_flag_and_put_it_back() -> None:
+def test_monkeypatch_can_delete_and_restore_an_assigned_flag() -> None:
     backends.cudnn.benchmark_limit = 4
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(backends.cudnn, "benchmark_limit")
@@ -62,7 +62,7 @@ def test_a_patch_inside_a_scope_stays_in_the_scope() -> None:
     assert backends.cudnn.enabled is True
 
 
-def test_a_flag_read_in_a_loop_is_current_after_dict_of_its_module_was_read() -> None:
+def test_flag_in_a_loop_is_current_after_a_read_of_module_dict() -> None:
     # The loop lets the interpreter specialize the read; 3.14 does so for subclasses of modules, too.
     with backends.cudnn.flags(enabled=False):
         assert vars(backends.cudnn)["enabled"] is False
@@ -74,7 +74,7 @@ def test_a_flag_read_in_a_loop_is_current_after_dict_of_its_module_was_read() ->
     assert read == wanted
 
 
-def test_flags_read_in_a_loop_are_current_after_a_patch_put_them_back() -> None:
+def test_flags_read_in_a_loop_are_current_after_a_patch_ends() -> None:
     backends.fp32_precision, backends.mkldnn.enabled, backends.nnpack.enabled = "tf32", True, True
     patches = [
         mock.patch.object(backends, "fp32_precision", "ieee"),

@@ -1,4 +1,4 @@
-"""What `backends.mps` answers where there is no MPS, which is everywhere."""
+"""`backends.mps`, which reports that MPS is not available."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from interlock import errors
 from interlock.backends import mps
 
 
-def test_it_is_neither_built_nor_available() -> None:
+def test_mps_is_neither_built_nor_available() -> None:
     assert mps.is_built() is False
     assert mps.is_available() is False
 
@@ -25,12 +25,12 @@ def test_it_is_neither_built_nor_available() -> None:
         ("is_macos13_or_newer", lambda: mps.is_macos13_or_newer(minor=2)),
     ],
 )
-def test_what_needs_mps_says_that_there_is_none(name: str, call: Callable[[], object]) -> None:
+def test_functions_that_need_mps_raise(name: str, call: Callable[[], object]) -> None:
     with pytest.raises(errors.NoAcceleratorError, match=rf"mps\.{name}: .*MPS") as caught:
         call()
     assert isinstance(caught.value, RuntimeError)
 
 
-def test_signatures_are_pytorchs() -> None:
+def test_signatures_equal_those_of_pytorch() -> None:
     assert str(inspect.signature(mps.is_macos_or_newer)) == "(major: 'int', minor: 'int') -> 'bool'"
     assert str(inspect.signature(mps.is_macos13_or_newer)) == "(minor: 'int' = 0) -> 'bool'"

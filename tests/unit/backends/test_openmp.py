@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import fake_libraries
 from tests.helpers.subprocess import eval_program, eval_python, run_program
 
-#: A MKL as threadpoolctl knows one, which tells that it is called.
+#: A fake MKL for threadpoolctl, which prints its calls.
 MKL = (
     fake_libraries.MKL
     + """
@@ -23,19 +23,19 @@ HIDE = "import sys\nsys.modules['threadpoolctl'] = None\n"
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("before", ["", HIDE], ids=["with threadpoolctl", "without"])
-def test_a_runtime_that_is_in_reach_is_available_and_asking_loads_none(before: str, tmp_path: Path) -> None:
+def test_is_available_finds_a_runtime_without_loading_it(before: str, tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 7)
-    ask = "from interlock.backends import openmp\nresult = [openmp.is_available(), openmp.runtimes()]"
-    assert eval_python(before + ask, env=fake_libraries.environment(tmp_path)) == [True, []]
+    query = "from interlock.backends import openmp\nresult = [openmp.is_available(), openmp.runtimes()]"
+    assert eval_python(before + query, env=fake_libraries.environment(tmp_path)) == [True, []]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_mkl_that_nobody_has_called_is_not_called(tmp_path: Path) -> None:
-    """Its first function decides which runtime it uses; threadpoolctl would call some."""
+def test_uninitialized_mkl_is_not_called(tmp_path: Path) -> None:
+    """The first call fixes the runtime of MKL, so its functions must not be called by threadpoolctl."""
     mkl = fake_libraries.build(tmp_path, "libmkl_rt.so.3", MKL)
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
     done = run_program(
-        "backends/a_mkl_that_nobody_has_called_is_not_called.py",
+        "backends/uninitialized_mkl_is_not_called.py",
         str(mkl),
         str(gnu),
         env=fake_libraries.environment(),
@@ -45,7 +45,7 @@ def test_a_mkl_that_nobody_has_called_is_not_called(tmp_path: Path) -> None:
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize("hidden", [False, True], ids=["with threadpoolctl", "without"])
-def test_every_runtime_that_is_loaded_is_told_with_its_limit(hidden: bool, tmp_path: Path) -> None:
+def test_runtimes_lists_every_loaded_runtime_with_its_limit(hidden: bool, tmp_path: Path) -> None:
     gnu = fake_libraries.build(tmp_path, "libgomp.so.1", fake_libraries.OPENMP % 7)
     intel = fake_libraries.build(tmp_path, "libiomp5.so", fake_libraries.OPENMP % 3)
     before, after = eval_program(

@@ -1,4 +1,4 @@
-"""Which of several names for a precision wins (docs/pytorch_issues.md)."""
+"""The precedence of the names of a precision (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ model = load("precision")
 PRECISIONS, ON_CUDA, BOTH = ("none", "ieee", "tf32", "bf16"), ("none", "ieee", "tf32"), (True, False)
 CUDA = [("cudnn.fp32_precision", ON_CUDA)]
 MKLDNN = [("mkldnn.fp32_precision", PRECISIONS)]
-# The names above an operation that say something of its precision, its own and the older ones.
+# The nodes and older aliases that affect the precision of an operation.
 CHAINS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
     "cuda.matmul": [
         *CUDA,
@@ -44,7 +44,7 @@ OURS = {name: owner_and_attribute(backends, name) for name in READ}
 
 
 @pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS.keys())
-def test_after_every_order_of_up_to_three_writes_every_name_reads_as_the_model_says(
+def test_aliases_match_the_model_after_up_to_three_writes(
     chain: list[tuple[str, tuple[Any, ...]]],
 ) -> None:
     writes = [
@@ -67,7 +67,7 @@ def test_after_every_order_of_up_to_three_writes_every_name_reads_as_the_model_s
         assert interlock.get_float32_matmul_precision() == package.get_float32_matmul_precision(), order
 
 
-def test_the_value_in_force_is_told_with_what_decides_it() -> None:
+def test_explain_returns_the_effective_value_and_its_source() -> None:
     explain = backends.explain
     assert explain("cudnn.conv.fp32_precision")[1:3] == ("tf32", "default")
     backends.fp32_precision = "ieee"

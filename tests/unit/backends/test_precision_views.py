@@ -1,4 +1,4 @@
-"""The older names of float32 precision can be read whatever the newer ones hold, unlike in PyTorch."""
+"""The older names of float32 precision can be read for any value of the newer ones, unlike in PyTorch."""
 
 from __future__ import annotations
 

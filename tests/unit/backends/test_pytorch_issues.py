@@ -1,7 +1,7 @@
-"""Reports about flags in PyTorch, and what interlock does instead; docs/pytorch_issues.md lists them.
+"""Issues of PyTorch about flags, and interlock's behaviour; docs/pytorch_issues.md lists them.
 
-What concerns every flag is tested in `test_flag_scopes.py`, `test_every_flag.py` and
-`test_flag_env_snapshot_patch.py`; several flags written at once in `test_scopes.py` and `test_assignment.py`.
+Tests of every flag are in `test_flag_scopes.py`, `test_every_flag.py` and `test_flag_env_snapshot_patch.py`,
+tests of several flags written at once in `test_scopes.py` and `test_assignment.py`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Pair = tuple[Worker, Worker]
 EACH_MODULE = pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "generic")
 
 
-# Scopes save and restore the process's value, so two threads leave the wrong one behind.
+# PyTorch: scopes save and restore the process's value, so overlapping threads restore a wrong one.
 
 
 @pytest.mark.parametrize("flag", CHANGEABLE, ids=ids)
-def test_staggered_scopes_on_two_threads_leave_every_flag_as_it_was(flag: Flag, workers: Pair) -> None:
+def test_overlapping_scopes_on_two_threads_restore_every_flag(flag: Flag, workers: Pair) -> None:
     first, second = workers
     before = read_all()
     scopes = [backends.override(**{flag.name: flag.other}) for _ in workers]
@@ -44,10 +44,10 @@ def test_staggered_scopes_on_two_threads_leave_every_flag_as_it_was(flag: Flag, 
     assert first.do(read_all) == second.do(read_all) == read_all() == before
 
 
-# After a write through a newer name, reading an older one raises.
+# PyTorch: after a write through a newer name, reading an older one raises.
 
 
-def test_the_older_views_never_raise_whatever_is_held() -> None:
+def test_older_aliases_never_raise_on_read() -> None:
     held = itertools.product(*(("none", "ieee", "tf32"),) * 2, ("none", "ieee", "tf32", "bf16"))
     for conv, rnn, generic in held:
         backends.cudnn.conv.fp32_precision = conv
@@ -59,12 +59,12 @@ def test_the_older_views_never_raise_whatever_is_held() -> None:
         assert interlock.get_float32_matmul_precision() in ("highest", "high", "medium")
 
 
-# A scope that says nothing of precision pins it, and later writes above it have no effect.
+# PyTorch: a scope without precision arguments pins the precision, so later writes above have no effect.
 
 
 @EACH_MODULE
-def test_a_scope_that_asks_for_nothing_leaves_the_precision_tree_as_it_was(module: str) -> None:
-    """`flags()` decides every flag of its module, as in PyTorch; of the tree it holds nothing."""
+def test_flags_without_arguments_keeps_the_precision_tree(module: str) -> None:
+    """`flags()` sets every flag of its module, as in PyTorch, and no precision node."""
     nodes = [flag.name for flag in FLAGS if flag.attribute == "fp32_precision"]
 
     def tree() -> list[object]:
@@ -81,11 +81,11 @@ def test_a_scope_that_asks_for_nothing_leaves_the_precision_tree_as_it_was(modul
         assert backends.cudnn.conv.fp32_precision == "ieee", "above a node that is unset"
 
 
-# Flags are frozen by unrelated code, for good, and the error does not say by whom.
+# PyTorch: unrelated code freezes flags permanently, and the error does not name the line.
 
 
-def test_a_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
-    line = inspect.getsourcelines(test_a_freeze_ends_and_its_error_names_the_flag_and_the_line)[1] + 2
+def test_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
+    line = inspect.getsourcelines(test_freeze_ends_and_its_error_names_the_flag_and_the_line)[1] + 2
     with backends.frozen(), pytest.raises(errors.FlagsFrozenError) as caught:
         backends.cudnn.enabled = False
     assert "backends.cudnn.enabled" in str(caught.value)
@@ -94,12 +94,12 @@ def test_a_freeze_ends_and_its_error_names_the_flag_and_the_line() -> None:
     assert backends.cudnn.enabled is False
 
 
-# `flags()` lifts the freeze while it opens and closes, so writes of other threads get through.
+# PyTorch: `flags()` lifts the freeze during enter and exit, so writes of other threads succeed.
 
 
 @pytest.mark.parametrize("freeze", ["backends.disable_global_flags()", "backends.frozen().__enter__()"])
-def test_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through(freeze: str) -> None:
-    assert eval_program("backends/pytorch_issues_loops.py", freeze, seconds=30) == [
+def test_freeze_holds_during_scopes_on_two_other_threads(freeze: str) -> None:
+    assert eval_program("backends/write_during_scopes_on_two_threads.py", freeze, seconds=30) == [
         0,
         True,
         True,
@@ -108,12 +108,12 @@ def test_loops_of_scopes_on_two_threads_let_no_assignment_of_a_third_through(fre
     ]
 
 
-# What is not given to `flags()` is reset to fixed values; one of them switches the library off.
+# PyTorch: omitted arguments of `flags()` reset flags to fixed values; one of them disables the library.
 
 
 @EACH_MODULE
-def test_override_leaves_what_is_not_given_and_flags_takes_its_defaults(module: str) -> None:
-    """`flags()` is as in PyTorch, without a warning: whoever wants the rest unchanged has `override`."""
+def test_override_keeps_omitted_flags_and_flags_sets_defaults(module: str) -> None:
+    """`flags()` is as in PyTorch, without a warning; `override` keeps the other flags unchanged."""
     flags = own_flags(module)
     for flag in flags:
         flag.set(flag.other)
@@ -134,10 +134,10 @@ def test_override_leaves_what_is_not_given_and_flags_takes_its_defaults(module: 
     assert read_all() == before
 
 
-# An engine that is not there ends the process.
+# PyTorch: an unsupported engine aborts the process.
 
 
-def test_an_engine_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_unsupported_engine_is_refused_with_the_supported_ones() -> None:
     draw = random.Random(21)
     letters = string.printable + "\0\u00e9\u4e00\U0001f600"
     fuzzed = ["".join(draw.choices(letters, k=draw.randrange(12))) for _ in range(500)]
@@ -148,7 +148,7 @@ def test_an_engine_that_is_not_there_is_refused_with_those_that_are() -> None:
     assert backends.quantized.supported_engines == ["none"]
 
 
-# Warnings for what the documentation recommends, and from inside the library.
+# PyTorch: documented uses warn, and so does the library itself.
 
 
 def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
@@ -157,11 +157,11 @@ def test_neither_the_import_nor_a_round_trip_of_every_flag_warns() -> None:
     assert done == (0, "", "")
 
 
-# The message about one flag blames another.
+# PyTorch: the message about one flag names another.
 
 
 @pytest.mark.parametrize("called", FUNCTIONS)
-def test_a_function_blames_the_flag_that_it_writes(called: str) -> None:
+def test_function_names_the_flag_that_it_writes_in_errors(called: str) -> None:
     function, names = FUNCTIONS[called]
     for position, name in enumerate(names):
         arguments = [BY_NAME[each].other for each in names]

@@ -1,4 +1,4 @@
-"""Reports about `backends.cuda` in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+"""Issues of PyTorch about `backends.cuda`, and interlock's behaviour (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.backends.flag_specs import read_all
 pytestmark = pytest.mark.usefixtures("restored")
 
 SWITCHES = ("flash", "mem_efficient", "math", "cudnn")
-# Every function that writes a flag: what reads it, the flag, and two values that read differently.
+# Every function that writes a flag: its getter, the flag, and two values that read differently.
 FUNCTIONS: list[tuple[Callable[[Any], Any], Callable[[], Any], str, Any, Any]] = [
     *(
         (
@@ -55,7 +55,7 @@ def switches() -> list[bool]:
     return [getattr(cuda, f"{name}_sdp_enabled")() for name in SWITCHES]
 
 
-def test_overlapping_scopes_of_two_threads_leave_every_kernel_as_it_was(
+def test_overlapping_scopes_on_two_threads_restore_every_kernel(
     workers: tuple[Worker, Worker],
 ) -> None:
     first, second = workers
@@ -87,14 +87,14 @@ def test_a_message_names_the_flag_of_the_function_that_was_called(
     assert named == {flag}
 
 
-def test_a_scope_names_the_switch_that_was_given_a_wrong_value() -> None:
+def test_scope_names_the_flag_with_a_wrong_value() -> None:
     for name in SWITCHES:
         with pytest.raises(RuntimeError, match=rf"^backends\.cuda\.{name}_sdp takes a bool, got 1$"):
             cuda.sdp_kernel(**{f"enable_{name}": 1})  # type: ignore[arg-type]
 
 
 @EACH_FUNCTION
-def test_a_switch_that_is_a_function_has_a_scoped_form(
+def test_enable_functions_have_a_scoped_form(
     write: Callable[[Any], Any], read: Callable[[], Any], flag: str, value: Any, other: Any
 ) -> None:
     write(value)
@@ -107,8 +107,8 @@ def test_a_switch_that_is_a_function_has_a_scoped_form(
     assert read() == inside
 
 
-def test_nothing_warns_but_what_is_deprecated() -> None:
-    assert eval_program("backends/pytorch_issues_cuda_everything.py", options=["-W", "error"]) == [
+def test_only_deprecated_functions_warn() -> None:
+    assert eval_program("backends/use_every_name_of_backends_cuda.py", options=["-W", "error"]) == [
         "sdp_kernel"
     ]
 
@@ -117,9 +117,9 @@ def test_nothing_warns_but_what_is_deprecated() -> None:
     sys.platform != "linux" or fake_driver.COMPILER is None, reason="a driver is built with the C compiler"
 )
 def test_without_a_driver_the_plan_caches_give_one_clear_error(tmp_path: Path) -> None:
-    (told,) = eval_program(
+    (reported,) = eval_program(
         "backends/without_a_driver_the_plan_caches_give_one_clear_error.py",
         env=fake_driver.build(tmp_path, init=100),
         options=["-W", "error"],
     )
-    assert "backends.cuda.cufft_plan_cache needs an accelerator" in told
+    assert "backends.cuda.cufft_plan_cache needs an accelerator" in reported

@@ -1,4 +1,4 @@
-"""Flags of other libraries. What is registered stays for the process, so each test has names of its own."""
+"""Flags of other libraries. Registration is permanent, so each test uses its own names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.helpers.subprocess import run_program, run_python
 REFUSED = errors.FlagRegistrationError
 
 
-def test_a_registered_flag_is_read_assigned_and_dropped(restored: None) -> None:
+def test_registered_flag_can_be_read_assigned_and_unset(restored: None) -> None:
     verbose = register("register_test.verbose", False, doc="Whether it prints.")
     assert verbose.value is False
     verbose.value = True
@@ -27,7 +27,7 @@ def test_a_registered_flag_is_read_assigned_and_dropped(restored: None) -> None:
     assert verbose.value is False
 
 
-def test_each_type_of_default_says_what_the_flag_takes(restored: None) -> None:
+def test_default_determines_the_accepted_type(restored: None) -> None:
     retries = register("register_test.retries", 3, doc="How often it tries again.", maximum=10)
     color = register("register_test.color", "auto", doc="Which colors.", choices=("auto", "never"))
     retries.value = 10
@@ -42,7 +42,7 @@ def test_each_type_of_default_says_what_the_flag_takes(restored: None) -> None:
     assert (retries.value, color.value) == (10, "never")
 
 
-def test_scopes_freezes_and_captured_states_know_it() -> None:
+def test_scopes_freezes_and_captured_states_include_the_flag() -> None:
     verbose = register("register_test.scoped", False, doc="Whether it prints.")
     with verbose.override(True):
         state = capture()
@@ -58,7 +58,7 @@ def test_scopes_freezes_and_captured_states_know_it() -> None:
     assert not verbose.value
 
 
-def test_a_snapshot_brings_it_back_and_reset_drops_it(restored: None) -> None:
+def test_snapshot_restores_the_flag_and_reset_unsets_it(restored: None) -> None:
     verbose = register("register_test.kept", False, doc="Whether it prints.")
     verbose.value = True
     taken = pickle.loads(pickle.dumps(backends.snapshot()))
@@ -68,7 +68,7 @@ def test_a_snapshot_brings_it_back_and_reset_drops_it(restored: None) -> None:
     assert verbose.value
 
 
-def test_a_value_restored_before_its_flag_is_registered_is_assigned_then(restored: None) -> None:
+def test_register_assigns_a_value_that_was_restored_before(restored: None) -> None:
     backends.restore([("register_test.early", True, "process"), ("register_test.never", 1, "default")])
     assert register("register_test.early", False, doc="Whether it prints.").value
     assert backends.explain("register_test.early").level is Level.PROCESS
@@ -76,7 +76,7 @@ def test_a_value_restored_before_its_flag_is_registered_is_assigned_then(restore
         backends.restore([("cudnn.benchmrak", True, "process")])
 
 
-def test_a_restored_value_that_the_flag_does_not_take_is_told_when_it_is_registered(restored: None) -> None:
+def test_register_warns_of_a_restored_value_that_is_not_accepted(restored: None) -> None:
     backends.restore([("register_test.wrong", 3, "process")])
     with pytest.warns(errors.FlagEnvironmentWarning, match=r"restored is ignored: register_test\.wrong"):
         assert not register("register_test.wrong", False, doc="Whether it prints.").value
@@ -98,7 +98,7 @@ def test_a_worker_that_imports_the_library_later_gets_the_value(restored: None) 
     assert (done.code, done.stdout) == (0, "True\n"), done.stderr
 
 
-def test_to_register_the_same_again_gives_the_same_flag() -> None:
+def test_register_again_returns_the_same_flag() -> None:
     first, again = (register("register_test.again", 1, doc="A number.") for _ in range(2))
     assert first == again
     assert hash(first) == hash(again)
@@ -143,7 +143,7 @@ def test_a_flag_is_pickled_as_its_name() -> None:
         (lambda: register(3, True, doc="x"), errors.FlagTypeError, "name must be a str"),  # type: ignore[call-overload]
     ],
 )
-def test_what_can_not_be_registered_is_refused(
+def test_register_refuses_invalid_flags(
     call: Callable[[], object], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -152,9 +152,9 @@ def test_what_can_not_be_registered_is_refused(
         backends.explain("a.b")
 
 
-def test_the_environment_sets_it_under_the_name_of_its_library() -> None:
+def test_environment_sets_the_flag_by_the_prefix_of_its_library() -> None:
     done = run_program(
-        "backends/the_environment_sets_it_under_the_name_of_its_library.py",
+        "backends/environment_sets_the_flag_by_the_prefix_of_its_library.py",
         env={"MYLIB_GOOD": "7", "MYLIB_BAD": "many"},
     )
     assert done.code == 0, done.stderr
@@ -175,12 +175,12 @@ def test_a_choice_with_capitals_is_found_in_the_environment() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, "INFO\n", "")
 
 
-def test_a_flag_is_no_truth_value() -> None:
+def test_flag_has_no_truth_value() -> None:
     with pytest.raises(TypeError, match=r"register_test\.again\.value"):
         bool(register("register_test.again", 1, doc="A number."))
 
 
-def test_flag_takes_the_name_by_position_or_keyword() -> None:
+def test_flag_accepts_the_name_by_position_or_keyword() -> None:
     verbose = register("register_test.named", False, doc="Whether it prints.")
     assert Flag(verbose.name) == Flag(name=verbose.name) == verbose
     with pytest.raises(errors.UnknownFlagError, match=r"register_test\.unnamed"):
@@ -229,7 +229,7 @@ def test_flag_subclasses_may_have_attributes_and_are_collected() -> None:
     assert gone() is None
 
 
-def test_flag_refuses_a_scope_of_a_value_that_does_not_fit() -> None:
+def test_flag_refuses_a_scope_with_a_wrong_value() -> None:
     retries = register("register_test.scope_of_wrong", 3, doc="How often it tries again.", maximum=10)
     with pytest.raises(errors.FlagValueError, match="11"):
         retries.override(11)

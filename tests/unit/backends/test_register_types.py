@@ -1,4 +1,4 @@
-"""What registered flags may hold, and how they are registered."""
+"""The types of registered flags, and their registration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Kind:
     wrong_types: tuple[Any, ...]
     wrong_values: tuple[Any, ...]
     texts: dict[str, Any]
-    """What its variable may hold, each with the value."""
+    """Texts of its variable, each with the value."""
     wrong_texts: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -107,18 +107,18 @@ EACH = pytest.mark.parametrize("kind", (KINDS | OPTIONAL).values(), ids=KINDS | 
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether both are the same value: of one type and, for floats, with one sign."""
+    """Return whether two values are equal in type, value and, for floats, sign."""
     return type(one) is type(other) and repr(one) == repr(other)
 
 
 def as_held(kind: Kind, given: object) -> object:
-    """What a flag of this type reads as; an int that is given to one of floats is one."""
+    """Return the value that a flag of this type reads as; a float flag converts an int."""
     is_float = "float" in (type(kind.default).__name__, getattr(kind.options.get("type"), "__name__", ""))
     return float(given) if is_float and isinstance(given, int) else given
 
 
 @EACH
-def test_a_registered_flag_holds_each_of_its_values(kind: Kind) -> None:
+def test_registered_flag_can_be_set_to_each_of_its_values(kind: Kind) -> None:
     flag = kind.register()
     assert is_same(flag.value, kind.default)
     for given in kind.good:
@@ -139,7 +139,7 @@ def test_a_registered_flag_holds_each_of_its_values(kind: Kind) -> None:
 
 
 @EACH
-def test_a_registered_flag_refuses_other_values_and_stays_as_it_was(kind: Kind) -> None:
+def test_registered_flag_refuses_other_values_and_is_unchanged(kind: Kind) -> None:
     flag = kind.register()
     flag.value = kind.good[-1]
     before = backends.snapshot()
@@ -157,7 +157,7 @@ def test_a_registered_flag_refuses_other_values_and_stays_as_it_was(kind: Kind) 
 
 @EACH
 @pytest.mark.parametrize("way", ["pickle", "json"])
-def test_a_snapshot_brings_each_value_back(kind: Kind, way: str) -> None:
+def test_snapshot_restores_each_value(kind: Kind, way: str) -> None:
     flag = kind.register()
     for given in kind.good:
         flag.value = given
@@ -171,14 +171,14 @@ def test_a_snapshot_brings_each_value_back(kind: Kind, way: str) -> None:
 
 
 @EACH
-def test_a_value_restored_before_the_flag_is_registered_is_assigned_then(kind: Kind) -> None:
+def test_register_assigns_each_value_that_was_restored_before(kind: Kind) -> None:
     name = f"register_types.early{next(NUMBERS)}"
     backends.restore([(name, kind.good[0], "process")])
     assert is_same(register(name, kind.default, doc="x", **kind.options).value, as_held(kind, kind.good[0]))
 
 
 @EACH
-def test_the_variable_of_a_registered_flag_sets_it(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variable_sets_a_registered_flag(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     for text, value in kind.texts.items():
         monkeypatch.setenv(f"REGISTER_TYPES_FLAG{peek()}", text)
         flag = kind.register()
@@ -199,7 +199,7 @@ def peek() -> int:
     return number
 
 
-def test_numbers_of_numpy_are_values_of_floats_and_ints() -> None:
+def test_float_and_int_flags_accept_numbers_of_numpy() -> None:
     ratio = register("register_types.numpy", 0.5, doc="x")
     ratio.value = np.float64(0.25)
     assert is_same(ratio.value, 0.25)
@@ -207,7 +207,7 @@ def test_numbers_of_numpy_are_values_of_floats_and_ints() -> None:
     assert is_same(ratio.value, 2.0)
 
 
-def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
+def test_threads_that_write_texts_read_only_complete_ones() -> None:
     text = register("register_types.many", "", doc="x")
     texts = [f"text {number} " + "x" * number for number in range(200)]
 
@@ -269,7 +269,7 @@ def test_threads_that_write_many_texts_read_only_whole_ones() -> None:
         (lambda: untyped("a.b", 1, doc="x", affects=3), errors.FlagTypeError, "affects must be a str"),
     ],
 )
-def test_register_refuses_what_is_no_type_or_range(
+def test_register_refuses_an_invalid_type_or_range(
     call: Callable[[], object], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -294,7 +294,7 @@ def test_register_refuses_what_is_no_type_or_range(
         ),
     ],
 )
-def test_register_says_what_differs_from_the_flag_that_is_there(
+def test_register_names_the_difference_from_the_existing_flag(
     first: dict[str, Any], second: dict[str, Any], difference: str
 ) -> None:
     name = f"register_types.differs{next(NUMBERS)}"
@@ -309,7 +309,7 @@ def test_register_again_with_another_doc_gives_the_same_flag() -> None:
     assert backends.explain(first.name).affects == "retries in register_types"
 
 
-def test_explain_of_a_registered_flag_says_what_obeys_it() -> None:
+def test_explain_of_a_registered_flag_names_what_it_affects() -> None:
     flag = register("register_types.obeyed", False, doc="x")
     assert backends.explain(flag.name).affects == "register_types, which registered it"
 
@@ -336,7 +336,7 @@ USES = {
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_asked(use: str) -> None:
     env = {"MYLIB_VERBOS": "1", "MYLIB_LEVEL_A": "2", "MYLIB_HOME": "/x", "OTHER_X": "1"}
-    done = run_program("backends/register_types_misspelt.py", f"{use}; {use}", env=env)
+    done = run_program("backends/register_with_misspelt_variables.py", f"{use}; {use}", env=env)
     assert done.code == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert line.startswith("MYLIB_VERBOS is ignored: ")
@@ -365,12 +365,12 @@ def test_check_variables_ignores_a_variable_of_another_library() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_check_variables_refuses_what_is_no_name() -> None:
+def test_check_variables_refuses_an_invalid_name() -> None:
     with pytest.raises(errors.FlagTypeError, match=r"^check_variables: library must be a str, .* type int$"):
         backends.check_variables(3)  # type: ignore[arg-type]
 
 
-def test_explain_takes_a_flag_as_override_does() -> None:
+def test_explain_accepts_a_flag_object_like_override() -> None:
     flag = register("register_types.explained", 1, doc="x")
     assert backends.explain(flag) == backends.explain(flag.name)
     with flag.override(2):
@@ -386,8 +386,8 @@ def test_explain_takes_a_flag_as_override_does() -> None:
         ("0.5", "1e200 + n * 1e190", "magnitude is full (4096 values"),
     ],
 )
-def test_a_full_table_of_values_is_named_by_the_error(default: str, value: str, table: str) -> None:
-    done = run_program("backends/a_full_table_of_values_is_named_by_the_error.py", default, value)
+def test_full_value_table_is_named_by_the_error(default: str, value: str, table: str) -> None:
+    done = run_program("backends/full_value_table_is_named_by_the_error.py", default, value)
     assert done.code == 0, done.stderr
     assigned, registered = done.stdout.splitlines()
     assert assigned.startswith("mylib.flag cannot hold ")
@@ -396,13 +396,13 @@ def test_a_full_table_of_values_is_named_by_the_error(default: str, value: str, 
     assert table in registered
 
 
-def test_a_float_out_of_range_of_its_flag_takes_no_place_in_the_table() -> None:
-    done = run_program("backends/a_float_out_of_range_of_its_flag_takes_no_place_in_the_table.py")
+def test_float_out_of_range_uses_no_slot_of_the_value_table() -> None:
+    done = run_program("backends/float_out_of_range_uses_no_slot_of_the_value_table.py")
     assert (done.code, done.stdout) == (0, "1e+300\n"), done.stderr
 
 
 @pytest.mark.parametrize("number", [2**63, 2**70, -(2**70), 10**30, int(sys.float_info.max)])
-def test_a_float_flag_takes_an_int_beyond_64_bits(number: int) -> None:
+def test_float_flag_accepts_an_int_beyond_64_bits(number: int) -> None:
     flag = register(f"register_types.huge{next(NUMBERS)}", 0.5, doc="x")
     with flag.override(number):
         assert flag.value == float(number)
@@ -420,7 +420,7 @@ def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
 
 def test_a_library_without_misspelt_variables_warns_of_nothing() -> None:
     done = run_program(
-        "backends/register_types_misspelt.py",
+        "backends/register_with_misspelt_variables.py",
         "verbose.value",
         env={"MYLIB_VERBOSE": "1", "MYLIB_PATH": os.sep},
     )

@@ -19,7 +19,7 @@ def namespace(owner: str) -> object:
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_it_shows_every_flag_with_its_value(owner: str) -> None:
+def test_repr_shows_every_flag_with_its_value(owner: str) -> None:
     found = namespace(owner)
     name = f"interlock.backends.{owner}".rstrip(".")
     kind = "module" if isinstance(found, types.ModuleType) else "flags"
@@ -32,7 +32,7 @@ def namespace_of(row: _native.Flag) -> str:
     return row["name"].rpartition(".")[0]
 
 
-def test_it_shows_what_holds_in_a_scope() -> None:
+def test_repr_shows_the_effective_values_in_a_scope() -> None:
     with backends.override({"cuda.matmul.fp32_precision": "tf32"}):
         assert "fp32_precision='tf32', allow_tf32=True" in repr(backends.cuda.matmul)
     assert "fp32_precision='none', allow_tf32=False" in repr(backends.cuda.matmul)

@@ -1,4 +1,4 @@
-"""Scopes: they name slots on this thread, leave nothing behind, and refuse whole or not at all."""
+"""Scopes set slots of this thread, restore them, and refuse either all values or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODULES = {
     }
     for module in NAMED
 }
-"""A good and a bad value for each argument of `flags`."""
+"""Return a valid and an invalid value for each argument of `flags`."""
 DEFAULTS = {
     "": "fp32_precision='none'",
     "cudnn": "enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, "
@@ -46,16 +46,16 @@ def test_flags_has_the_signature_of_pytorch(module: str) -> None:
 
 
 @EACH
-def test_a_scope_decides_every_flag_of_its_module_and_leaves_nothing(module: str) -> None:
+def test_scope_sets_every_flag_of_its_module_and_restores_it(module: str) -> None:
     before, process = read_all(), backends.snapshot()
     wanted = {name: good for name, (good, _) in MODULES[module].items()}
     with module_named(module).flags(**wanted):
         assert reads(module) == wanted
-        assert backends.snapshot() == process, "the process's values are untouched"
+        assert backends.snapshot() == process, "the process's values are unchanged"
     assert (read_all(), backends.snapshot()) == (before, process)
 
 
-def test_what_is_not_given_to_flags_takes_the_default_of_the_signature() -> None:
+def test_flags_sets_omitted_arguments_to_signature_defaults() -> None:
     backends.cudnn.benchmark = True
     backends.cudnn.benchmark_limit = 3
     with backends.cudnn.flags(deterministic=True):
@@ -74,7 +74,7 @@ def test_arguments_of_flags_may_be_positional(module: str) -> None:
 
 
 @EACH
-def test_one_wrong_argument_refuses_the_scope_and_changes_nothing(module: str) -> None:
+def test_flags_changes_nothing_if_one_argument_is_wrong(module: str) -> None:
     before, process = read_all(), backends.snapshot()
     for wrong in MODULES[module]:
         given = {name: bad if name == wrong else good for name, (good, bad) in MODULES[module].items()}
@@ -83,7 +83,7 @@ def test_one_wrong_argument_refuses_the_scope_and_changes_nothing(module: str) -
         assert (read_all(), backends.snapshot()) == (before, process)
 
 
-def test_a_scope_that_asks_for_ieee_gets_it_though_allow_tf32_is_true_by_default() -> None:
+def test_flags_with_ieee_overrides_the_default_of_allow_tf32() -> None:
     with backends.cudnn.flags(enabled=True, fp32_precision="ieee"):
         assert (backends.cudnn.conv.fp32_precision, backends.cudnn.allow_tf32) == ("ieee", False)
     assert (backends.cudnn.conv.fp32_precision, backends.cudnn.allow_tf32) == ("tf32", True)
@@ -96,13 +96,13 @@ def test_the_generic_scope_reaches_the_nodes_below_it() -> None:
     assert backends.mkldnn.matmul.fp32_precision == "none"
 
 
-def test_an_exception_leaves_the_scope_and_is_not_swallowed() -> None:
+def test_exception_exits_the_scope_and_propagates() -> None:
     with pytest.raises(KeyError), backends.cudnn.flags(enabled=False):
         raise KeyError
     assert backends.cudnn.enabled is True
 
 
-def test_scopes_nest_and_one_object_may_be_entered_again() -> None:
+def test_scopes_nest_and_can_be_reentered() -> None:
     outer, inner = backends.cudnn.flags(enabled=False), backends.cudnn.flags(enabled=True)
     with outer, inner:
         assert backends.cudnn.enabled is True
@@ -114,7 +114,7 @@ def test_scopes_nest_and_one_object_may_be_entered_again() -> None:
     assert backends.cudnn.enabled is True
 
 
-def test_scopes_left_out_of_order_come_back() -> None:
+def test_scopes_exited_out_of_order_are_restored() -> None:
     first, second = backends.cudnn.flags(benchmark=True), backends.cudnn.flags(benchmark=False)
     first.__enter__()
     second.__enter__()
@@ -124,14 +124,14 @@ def test_scopes_left_out_of_order_come_back() -> None:
     assert (backends.cudnn.benchmark, backends.cudnn.enabled) == (False, True)
 
 
-def test_leaving_a_scope_that_was_not_entered_does_nothing() -> None:
+def test_exit_without_enter_does_nothing() -> None:
     before = read_all()
     assert not backends.cudnn.flags(enabled=False).__exit__(None, None, None)
     assert read_all() == before
 
 
 class ChangingLimit:
-    """An object whose number is another one later."""
+    """An object whose `__index__` changes later."""
 
     value = 3
 
@@ -148,7 +148,7 @@ def test_flags_reads_the_number_of_an_argument_in_each_call() -> None:
         assert backends.cudnn.benchmark_limit == 5
 
 
-def test_flags_called_twice_with_the_same_arguments_makes_independent_scopes() -> None:
+def test_flags_returns_independent_scopes_for_equal_arguments() -> None:
     outer, inner = backends.cudnn.flags(enabled=False), backends.cudnn.flags(enabled=False)
     with outer:
         with inner:
@@ -165,14 +165,14 @@ def test_flags_checks_its_arguments_after_a_call_that_was_right() -> None:
         backends.cudnn.flags(enabled=cast("bool", 0))
 
 
-def test_override_takes_several_flags_of_several_modules() -> None:
+def test_override_accepts_flags_of_several_modules() -> None:
     names = ("cudnn.enabled", "mkldnn.deterministic", "cuda.matmul.allow_fp16_accumulation", "fp32_precision")
     with backends.override(**{name: BY_NAME[name].other for name in names}):
         assert [BY_NAME[name].get() for name in names] == [BY_NAME[name].other for name in names]
     assert [BY_NAME[name].get() for name in names] == [BY_NAME[name].default for name in names]
 
 
-def test_override_suggests_the_near_name_of_one_it_does_not_know() -> None:
+def test_override_suggests_a_name_for_an_unknown_flag() -> None:
     with (
         pytest.raises((AttributeError, LookupError, ValueError), match=r"cudnn\.benchmark\b"),
         backends.override(**{"cudnn.benchmrak": True}),
@@ -188,7 +188,7 @@ def test_deleting_inside_a_scope_unsets_only_there() -> None:
     assert backends.cudnn.benchmark is True
 
 
-def test_set_flags_writes_each_flag_where_it_is_decided() -> None:
+def test_set_flags_writes_each_flag_at_its_owning_scope() -> None:
     with backends.override(**{"cudnn.enabled": False}):
         backends.cudnn.set_flags(_enabled=True, _benchmark=True)
         assert (backends.cudnn.enabled, backends.cudnn.benchmark) == (True, True)
@@ -238,7 +238,7 @@ def test_a_decorated_method_keeps_its_object(scope: Callable[[], Any]) -> None:
     assert owner.method() == (owner, False)
 
 
-def test_a_scope_shows_what_it_decides() -> None:
+def test_repr_of_a_scope_shows_its_flags() -> None:
     scope = backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "ieee"})
     assert repr(scope) == "FlagScope(cudnn.enabled=False, cudnn.conv.fp32_precision=ieee)"
     assert "cudnn.rnn.fp32_precision=None" in repr(backends.cudnn.flags())

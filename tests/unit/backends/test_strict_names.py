@@ -1,4 +1,4 @@
-"""Names: an unknown one is refused with the near one; flags show in `dir()` and `vars()`."""
+"""Unknown names are refused with a suggestion; `dir()` and `vars()` list flags."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ EACH = pytest.mark.parametrize("owner", OWNERS.values(), ids=[name or "backends"
 
 
 @EACH
-def test_a_name_near_to_none_is_refused_too(owner: Any) -> None:
+def test_name_without_a_suggestion_is_refused_too(owner: Any) -> None:
     with pytest.raises(AttributeError, match="zzzyzx"):
         owner.zzzyzx = True
     with pytest.raises(AttributeError, match="zzzyzx"):
-        owner.zzzyzx = None  # what `sys.modules.get` says of a module that does not exist
+        owner.zzzyzx = None  # the result of `sys.modules.get` for a missing module
     with pytest.raises(AttributeError, match="zzzyzx"):
         owner.zzzyzx  # noqa: B018
     with pytest.raises(AttributeError, match="zzzyzx"):
@@ -42,7 +42,7 @@ def test_a_name_near_to_none_is_refused_too(owner: Any) -> None:
         ("cudnn.conv", "fp32_precison", "fp32_precision"),
     ],
 )
-def test_a_usual_slip_names_what_was_meant(path: str, typo: str, near: str) -> None:
+def test_common_mistake_suggests_the_right_name(path: str, typo: str, near: str) -> None:
     owner: Any = backends
     for part in path.split(".") if path else ():
         owner = getattr(owner, part)
@@ -97,12 +97,12 @@ def test_a_namespace_or_function_is_not_assigned_or_deleted(owner: Any, name: st
     assert getattr(owner, name) is original
 
 
-def test_a_module_that_is_imported_again_replaces_the_one_before() -> None:
-    done = run_program("backends/a_module_that_is_imported_again_replaces_the_one_before.py")
+def test_reimported_module_replaces_the_previous_one() -> None:
+    done = run_program("backends/reimported_module_replaces_the_previous_one.py")
     assert (done.code, done.stdout) == (0, "False\n"), done.stderr
 
 
-def test_the_import_system_may_set_a_submodule_and_nobody_else_under_its_name(
+def test_only_the_import_system_may_set_a_submodule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     module = types.ModuleType("interlock.backends.plugged_in")
@@ -142,7 +142,7 @@ def test_a_flag_of_another_owner_is_refused() -> None:
             owner.benchmark = True
 
 
-def test_a_subclass_of_a_class_of_flags_assigns_and_refuses_as_that_does() -> None:
+def test_subclass_of_a_flag_class_assigns_and_refuses_alike() -> None:
     class Subclass(type(backends.cudnn)):  # type: ignore[misc]
         mine = 0
 
@@ -154,7 +154,7 @@ def test_a_subclass_of_a_class_of_flags_assigns_and_refuses_as_that_does() -> No
         module.benchmrak = True
 
 
-def test_an_assignment_calls_what_has_replaced_the_flag_in_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assignment_calls_the_replaced_descriptor_of_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[object] = []
     replaced = property(lambda module: given, lambda module, value: given.append(value))
     monkeypatch.setattr(type(backends.cudnn), "benchmark", replaced)

@@ -1,4 +1,4 @@
-"""Scopes are a thread's own: overlapping threads can't leave a value behind."""
+"""Scopes are per thread: overlapping scopes of threads are restored correctly."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_an_assignment_reaches_threads_that_have_no_scope_for_it(workers: Pair) 
     assert workers[0].do(lambda: backends.cudnn.benchmark) is True
 
 
-def test_a_scope_left_on_another_thread_is_removed_where_it_was_entered(workers: Pair) -> None:
+def test_scope_exited_on_another_thread_ends_on_its_original_thread(workers: Pair) -> None:
     scope = backends.cudnn.flags(enabled=False)
     workers[0].do(scope.__enter__)
     workers[1].do(lambda: scope.__exit__(None, None, None))
@@ -70,7 +70,7 @@ def test_a_scope_left_on_another_thread_is_removed_where_it_was_entered(workers:
     assert workers[1].do(after_another_scope) is True
 
 
-def test_a_thread_that_ends_inside_a_scope_takes_it_along() -> None:
+def test_thread_that_ends_inside_a_scope_removes_it() -> None:
     seen = []
 
     def body() -> None:

@@ -1,4 +1,4 @@
-"""What counts as a value, and what a wrong one is called."""
+"""The conversion of values, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interlock.backends import cuda, cudnn, nnpack, opt_einsum
 from tests.helpers.subprocess import run_program, run_python
 
 
-def test_a_whole_number_of_numpy_is_one(restored: None) -> None:
+def test_integers_of_numpy_are_accepted(restored: None) -> None:
     cudnn.benchmark_limit = np.int64(5)  # type: ignore[assignment]
     assert cudnn.benchmark_limit == 5
     with pytest.raises(errors.FlagTypeError, match=r"numpy\.bool"):
@@ -23,12 +23,12 @@ def test_a_whole_number_of_numpy_is_one(restored: None) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[], "", False, "cudnn.enabled"])
-def test_override_takes_a_dict(wrong: Any) -> None:
+def test_override_accepts_a_dict(wrong: Any) -> None:
     with pytest.raises(errors.FlagTypeError, match=r"override: flags must be a dict"):
         backends.override(wrong)
 
 
-def test_a_name_is_text() -> None:
+def test_flag_name_must_be_a_str() -> None:
     wrong: Any = {1: True}
     with pytest.raises(errors.FlagTypeError, match=r"the name of a flag takes a str, got 1 \(int\)"):
         backends.override(wrong)
@@ -36,7 +36,7 @@ def test_a_name_is_text() -> None:
         backends.explain(wrong)
 
 
-def test_a_message_shows_no_more_than_one_can_read() -> None:
+def test_message_truncates_long_values() -> None:
     for call in (
         lambda: backends.explain("a" * 10**6),
         lambda: setattr(backends, "fp32_precision", "x" * 10**6),
@@ -47,27 +47,27 @@ def test_a_message_shows_no_more_than_one_can_read() -> None:
         assert len(str(caught.value)) < 2_000
 
 
-def test_none_is_no_value_for_nnpack() -> None:
+def test_nnpack_refuses_none() -> None:
     with pytest.raises(errors.FlagTypeError, match=r"nnpack\.enabled takes a bool, got None"):
         nnpack.set_flags(None)  # type: ignore[arg-type]
 
 
-def test_a_package_that_is_kept_from_being_imported_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocked_package_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opt_einsum", None)
     assert not opt_einsum.is_available()
     assert opt_einsum.get_opt_einsum() is None
 
 
-def test_flags_of_a_module_hold_no_precision_whatever_the_environment_says() -> None:
+def test_flags_leaves_precision_unset_with_environment_variables() -> None:
     done = run_program(
-        "backends/flags_of_a_module_hold_no_precision_whatever_the_environment.py",
+        "backends/flags_leaves_precision_unset_with_environment_variables.py",
         env={"INTERLOCK_CUDNN_ALLOW_TF32": "0"},
     )
     assert done.code == 0, done.stderr
 
 
 @pytest.mark.parametrize(("text", "precision"), [("0", "none"), ("1", "tf32")])
-def test_pytorchs_override_of_tf32_asks_for_it_or_says_nothing(text: str, precision: str) -> None:
+def test_tf32_override_variable_enables_it_or_has_no_effect(text: str, precision: str) -> None:
     done = run_python(
         "from interlock import backends; print(backends.cuda.matmul.fp32_precision)",
         env={"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": text},
@@ -75,7 +75,7 @@ def test_pytorchs_override_of_tf32_asks_for_it_or_says_nothing(text: str, precis
     assert (done.code, done.stdout) == (0, f"{precision}\n"), done.stderr
 
 
-def test_what_is_false_already_is_not_overruled() -> None:
+def test_explain_has_no_override_if_the_value_is_false_already() -> None:
     done = run_python(
         """
         from interlock import backends
@@ -88,7 +88,7 @@ def test_what_is_false_already_is_not_overruled() -> None:
     assert done.code == 0, done.stderr
 
 
-def test_install_of_what_is_assigned_already_is_no_write_also_through_json(restored: None) -> None:
+def test_install_of_equal_values_writes_nothing_also_through_json(restored: None) -> None:
     import json
 
     cuda.matmul.allow_fp16_reduced_precision_reduction = (False, True)

@@ -1,4 +1,4 @@
-"""Scopes in which MKL and oneDNN report their calls, with stand-ins that say what they were told."""
+"""Scopes in which MKL and oneDNN report their calls, with fakes that print the level."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BOTH = pytest.mark.parametrize(("module", "soname", "source"), [MKL, MKLDNN], id
 MODULES = pytest.mark.parametrize("module", [backends.mkl, backends.mkldnn], ids=["mkl", "mkldnn"])
 
 
-def told(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
-    """The levels that the stand-in was told while `code` ran."""
-    return told_by("verbose_run", env, module, textwrap.dedent(code))
+def levels_of_code(code: str, env: dict[str, str], module: str = "mkldnn") -> list[int]:
+    """Return the levels that the fake received while `code` ran."""
+    return levels_of("verbose_run", env, module, textwrap.dedent(code))
 
 
-def told_by(program: str, env: dict[str, str], module: str = "mkldnn", *arguments: str) -> list[int]:
-    """The levels that the stand-in was told while a program ran."""
+def levels_of(program: str, env: dict[str, str], module: str = "mkldnn", *arguments: str) -> list[int]:
+    """Return the levels that the fake received while a program ran."""
     done = run_program(f"backends/{program}.py", module, *arguments, env=env)
     assert done.code == 0, done.stderr
     return [int(line.removeprefix("level ")) for line in done.stdout.splitlines()]
@@ -41,9 +41,7 @@ def onednn(tmp_path: Path) -> dict[str, str]:
 
 @fake_libraries.NEEDS_COMPILER
 @BOTH
-def test_a_scope_sets_the_level_and_puts_it_back(
-    module: str, soname: str, source: str, tmp_path: Path
-) -> None:
+def test_scope_sets_and_restores_the_level(module: str, soname: str, source: str, tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, soname, source)
     env = fake_libraries.environment(tmp_path, MKL_VERBOSE="0", ONEDNN_VERBOSE="0")
     code = """
@@ -51,71 +49,69 @@ def test_a_scope_sets_the_level_and_puts_it_back(
             assert type(scope) is m.verbose
             print("level 7", flush=True)
     """
-    assert told(code, env, module) == [1, 7, 0]
-    assert told("with m.verbose(True): pass", env, module) == [1, 0]
+    assert levels_of_code(code, env, module) == [1, 7, 0]
+    assert levels_of_code("with m.verbose(True): pass", env, module) == [1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
 @BOTH
-def test_the_level_of_the_environment_comes_back(
-    module: str, soname: str, source: str, tmp_path: Path
-) -> None:
+def test_level_of_the_environment_is_restored(module: str, soname: str, source: str, tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, soname, source)
     for variable in ("MKL_VERBOSE",) if module == "mkl" else ("ONEDNN_VERBOSE", "DNNL_VERBOSE"):
         env = fake_libraries.environment(tmp_path, **{variable: "1"})
-        assert told("with m.verbose(m.VERBOSE_ON): pass", env, module) == [1, 1]
+        assert levels_of_code("with m.verbose(m.VERBOSE_ON): pass", env, module) == [1, 1]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_onednns_own_variable_is_stronger_than_its_old_one(tmp_path: Path) -> None:
+def test_onednn_variable_overrides_its_deprecated_name(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, MKLDNN[1], MKLDNN[2])
     env = fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="2", DNNL_VERBOSE="1")
-    assert told("with m.verbose(1): pass", env) == [1, 2]
+    assert levels_of_code("with m.verbose(1): pass", env) == [1, 2]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_nested_scopes_bring_back_what_is_around_them(onednn: dict[str, str]) -> None:
+def test_nested_scopes_restore_the_outer_level(onednn: dict[str, str]) -> None:
     code = """
         with m.verbose(m.VERBOSE_ON_CREATION):
             with m.verbose(m.VERBOSE_ON):
                 pass
     """
-    assert told(code, onednn) == [2, 1, 2, 0]
+    assert levels_of_code(code, onednn) == [2, 1, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_scopes_left_out_of_order_end_with_what_was_before(onednn: dict[str, str]) -> None:
+def test_scopes_exited_out_of_order_restore_the_previous_level(onednn: dict[str, str]) -> None:
     code = """
         first, second = m.verbose(1), m.verbose(2)
         first.__enter__(), second.__enter__()
         first.__exit__(None, None, None), second.__exit__(None, None, None)
     """
-    assert told(code, onednn) == [1, 2, 2, 0]
+    assert levels_of_code(code, onednn) == [1, 2, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_scope_entered_twice_is_left_twice_and_not_three_times(onednn: dict[str, str]) -> None:
-    assert told_by("verbose_scope_entered_twice", onednn) == [1, 1, 1, 0]
+def test_scope_entered_twice_can_be_exited_twice_only(onednn: dict[str, str]) -> None:
+    assert levels_of("verbose_scope_entered_twice", onednn) == [1, 1, 1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_scope_ends_with_an_exception_and_lets_it_through(onednn: dict[str, str]) -> None:
-    assert told_by("verbose_scope_with_an_exception", onednn) == [1, 0]
+def test_scope_ends_with_an_exception_which_propagates(onednn: dict[str, str]) -> None:
+    assert levels_of("verbose_scope_with_an_exception", onednn) == [1, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_overlapping_scopes_of_two_threads_end_with_what_was_before(onednn: dict[str, str]) -> None:
-    assert told_by("verbose_scopes_of_two_threads", onednn) == [1, 2, 2, 0]
+def test_overlapping_scopes_of_two_threads_restore_the_level(onednn: dict[str, str]) -> None:
+    assert levels_of("verbose_scopes_of_two_threads", onednn) == [1, 2, 2, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_many_threads_end_with_what_was_before(onednn: dict[str, str]) -> None:
-    assert told_by("verbose_scopes_of_many_threads", onednn)[-1] == 0
+def test_scopes_of_many_threads_restore_the_level(onednn: dict[str, str]) -> None:
+    assert levels_of("verbose_scopes_of_many_threads", onednn)[-1] == 0
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_a_forked_child_forgets_the_scopes_of_threads_that_it_lacks(onednn: dict[str, str]) -> None:
-    assert told_by("verbose_scopes_and_a_fork", onednn) == [2, 1, 0, 0]
+def test_forked_child_drops_scopes_of_other_threads(onednn: dict[str, str]) -> None:
+    assert levels_of("verbose_scopes_and_a_fork", onednn) == [2, 1, 0, 0]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -127,7 +123,7 @@ def test_off_does_nothing_and_loads_nothing(module: str, soname: str, source: st
             pass
         assert {str(tmp_path)!r} not in open("/proc/self/maps").read()
     """
-    assert told(code, fake_libraries.environment(tmp_path), module) == []
+    assert levels_of_code(code, fake_libraries.environment(tmp_path), module) == []
 
 
 @MODULES
@@ -138,7 +134,7 @@ def test_off_needs_no_library(module: Any) -> None:
 
 @fake_libraries.NEEDS_COMPILER
 @BOTH
-def test_a_library_that_lacks_the_function_is_none(
+def test_library_without_the_function_is_not_available(
     module: str, soname: str, source: str, tmp_path: Path
 ) -> None:
     fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
@@ -151,7 +147,7 @@ def test_a_library_that_lacks_the_function_is_none(
 
 
 @MODULES
-def test_without_the_library_entering_says_what_was_looked_for(module: Any) -> None:
+def test_enter_without_the_library_names_the_search(module: Any) -> None:
     if module.is_available():
         pytest.skip("the library is installed here")
     with pytest.raises(errors.LibraryNotFoundError, match=r"lib(mkl_rt|dnnl).*CONDA_PREFIX"):
@@ -159,24 +155,24 @@ def test_without_the_library_entering_says_what_was_looked_for(module: Any) -> N
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_what_the_library_refuses_opens_no_scope(tmp_path: Path) -> None:
+def test_level_refused_by_the_library_enters_no_scope(tmp_path: Path) -> None:
     refusing = fake_libraries.ONEDNN.replace("level >= 0 && level <= 2", "level != 2")
     fake_libraries.build(tmp_path, MKLDNN[1], refusing)
-    assert told_by(
-        "verbose_level_that_is_refused", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
+    assert levels_of(
+        "verbose_level_refused_by_the_library", fake_libraries.environment(tmp_path, ONEDNN_VERBOSE="0")
     ) == [1, 2, 1, 0]
 
 
 @MODULES
 @pytest.mark.parametrize("level", [-1, 3, 7, 1 << 40, 1 << 80, -(1 << 80)], ids=stable_repr)
-def test_a_level_that_the_library_does_not_have_is_refused_at_once(module: Any, level: int) -> None:
+def test_unsupported_level_is_refused_by_the_constructor(module: Any, level: int) -> None:
     with pytest.raises(errors.FlagValueError, match=r"VERBOSE_OFF.*VERBOSE_ON"):
         module.verbose(level)
 
 
 @MODULES
 @pytest.mark.parametrize("level", ["1", 1.0, None, [], b"1"], ids=stable_repr)
-def test_what_is_no_level_is_refused_at_once(module: Any, level: object) -> None:
+def test_invalid_level_is_refused_by_the_constructor(module: Any, level: object) -> None:
     with pytest.raises(errors.FlagTypeError, match=r"VERBOSE_OFF.*VERBOSE_ON"):
         module.verbose(level)
 
@@ -192,7 +188,7 @@ def test_mkl_has_one_level_fewer_than_onednn() -> None:
 
 
 @MODULES
-def test_a_copy_is_a_scope_of_its_own(module: Any) -> None:
+def test_copy_is_an_independent_scope(module: Any) -> None:
     scope = module.verbose(module.VERBOSE_ON)
     for copied in (copy.copy(scope), copy.deepcopy(scope), pickle.loads(pickle.dumps(scope))):
         assert type(copied) is type(scope)

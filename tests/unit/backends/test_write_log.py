@@ -1,4 +1,4 @@
-"""Which line wrote which flag, told under `INTERLOCK_DEBUG=1`."""
+"""The log of flag writes with their lines under `INTERLOCK_DEBUG=1`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from interlock import backends
 from tests.helpers.subprocess import run_program
 
 
-def test_writes_are_told_with_the_module_that_made_them() -> None:
-    done = run_program("backends/write_log_program.py", env={"INTERLOCK_DEBUG": "1"})
+def test_writes_are_logged_with_their_module() -> None:
+    done = run_program("backends/print_the_write_log.py", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0, done.stderr
     names = [line.rpartition(" ")[0] for line in done.stdout.splitlines()]
     assert names == [
@@ -24,11 +24,11 @@ def test_writes_are_told_with_the_module_that_made_them() -> None:
     assert done.stdout.splitlines()[0].endswith(" careless.py:2")
 
 
-def test_the_log_keeps_the_last_thousand_writes() -> None:
+def test_log_contains_the_last_thousand_writes() -> None:
     done = run_program("backends/write_a_flag_many_times.py", env={"INTERLOCK_DEBUG": "true"})
     assert done.code == 0, done.stderr
 
 
-def test_nothing_is_kept_where_writes_are_not_traced(restored: None) -> None:
+def test_log_is_empty_if_writes_are_not_traced(restored: None) -> None:
     backends.cudnn.benchmark = True
     assert backends.writes() == []

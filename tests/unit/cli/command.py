@@ -1,4 +1,4 @@
-"""Runs `python -m interlock` in a process of its own, and reads what it prints."""
+"""Runs `python -m interlock` in a child process and parses its output."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from tests.helpers import fake_libraries
 from tests.helpers.subprocess import Result, run_command
 
-# No device, whatever the machine has, and nothing said of how a terminal is written to.
+# No device, and no variables that affect terminal output.
 NEUTRAL = dict.fromkeys(("NO_COLOR", "FORCE_COLOR", "COLUMNS"), "") | {"INTERLOCK_ACCELERATOR": "none"}
 COMMAND = (sys.executable, "-P", "-m", "interlock")
 
 
 def variables(more: Mapping[str, str]) -> dict[str, str]:
-    """An environment without libraries, devices and colours, but for what is given."""
+    """Return an environment without libraries, devices and colours, plus these variables."""
     return fake_libraries.environment() | NEUTRAL | dict(more)
 
 
@@ -27,7 +27,7 @@ def interlock(*arguments: str, **more: str) -> Result:
 
 
 def text(*arguments: str, **more: str) -> str:
-    """What the command prints; it must end well and say nothing else."""
+    """Return the standard output of the command, which must exit with 0 and an empty stderr."""
     done = interlock(*arguments, **more)
     assert done.code == 0, done.stderr
     assert done.stderr == ""
@@ -35,12 +35,12 @@ def text(*arguments: str, **more: str) -> str:
 
 
 def document(*arguments: str, **more: str) -> Any:
-    """What the command prints with `--json`."""
+    """Return the parsed output of the command with `--json`."""
     return json.loads(text(*arguments, "--json", **more))
 
 
 def sections(printed: str) -> dict[str, list[list[str]]]:
-    """The rows of each section, a row being its cells; what stands below a row is its last cell."""
+    """Return the rows of each section as lists of cells; text below a row is its last cell."""
     found: dict[str, list[list[str]]] = {}
     for line in filter(None, printed.splitlines()):
         if not line.startswith(" "):

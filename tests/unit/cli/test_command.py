@@ -1,4 +1,4 @@
-"""How the command ends: wrong names, JSON, terminals, pipes that nobody reads, Ctrl-C."""
+"""The exit of the command: wrong names, JSON, terminals, closed pipes, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ from tests.unit.cli.command import COMMAND, document, interlock, sections, text,
         (("--load=3",), "--load"),
     ],
 )
-def test_a_wrong_command_line_is_an_error_of_one_line_with_the_near_name(
-    arguments: tuple[str, ...], near: str
-) -> None:
+def test_wrong_command_line_prints_one_line_with_a_suggestion(arguments: tuple[str, ...], near: str) -> None:
     done = interlock(*arguments)
     assert done.code == 2
     assert done.stdout == ""
@@ -67,13 +65,13 @@ def test_a_wrong_command_line_is_an_error_of_one_line_with_the_near_name(
     assert near in line
 
 
-def test_options_may_stand_before_the_command() -> None:
+def test_options_may_precede_the_command() -> None:
     assert text("--json", "--color", "never", "flags", "cudnn") == text("flags", "cudnn", "--json")
 
 
-def test_help_tells_the_commands() -> None:
-    told = text("--help")
-    assert all(command in told for command in ("flags", "explain", "accelerators", "--load", "--json"))
+def test_help_lists_the_commands() -> None:
+    reported = text("--help")
+    assert all(command in reported for command in ("flags", "explain", "accelerators", "--load", "--json"))
     assert "NAME" in text("explain", "--help")
 
 
@@ -82,14 +80,14 @@ def test_the_version_is_printed_alone() -> None:
 
 
 def test_the_entries_of_a_document_have_the_same_keys() -> None:
-    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0", CUDA_HOME="/a")
-    assert told["format"] == 1
-    for entries in (told["accelerators"]["devices"], told["libraries"], told["environment"]):
+    reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0", CUDA_HOME="/a")
+    assert reported["format"] == 1
+    for entries in (reported["accelerators"]["devices"], reported["libraries"], reported["environment"]):
         assert len(entries) > 1
         assert len({tuple(entry) for entry in entries}) == 1
 
 
-def test_the_documents_of_the_commands() -> None:
+def test_json_documents_of_the_commands_have_their_structure() -> None:
     (flag,) = document("flags", "cuda.sdp_priority")["flags"]
     assert flag["value"] == flag["default"]
     assert flag["value"][0] == "flash_attention"
@@ -102,7 +100,7 @@ def test_the_documents_of_the_commands() -> None:
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_libraries_are_loaded_where_that_is_asked_for_and_one_that_fails_stops_no_other(
+def test_load_option_loads_libraries_and_continues_after_a_failure(
     tmp_path: Path,
 ) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
@@ -114,12 +112,12 @@ def test_libraries_are_loaded_where_that_is_asked_for_and_one_that_fails_stops_n
     assert before["cudnn"] == {
         "name": "cudnn",
         "path": str(tmp_path / "libcudnn.so.9"),
-        "source": "given",
+        "source": "explicit",
         "is_loaded": False,
         "version": None,
         "problem": None,
     }
-    # What is in a file is only found out by loading it.
+    # The contents of a file are checked only by loading it.
     assert before["cufft"] == before["cudnn"] | {"name": "cufft", "path": str(tmp_path / "libcufft.so.12")}
     after = {library["name"]: library for library in document("--load", **given)["libraries"]}
     assert after["cudnn"]["is_loaded"]
@@ -131,7 +129,7 @@ def test_libraries_are_loaded_where_that_is_asked_for_and_one_that_fails_stops_n
     assert after["cufft"]["problem"] in rows["cufft"]
 
 
-def test_a_given_path_that_is_wrong_is_told_in_its_row(tmp_path: Path) -> None:
+def test_wrong_path_is_reported_in_the_row_of_its_library(tmp_path: Path) -> None:
     path = str(tmp_path / "nowhere")
     for arguments in ((), ("--load",)):
         rows = {
@@ -144,27 +142,27 @@ def test_a_given_path_that_is_wrong_is_told_in_its_row(tmp_path: Path) -> None:
         assert "INTERLOCK_CUDNN_PATH" in problem
 
 
-def test_a_driver_that_there_is_not_is_told_and_no_failure_of_the_report() -> None:
+def test_missing_driver_is_reported_without_failing() -> None:
     for arguments in ((), ("accelerators",)):
-        told = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
-        assert told["devices"] == "0"
-        assert '"foo"' in told["reason"]
+        reported = dict(sections(text(*arguments, INTERLOCK_ACCELERATOR="foo"))["Accelerators"])
+        assert reported["devices"] == "0"
+        assert '"foo"' in reported["reason"]
 
 
-def test_a_pipe_that_nobody_reads_ends_it_as_other_commands() -> None:
+def test_closed_output_pipe_ends_the_command_like_others() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with subprocess.Popen(
         [*COMMAND, "flags"], stdout=writing, stderr=subprocess.PIPE, env=child_environment(variables({}))
     ) as process:
         os.close(writing)
-        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+        _, reported = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == -signal.SIGPIPE
-    assert told == b""
+    assert reported == b""
 
 
 def with_output(redirected: str, *arguments: str) -> Result:
-    """Run the command with its output going where a shell sends it."""
+    """Run the command with its output redirected by a shell."""
     return run_command(["sh", "-c", f'exec "$@" {redirected}', "sh", *COMMAND, *arguments], env=variables({}))
 
 
@@ -183,9 +181,7 @@ def with_output(redirected: str, *arguments: str) -> Result:
         ),
     ],
 )
-def test_output_that_can_not_be_written_is_an_error_of_one_line(
-    redirected: str, reason: str, arguments: tuple[str, ...]
-) -> None:
+def test_unwritable_output_prints_one_line(redirected: str, reason: str, arguments: tuple[str, ...]) -> None:
     done = with_output(redirected, *arguments)
     assert done.code == 1
     (line,) = done.stderr.splitlines()
@@ -193,13 +189,13 @@ def test_output_that_can_not_be_written_is_an_error_of_one_line(
     assert reason in line
 
 
-def test_without_standard_error_a_wrong_name_still_ends_with_its_status() -> None:
+def test_wrong_name_without_stderr_keeps_the_exit_status() -> None:
     done = with_output("2>&-", "zzz")
     assert (done.code, done.stdout) == (2, "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a program make a pipe small")
-def test_an_interrupt_ends_it_without_a_traceback() -> None:
+def test_interrupt_ends_the_command_without_a_traceback() -> None:
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
     with subprocess.Popen(
@@ -209,17 +205,17 @@ def test_an_interrupt_ends_it_without_a_traceback() -> None:
         env=child_environment(variables({})),
     ) as process:
         os.close(writing)
-        # It waits in the middle of its output, for which there is no room.
+        # It blocks during its output because the pipe is full.
         assert select.select([reading], [], [], TIMEOUT_SECONDS)[0]
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+        _, reported = process.communicate(timeout=TIMEOUT_SECONDS)
     os.close(reading)
     assert process.returncode == -signal.SIGINT
-    assert told == b""
+    assert reported == b""
 
 
 def on_a_terminal(columns: int, *arguments: str, **more: str) -> str:
-    """What the command writes to a terminal of this width."""
+    """Return the output of the command on a terminal of this width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
@@ -231,13 +227,13 @@ def on_a_terminal(columns: int, *arguments: str, **more: str) -> str:
             while select.select([ours], [], [], TIMEOUT_SECONDS)[0] and (piece := os.read(ours, 4096)):
                 written += piece
         except OSError:
-            pass  # How Linux says that the other side is closed.
+            pass  # On Linux, EIO means that the other side is closed.
         assert process.wait(timeout=TIMEOUT_SECONDS) == 0
     os.close(ours)
     return written.decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_gets_colours_and_lines_of_its_width() -> None:
+def test_terminal_output_has_colours_and_its_width() -> None:
     for columns in (60, 100):
         written = on_a_terminal(columns, "flags")
         assert written == text("flags", "--color", "always", COLUMNS=str(columns))
@@ -245,5 +241,5 @@ def test_a_terminal_gets_colours_and_lines_of_its_width() -> None:
 
 
 @pytest.mark.parametrize("variable", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
-def test_a_terminal_that_wants_no_colours_gets_none(variable: dict[str, str]) -> None:
+def test_terminal_output_respects_no_color(variable: dict[str, str]) -> None:
     assert "\x1b" not in on_a_terminal(80, **variable)

@@ -1,4 +1,4 @@
-"""docs/report.md is true: sections, rows and columns of its captures, and the keys of its documents."""
+"""docs/report.md matches the command: sections, rows and columns of outputs, and keys of JSON documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.cli.command import document, sections, text
 
 PAGE = Path(__file__).parents[3] / "docs" / "report.md"
 CAPTURES = dict(re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
-# The other sections are names with what they stand for.
+# The other sections are pairs of names and values.
 TABLES = (
     "Vendor libraries",
     "OpenMP runtimes",
@@ -24,12 +24,12 @@ TABLES = (
     "Flags",
     "Environment",
 )
-# What stands in these depends on the machine.
+# The contents of these depend on the machine.
 DEPENDS = ("OpenMP runtimes", "Environment")
 
 
 class Shape(NamedTuple):
-    """The columns of a section, where it is a table that is not empty, and the names of its rows."""
+    """The columns of a section, if it is a non-empty table, and the names of its rows."""
 
     columns: list[str] | None
     names: list[str]
@@ -48,52 +48,52 @@ def shape(title: str, rows: list[list[str]]) -> Shape:
     return Shape(rows[0], names[1:])
 
 
-def test_every_command_is_captured() -> None:
+def test_every_command_is_documented_with_output() -> None:
     words = {word for command in CAPTURES for word in command.split()}
     assert words >= {"--load", "flags", "explain", "accelerators"}
 
 
 @pytest.mark.parametrize("command", CAPTURES)
-def test_a_capture_has_the_structure_of_a_fresh_one(command: str) -> None:
+def test_documented_output_has_the_structure_of_new_output(command: str) -> None:
     assigned, arguments = command.split("python -m interlock")
     variables = dict(word.split("=") for word in assigned.split())
     fresh = shapes(text(*arguments.split(), COLUMNS="80", **variables))
     captured = shapes(CAPTURES[command])
     assert list(captured) == list(fresh)
-    for title, told in captured.items():
+    for title, section in captured.items():
         if title in DEPENDS:
-            assert None in (told.columns, fresh[title].columns) or told.columns == fresh[title].columns
+            assert None in (section.columns, fresh[title].columns) or section.columns == fresh[title].columns
         else:
-            assert told == fresh[title], title
+            assert section == fresh[title], title
         if title == "Environment":
-            assert {*variables} == {*told.names} <= {*fresh[title].names}
+            assert {*variables} == {*section.names} <= {*fresh[title].names}
 
 
-def keys(told: Any, path: str = "") -> Iterator[str]:
-    """Where the values of a document stand; the keys below `extra` are the drivers' own."""
-    if isinstance(told, dict) and not path.endswith(".extra"):
-        for key, value in told.items():
+def keys(section: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths of the values of a document, except below `extra`, whose keys depend on the driver."""
+    if isinstance(section, dict) and not path.endswith(".extra"):
+        for key, value in section.items():
             yield from keys(value, f"{path}.{key}".removeprefix("."))
-    elif isinstance(told, list) and told and isinstance(told[0], dict):
-        yield from keys(told[0], f"{path}[]")
+    elif isinstance(section, list) and section and isinstance(section[0], dict):
+        yield from keys(section[0], f"{path}[]")
     else:
         yield path
 
 
-def test_the_table_of_keys_is_that_of_the_documents() -> None:
+def test_documented_keys_equal_those_of_the_json_output() -> None:
     listed = re.findall(r"^\| `([a-z_.\[\]]+)` \|", PAGE.read_text(), re.MULTILINE)
-    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
+    reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     # Which runtimes are loaded depends on the machine.
-    told |= json.loads(json_output.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))
-    explained, flag = document("explain", "cudnn.enabled"), told["flags"][0]
+    reported |= json.loads(json_output.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))
+    explained, flag = document("explain", "cudnn.enabled"), reported["flags"][0]
     more = {key: value for key, value in explained["flag"].items() if key not in flag}
-    assert sorted(listed) == sorted([*keys(told), *keys({"flag": more})])
+    assert sorted(listed) == sorted([*keys(reported), *keys({"flag": more})])
     assert {*flag} < {*explained["flag"]}
 
 
-def test_the_documents_of_the_commands_are_parts_of_that_of_the_report() -> None:
-    told = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
+def test_documents_of_commands_are_parts_of_the_report() -> None:
+    reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     devices = document("accelerators", INTERLOCK_ACCELERATOR="host:2")
-    assert list(keys(devices)) == ["format", *keys({"accelerators": told["accelerators"]})]
+    assert list(keys(devices)) == ["format", *keys({"accelerators": reported["accelerators"]})]
     flags = document("flags", "cudnn.enabled", INTERLOCK_CUDNN_ENABLED="0")
-    assert flags == {"format": told["format"], "flags": told["flags"]}
+    assert flags == {"format": reported["format"], "flags": reported["flags"]}

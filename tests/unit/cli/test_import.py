@@ -22,7 +22,7 @@ OTHER = 'from interlock import backends; backends.register("other.name", None, t
 
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
-    """A folder with modules, for PYTHONPATH."""
+    """Return a folder with modules, for PYTHONPATH."""
     (tmp_path / "mylib.py").write_text(LIBRARY)
     (tmp_path / "other.py").write_text(OTHER)
     (tmp_path / "broken.py").write_text("raise ValueError('first line\\nsecond line')\n")
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> str:
 
 
 def run(folder: str, *arguments: str, **more: str) -> Result:
-    """Run the command with the modules in reach."""
+    """Run the command with the modules in PYTHONPATH."""
     return run_command([*COMMAND, *arguments], env=variables({"PYTHONPATH": folder, **more}))
 
 
@@ -64,9 +64,9 @@ def test_flags_and_the_report_take_several_modules(folder: str) -> None:
     assert [(flag["name"], flag["value"]) for flag in of_one] == [("other.name", None)]
     report = json.loads(run(folder, *several, "--json", OTHER_NAME="x", MYLIB_VERBOS="1").stdout)
     assert [flag["name"] for flag in report["flags"]] == ["other.name"]
-    told = {variable["name"]: variable["problem"] for variable in report["environment"]}
-    assert told["OTHER_NAME"] is None
-    assert "did you mean MYLIB_VERBOSE" in told["MYLIB_VERBOS"]
+    reported = {variable["name"]: variable["problem"] for variable in report["environment"]}
+    assert reported["OTHER_NAME"] is None
+    assert "did you mean MYLIB_VERBOSE" in reported["MYLIB_VERBOS"]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,7 @@ def test_flags_and_the_report_take_several_modules(folder: str) -> None:
         (".mylib", "TypeError: "),
     ],
 )
-def test_a_module_that_can_not_be_imported_is_an_error_of_one_line(
-    folder: str, module: str, reason: str
-) -> None:
+def test_unimportable_module_prints_one_line(folder: str, module: str, reason: str) -> None:
     done = run(folder, "flags", "--import", module)
     assert (done.code, done.stdout) == (3, "")
     assert done.stderr.startswith(
@@ -100,7 +98,7 @@ def test_a_wrong_command_line_imports_nothing(folder: str) -> None:
     assert 'accelerators has no option "--import"' in done.stderr
 
 
-def test_a_near_name_may_be_that_of_an_imported_library(folder: str) -> None:
+def test_suggestion_may_be_a_flag_of_an_imported_library(folder: str) -> None:
     done = run(folder, "explain", "mylib.verbos", "--import", "mylib")
     assert done.code == 2
     assert 'did you mean "explain mylib.verbose"?' in done.stderr

@@ -1,4 +1,4 @@
-"""How tables and fields become lines of a width."""
+"""The layout of tables and fields in lines of a given width."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from interlock._core import backends as _native
 
 
 def table(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[str]:
-    """The lines of a table in 40 columns; what has a space in it may be wrapped."""
+    """Return the lines of a table in 40 columns; cells with spaces may be wrapped."""
     cells = (Row(tuple(Cell(text, no_wrap=" " not in text) for text in row)) for row in rows)
     title, *lines = Layout(40, False).text([Section("Title", (Table(columns, tuple(cells)),))]).splitlines()
     assert title == "Title"
     return lines
 
 
-def test_a_cell_that_does_not_fit_stands_below_its_row_and_moves_no_other() -> None:
+def test_overlong_cell_is_printed_below_its_row() -> None:
     sentence = "some words that are wrapped there to the width"
     assert table(
         ("name", "what", "path"),
@@ -40,7 +40,7 @@ def test_a_cell_that_does_not_fit_stands_below_its_row_and_moves_no_other() -> N
 
 
 @pytest.mark.parametrize("length", [32, 37, 38, 39, 60])
-def test_a_name_that_does_not_fit_stands_above_its_row_and_the_columns_keep_their_names(length: int) -> None:
+def test_overlong_name_is_printed_above_its_row(length: int) -> None:
     assert table(
         ("variable", "value"), ("n" * length, "0"), ("other", "1"), ("m" * length, "/long" * 10)
     ) == [
@@ -63,7 +63,7 @@ def test_every_width_shows_the_same_rows_without_empty_lines(columns: int) -> No
     assert [line.split()[0] for line in lines if line.split()[0] in every] == every
 
 
-def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
+def test_unbreakable_field_gets_its_own_line() -> None:
     fields = Fields((("path", Cell("/a " * 20 + "b", no_wrap=True)), ("text", Cell("one two " * 6))))
     printed = Layout(40, False).text([Section("Title", (fields,))])
     assert printed.splitlines() == [
@@ -76,6 +76,6 @@ def test_a_field_that_must_stay_whole_gets_a_line_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("row", _native.table(), ids=lambda row: row["name"])
-def test_the_explanation_of_each_flag_fits(row: _native.Flag) -> None:
+def test_explanation_of_each_flag_fits_the_width(row: _native.Flag) -> None:
     lines = Layout(60, False).text(render.explain(collect.explain(row["name"]))).splitlines()
     assert all(len(line) <= 60 or " " not in line.strip() for line in lines)

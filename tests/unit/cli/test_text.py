@@ -1,4 +1,4 @@
-"""The report as text: what it tells, in which width and in which colours."""
+"""The report as text: contents, width and colours."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_the_report_has_every_section() -> None:
     ]
 
 
-def test_a_machine_without_a_device_says_why() -> None:
-    told = dict(sections(text())["Accelerators"])
-    assert told["driver"] == "none"
-    assert told["devices"] == "0"
-    assert "INTERLOCK_ACCELERATOR" in told["reason"]
-    assert dict(sections(text("accelerators"))["Accelerators"]) == told
+def test_report_without_a_device_has_the_reason() -> None:
+    reported = dict(sections(text())["Accelerators"])
+    assert reported["driver"] == "none"
+    assert reported["devices"] == "0"
+    assert "INTERLOCK_ACCELERATOR" in reported["reason"]
+    assert dict(sections(text("accelerators"))["Accelerators"]) == reported
 
 
 def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
@@ -51,10 +51,10 @@ def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
     assert list(shown) == ["Accelerators", "host:0", "host:1"]
     assert dict(shown["Accelerators"]) == {"driver": "host", "devices": "2"}
     for device in ("host:0", "host:1"):
-        told = dict(shown[device])
-        assert told["name"] == "host device"
-        assert told["memory"].endswith("GiB")
-        assert told["free memory"] == told["memory"]
+        reported = dict(shown[device])
+        assert reported["name"] == "host device"
+        assert reported["memory"].endswith("GiB")
+        assert reported["free memory"] == reported["memory"]
 
 
 def test_the_report_shows_devices_in_one_row_each() -> None:
@@ -74,13 +74,13 @@ def test_a_flag_that_is_set_to_its_default_does_not_differ() -> None:
     assert text(INTERLOCK_CUDNN_ENABLED="1").count("cudnn.enabled") == 0
 
 
-def test_what_overrules_a_flag_stands_below_it() -> None:
+def test_override_of_a_flag_is_printed_below_it() -> None:
     rows = sections(text(INTERLOCK_DETERMINISTIC_ALGORITHMS="1"))["Flags that differ from their default"]
     (row,) = [row for row in rows if row[0] == "cudnn.deterministic"]
     assert row[1:] == ["False", "default", "effective value True, overridden by deterministic_algorithms"]
 
 
-def test_under_debug_the_line_that_set_a_flag_is_shown() -> None:
+def test_flags_show_the_line_of_their_write_under_interlock_debug() -> None:
     code = """
         from interlock import backends
         from interlock._cli.main import main
@@ -102,13 +102,13 @@ def test_flags_are_chosen_by_name_and_by_module() -> None:
     assert text("flags", "backends.cudnn.enabled") == text("flags", "interlock.backends.cudnn.enabled")
 
 
-def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> None:
+def test_flags_are_grouped_by_module_in_table_order() -> None:
     table = [row["name"] for row in _native.table()]
-    # Another test of this process may have registered flags, which the table lacks.
+    # Another test of this process may have registered flags that the table lacks.
     every = [flag.name for flag in collect.flags() if flag.name in table]
     modules = [module for module, _ in groupby(every, key=lambda name: name.rpartition(".")[0])]
     assert len(modules) == len({*modules})
-    # Those of no module come first, then each module with the modules in it.
+    # Flags without a module come first, then each module with its submodules.
     assert modules[:4] == ["", "cudnn", "cudnn.conv", "cudnn.rnn"]
     assert modules.index("cuda.matmul") == modules.index("cuda") + 1
     for module in modules:
@@ -116,18 +116,18 @@ def test_the_flags_of_a_module_stand_together_in_the_order_of_the_table() -> Non
         assert [name for name in every if name.rpartition(".")[0] == module] == of_module
 
 
-def test_one_flag_is_explained_with_all_that_is_known() -> None:
+def test_explain_prints_every_field_of_a_flag() -> None:
     printed = text("explain", "cudnn.depthwise_kernel", INTERLOCK_CUDNN_DEPTHWISE_KERNEL="native")
     ((title, (documentation, *rows)),) = sections(printed).items()
     assert title == "backends.cudnn.depthwise_kernel"
     assert documentation == ["Which kernel serves a depthwise convolution."]
-    told = {row[0]: row[1] for row in rows}
-    assert told["value"] == "'native'"
-    assert told["level"] == "environment"
-    assert told["set by"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
-    assert told["default"] == "'auto'"
-    assert "'auto', 'cudnn'" in told["accepts"]
-    assert told["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+    reported = {row[0]: row[1] for row in rows}
+    assert reported["value"] == "'native'"
+    assert reported["level"] == "environment"
+    assert reported["set by"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
+    assert reported["default"] == "'auto'"
+    assert "'auto', 'cudnn'" in reported["accepts"]
+    assert reported["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
 
 
 def test_a_variable_that_is_ignored_is_shown_with_the_reason() -> None:
@@ -143,7 +143,7 @@ def test_a_variable_that_is_ignored_is_shown_with_the_reason() -> None:
     assert "no_such_key" in problem
 
 
-def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
+def test_control_characters_of_the_environment_are_escaped() -> None:
     printed = text(CUDA_HOME="/a\x1b[31m\nb")
     assert ESCAPE not in printed
     assert "/a\\x1b[31m\\nb" in printed
@@ -151,19 +151,17 @@ def test_a_value_of_the_environment_can_not_write_to_the_terminal() -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("flags",), ("accelerators",), ("explain", "cuda.sdp_priority")])
 @pytest.mark.parametrize("columns", [50, 60, 80, 120])
-def test_lines_fit_the_width_unless_they_hold_one_thing_alone(
-    arguments: tuple[str, ...], columns: int
-) -> None:
+def test_lines_fit_the_width_unless_they_are_one_field(arguments: tuple[str, ...], columns: int) -> None:
     for line in text(*arguments, COLUMNS=str(columns), **EVERYTHING).splitlines():
         assert len(line) <= columns or " " not in line.strip()
 
 
-def test_a_path_is_never_broken(tmp_path: Path) -> None:
+def test_paths_are_never_wrapped(tmp_path: Path) -> None:
     with_spaces, long = tmp_path / "a folder with spaces" / ("long" * 20), tmp_path / ("long" * 20)
     printed = text(COLUMNS="60", CUDA_HOME=str(with_spaces), INTERLOCK_CUDNN_PATH=str(long))
     assert f"\n    {with_spaces}\n" in printed
     assert f"\n    {long}\n" in printed
-    # What is said of cudnn.
+    # The fields of cudnn.
     assert f'\n    "{long}"\n' in printed
 
 
@@ -171,7 +169,7 @@ def test_without_a_terminal_a_row_is_one_line(tmp_path: Path) -> None:
     folder = str(tmp_path / ("long" * 40))
     lines = text(CUDA_HOME=folder, INTERLOCK_CUDNN_PATH=folder).splitlines()
     assert any(line.split() == ["CUDA_HOME", folder] for line in lines)
-    # What is said of a row is one line, too.
+    # The text below a row is one line, too.
     (row,) = (number for number, line in enumerate(lines) if line.split() == ["cudnn", "failed"])
     assert folder in lines[row + 1]
     assert lines[row + 2].split()[0] == "cufft"
@@ -184,7 +182,7 @@ def test_columns_are_aligned() -> None:
     assert all(line[place - 1] == " " != line[place] for line in lines)
 
 
-def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
+def test_variable_as_long_as_the_width_adds_no_empty_line() -> None:
     name = "INTERLOCK_CUDA_MATMUL_ALLOW_BF16_REDUCED_PRECISION_REDUCTION"
     printed = text(COLUMNS=str(len(name)), **{name: "0"})
     names, *lines = printed[printed.index("Environment\n") :].splitlines()[1:]
@@ -193,7 +191,7 @@ def test_a_variable_as_long_as_the_width_leaves_no_line_empty() -> None:
     assert lines[place + 1] == " " * names.index("value") + "0"
 
 
-def test_nothing_is_coloured_in_a_pipe() -> None:
+def test_piped_output_has_no_colours() -> None:
     assert ESCAPE not in text()
 
 
@@ -202,7 +200,7 @@ def test_colours_can_be_forced_by_the_environment(forced: dict[str, str]) -> Non
     assert ESCAPE in text(**forced)
 
 
-def test_no_color_is_stronger_and_the_option_is_the_strongest() -> None:
+def test_no_color_overrides_and_the_option_overrides_both() -> None:
     assert ESCAPE not in text(FORCE_COLOR="1", NO_COLOR="1")
     assert ESCAPE in text("--color", "always", NO_COLOR="1")
     assert ESCAPE not in text("--color", "never", FORCE_COLOR="1")
@@ -215,33 +213,33 @@ def test_colours_add_nothing_but_escape_codes() -> None:
     assert coloured.replace(f"{ESCAPE}[0m", "") == text()
 
 
-def test_a_terminal_without_letters_for_a_path_does_not_end_it(tmp_path: Path) -> None:
+def test_unencodable_path_does_not_fail_on_a_terminal(tmp_path: Path) -> None:
     printed = text(CUDA_HOME="/für/\udcff", PYTHONIOENCODING="ascii")
     assert "/f\\xfcr/\\udcff" in printed
 
 
 @fake_libraries.NEEDS_COMPILER
-def test_the_report_loads_no_library_of_a_vendor(tmp_path: Path) -> None:
+def test_report_loads_no_vendor_library(tmp_path: Path) -> None:
     fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
     env = fake_libraries.environment(tmp_path) | NEUTRAL
     done = run_program("cli/report_without_and_with_loading.py", env=env)
     assert done.code == 0, done.stderr
 
 
-def test_text_and_json_tell_the_same() -> None:
+def test_text_and_json_contain_the_same_information() -> None:
     given = {"INTERLOCK_ACCELERATOR": "host:2", "INTERLOCK_CUDNN_BENCHMARK": "1"}
-    shown, told = sections(text(**given)), document(**given)
-    assert dict(shown["Versions"])["Python"] == told["versions"]["python"]
-    assert dict(shown["CPU"])["capability"] == told["cpu"]["capability"]
+    shown, reported = sections(text(**given)), document(**given)
+    assert dict(shown["Versions"])["Python"] == reported["versions"]["python"]
+    assert dict(shown["CPU"])["capability"] == reported["cpu"]["capability"]
     assert [row[0] for row in shown["Accelerators"][3:]] == [
-        device["device"] for device in told["accelerators"]["devices"]
+        device["device"] for device in reported["accelerators"]["devices"]
     ]
-    assert [row[0] for row in shown["Vendor libraries"][1:]] == [row["name"] for row in told["libraries"]]
-    for row, library in zip(shown["Vendor libraries"][1:], told["libraries"], strict=True):
+    assert [row[0] for row in shown["Vendor libraries"][1:]] == [row["name"] for row in reported["libraries"]]
+    for row, library in zip(shown["Vendor libraries"][1:], reported["libraries"], strict=True):
         assert (row[1] == "not found") == (library["path"] is None)
     assert [row[0] for row in shown["Flags that differ from their default"][1:]] == [
-        flag["name"] for flag in told["flags"]
+        flag["name"] for flag in reported["flags"]
     ]
     assert [row[:2] for row in shown["Environment"][1:]] == [
-        [variable["name"], variable["value"] or "(empty)"] for variable in told["environment"]
+        [variable["name"], variable["value"] or "(empty)"] for variable in reported["environment"]
     ]

@@ -1,7 +1,7 @@
-"""Plans that people have read: for each machine of `topologies` a file in `plans`.
+"""Reviewed plans: for each machine of `topologies` a file in `plans`.
 
-`python -m tests.unit.launcher.golden`, from the root of the repository, writes them anew. What it changed is
-to be read in the diff: nothing else says that a plan is right.
+`python -m tests.unit.launcher.golden`, from the root of the repository, rewrites them. Review its diff: no
+other test checks that a plan is right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.unit.launcher import machines
 
 FOLDER = Path(__file__).parent / "plans"
 
-# Command lines, with the variables that are set before them.
+# Command lines with leading variable assignments.
 EVERYWHERE = (
     "train.py",
     "--multi-instance train.py",
@@ -80,7 +80,7 @@ ONLY = {
 
 
 def found(environment: dict[str, str]) -> Discovered:
-    """What is installed on every machine here."""
+    """The libraries installed on every machine of the tests."""
     names = ("iomp5", "tcmalloc", "jemalloc")
     missing = tuple(path for path in environment.get("LD_PRELOAD", "").split(":") if "gone" in path)
     return Discovered(
@@ -95,7 +95,7 @@ def lines(machine: str) -> tuple[str, ...]:
 
 
 def document(machine: str, line: str) -> dict[str, Any]:
-    """The plan, or the error, of a command line on a machine."""
+    """Return the plan, or the error, of a command line on a machine."""
     words = shlex.split(line)
     environment: dict[str, str] = {}
     while "=" in words[0]:
@@ -113,7 +113,7 @@ def document(machine: str, line: str) -> dict[str, Any]:
 
 
 def text(machine: str) -> str:
-    """What the file of a machine holds: one instance, and one note, a line."""
+    """Return the text of a machine's file, with one line for each instance and each note."""
     parts = [f" {json.dumps(line)}: {_written(document(machine, line))}" for line in lines(machine)]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

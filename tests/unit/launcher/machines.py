@@ -1,6 +1,6 @@
-"""Machines as their kernels tell them: `topologies` has one file for each, with the text of every file read.
+"""Recorded machines: `topologies` has one file for each, with the text of every kernel file that is read.
 
-`virtual_machine` was copied from one; the others are written after the kernel's documentation.
+`virtual_machine` was copied from a real one; the others follow the kernel's documentation.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
 
 
 def files(name: str) -> dict[str, str]:
-    """The text of each file, by its path below the root."""
+    """Return the text of each file by its path below the root."""
     read: dict[str, str] = json.loads((FOLDER / f"{name}.json").read_text())
     return read
 
 
 def lay_out(texts: dict[str, str], root: Path) -> Path:
-    """Write these files below a folder, which then is the root of that machine."""
+    """Write these files below a folder, which becomes the root of the machine."""
     for path, text in texts.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)

@@ -1,4 +1,4 @@
-"""Runs the launcher in a process of its own, on programs of tests/programs or written where they run."""
+"""Runs the launcher in a child process with programs of tests/programs or of the test."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from tests.helpers.subprocess import PROGRAMS, Result, run_command
 
 LAUNCHER = [sys.executable, "-P", "-m", "interlock.backends.xeon.run_cpu"]
-# Set in the environment of the tests, they would be taken for those of an outer launcher.
+# In the environment of the tests they would look like those of an outer launcher.
 NEUTRAL = {"LOCAL_RANK": "", "LOCAL_WORLD_SIZE": "", "LD_PRELOAD": ""}
-# Writes where it runs into a file with a name of its own.
-TELL = str(PROGRAMS / "launcher" / "tell.py")
+# Writes its cores and threads into a new file.
+WRITE_PLACE = str(PROGRAMS / "launcher" / "write_where_an_instance_runs.py")
 
 
 def allowed() -> list[int]:
@@ -33,7 +33,7 @@ def launch(*arguments: str, env: Mapping[str, str] | None = None) -> Result:
     return run_command([*LAUNCHER, *arguments], env=NEUTRAL | dict(env or {}))
 
 
-def told(folder: Path) -> list[dict[str, object]]:
-    """What the instances of TELL have written, by their cores."""
+def reported(folder: Path) -> list[dict[str, object]]:
+    """Return the files that the instances of `WRITE_PLACE` wrote, ordered by cores."""
     read = [json.loads(path.read_text()) for path in folder.glob("[0-9]*.json")]
     return sorted(read, key=lambda about: list(about["cores"]))

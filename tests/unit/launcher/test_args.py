@@ -1,4 +1,4 @@
-"""What the command line may say, and what it says when it may not."""
+"""The options of the command line and their errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPTIONS = (
     "--no-python",
 )
 
-# What those are given that take something.
+# The values of options that accept one.
 VALUES = {
     "--ninstances": ["1"],
     "--ncores-per-instance": ["1"],
@@ -50,7 +50,7 @@ VALUES = {
     "--log-file-prefix": ["a"],
 }
 
-# What is given, and words that the error has.
+# The command line, and words of the error.
 WRONG = {
     "--latency-mode --throughput-mode a.py": ["--latency-mode", "--throughput-mode"],
     "--latency-mode --ninstances 2 a.py": ["--latency-mode", "--ninstances"],
@@ -109,7 +109,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("line", "words"), WRONG.items(), ids=WRONG)
-def test_options_that_contradict_each_other_or_the_machine_are_named(
+def test_conflicting_options_are_named(
     line: str,
     words: list[str],
     tmp_path: Path,
@@ -137,7 +137,7 @@ def is_taken(*options: str) -> bool:
     return True
 
 
-def test_the_page_says_which_options_need_others() -> None:
+def test_documentation_lists_options_that_require_others() -> None:
     every = (*OPTIONS, "--dry-run", "--json")
     needs = {
         option: {other for other in every if other != option and is_taken(option, other)}
@@ -148,13 +148,13 @@ def test_the_page_says_which_options_need_others() -> None:
     assert {option: set(re.findall(r"--[a-z-]+", others)) for option, others in rows} == needs
 
 
-def test_the_help_fits_into_80_columns_and_has_every_option() -> None:
+def test_help_fits_80_columns_and_has_every_option() -> None:
     command = [sys.executable, "-m", "interlock.backends.xeon.run_cpu", "--help"]
-    told = run_command(command, env={"COLUMNS": "80"})
-    assert told.code == 0, told.stderr
-    assert max(map(len, told.stdout.splitlines())) <= 80
+    reported = run_command(command, env={"COLUMNS": "80"})
+    assert reported.code == 0, reported.stderr
+    assert max(map(len, reported.stdout.splitlines())) <= 80
     for option in (*OPTIONS, "-m", "--dry-run", "--json"):
-        assert re.search(rf"(?<![\w-]){option}(?![\w-])", told.stdout), option
+        assert re.search(rf"(?<![\w-]){option}(?![\w-])", reported.stdout), option
 
 
 @pytest.mark.parametrize("option", [option for option in OPTIONS if "-" in option[2:]])
@@ -170,7 +170,7 @@ def test_an_option_may_be_written_with_underscores(option: str) -> None:
     assert hyphens != args.parse(rest) if name != "core-list" else hyphens.core_list == (0,)
 
 
-def test_what_looks_like_an_option_after_the_program_is_the_programs() -> None:
+def test_options_after_the_program_are_passed_to_it() -> None:
     options = args.parse(["--ninstances", "2", "a.py", "--ninstances", "3", "-m", "--", "--json"])
     assert options.ninstances == 2
     assert options.arguments == ("--ninstances", "3", "-m", "--", "--json")
@@ -178,7 +178,7 @@ def test_what_looks_like_an_option_after_the_program_is_the_programs() -> None:
 
 @pytest.mark.parametrize("before", [[], ["--"], ["--ninstances", "2"], ["--ninstances", "2", "--"]])
 @pytest.mark.parametrize("arguments", [(), ("--",), ("--", "--ninstances", "3"), ("--rank",), ("a", "--")])
-def test_two_hyphens_before_the_program_are_the_launchers_and_after_it_the_programs(
+def test_double_dash_is_consumed_before_the_program_only(
     before: list[str], arguments: tuple[str, ...]
 ) -> None:
     options = args.parse([*before, "a.py", *arguments])
@@ -186,7 +186,7 @@ def test_two_hyphens_before_the_program_are_the_launchers_and_after_it_the_progr
     assert options.ninstances == (2 if "--ninstances" in before else None)
 
 
-def test_minus_one_and_the_empty_folder_leave_open_as_in_pytorch() -> None:
+def test_minus_one_and_an_empty_folder_mean_unset_as_in_pytorch() -> None:
     line = [
         "--ninstances",
         "-1",

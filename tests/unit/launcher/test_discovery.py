@@ -1,4 +1,4 @@
-"""What is preloaded exists, and numactl is tried before it is used."""
+"""Preloaded libraries exist, and numactl is tried before it is used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLACES = [
 ]
 
 
-def test_a_library_is_taken_from_the_first_place_that_has_it(tmp_path: Path) -> None:
+def test_library_is_found_in_the_first_folder_that_has_it(tmp_path: Path) -> None:
     environment = {
         "CONDA_PREFIX": str(tmp_path / "conda"),
         "VIRTUAL_ENV": str(tmp_path / "venv"),
@@ -47,8 +47,8 @@ def test_a_library_is_taken_from_the_first_place_that_has_it(tmp_path: Path) -> 
         assert look(tmp_path, environment).libraries == {"iomp5": path}, place
 
 
-def test_a_place_that_can_not_be_looked_at_has_no_library(tmp_path: Path) -> None:
-    # Longer than a path may be. A folder without permission answers otherwise, but not to root.
+def test_unreadable_folder_has_no_library(tmp_path: Path) -> None:
+    # Longer than the maximum path. A folder without permission gives an error, too, but not for root.
     nowhere = "/home" * 2000
     environment = {"HOME": nowhere, "LD_PRELOAD": f"{nowhere}/a.so"}
     assert look(tmp_path, environment) == discovery.Discovered(missing_preloads=(f"{nowhere}/a.so",))
@@ -62,7 +62,7 @@ def test_a_library_with_a_number_is_found_where_there_is_no_plain_name(tmp_path:
 
 
 @pytest.mark.parametrize("name", ["a folder", "a:folder"])
-def test_a_path_that_ld_preload_would_divide_is_passed_over(name: str, tmp_path: Path) -> None:
+def test_path_with_a_separator_of_ld_preload_is_skipped(name: str, tmp_path: Path) -> None:
     path = put(tmp_path / name / "lib" / "libtcmalloc.so")
     found = look(tmp_path, {"CONDA_PREFIX": str(tmp_path / name)})
     assert (found.libraries, found.not_preloadable) == ({}, {"tcmalloc": path})
@@ -71,14 +71,14 @@ def test_a_path_that_ld_preload_would_divide_is_passed_over(name: str, tmp_path:
     assert (found.libraries, found.not_preloadable) == ({"tcmalloc": other}, {})
 
 
-def test_entries_of_ld_preload_that_name_no_file_are_told_apart(tmp_path: Path) -> None:
+def test_missing_entries_of_ld_preload_are_identified(tmp_path: Path) -> None:
     there = put(tmp_path / "there.so")
-    # The loader puts a folder in the place of $LIB.
+    # The loader replaces $LIB by a folder.
     found = look(tmp_path, {"LD_PRELOAD": f"{there}:/gone/a.so /gone/b.so:libm.so.6:/gone/$LIB/c.so"})
     assert found.missing_preloads == ("/gone/a.so", "/gone/b.so")
 
 
-def test_numactl_is_used_where_it_can_bind(tmp_path: Path) -> None:
+def test_numactl_is_used_if_it_can_bind(tmp_path: Path) -> None:
     path = put(tmp_path / "bin" / "numactl", "#!/bin/sh\nexit 0\n")
     environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
     assert look(tmp_path, environment, (0, 1)).numactl == path
@@ -94,7 +94,7 @@ def test_numactl_is_used_where_it_can_bind(tmp_path: Path) -> None:
         ("#!/nowhere\n", "No such file"),
     ],
 )
-def test_a_numactl_that_fails_says_why(script: str, said: str, tmp_path: Path) -> None:
+def test_failing_numactl_has_a_reason(script: str, said: str, tmp_path: Path) -> None:
     put(tmp_path / "bin" / "numactl", script)
     found = look(tmp_path, {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}, (0, 1))
     assert found.numactl is None

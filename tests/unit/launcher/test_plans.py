@@ -1,4 +1,4 @@
-"""Plans for recorded machines are those that people have read, and plans for any machine are sound."""
+"""Plans for recorded machines equal the reviewed ones, and plans for any machine are valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.state import state_machine_base
 
 
 @pytest.mark.parametrize("machine", machines.NAMES)
-def test_the_plans_for_a_machine_are_the_ones_on_record(machine: str) -> None:
+def test_plans_equal_the_recorded_ones(machine: str) -> None:
     recorded = json.loads((golden.FOLDER / f"{machine}.json").read_text())
     assert list(recorded) == list(golden.lines(machine))
     for line, plan in recorded.items():
@@ -30,7 +30,7 @@ def test_every_record_belongs_to_a_machine() -> None:
 
 @strategies.composite
 def topologies(draw: strategies.DrawFn) -> Topology:
-    """A machine with nodes of any sizes, cores numbered in any order, and any of them allowed."""
+    """Draw a machine with nodes of any size, cores in any order, and any of them allowed."""
     sizes = draw(strategies.lists(strategies.integers(0, 6), min_size=1, max_size=4))
     threads = draw(strategies.integers(1, 2))
     count = sum(sizes) * threads
@@ -83,9 +83,7 @@ def planned(topology: Topology, wanted: Options, environment: dict[str, str]) ->
 
 @settings(deadline=None, max_examples=2 * EXAMPLES)
 @given(topologies(), options())
-def test_a_plan_keeps_to_what_is_allowed_and_asked_for_or_there_is_none(
-    topology: Topology, wanted: Options
-) -> None:
+def test_plan_satisfies_machine_and_options_or_fails(topology: Topology, wanted: Options) -> None:
     try:
         plan = planned(topology, wanted, {})
     except _plan.PlanError:
@@ -93,7 +91,7 @@ def test_a_plan_keeps_to_what_is_allowed_and_asked_for_or_there_is_none(
     node_of = {core.number: core.node for core in topology.cores}
     taken = [core for instance in plan.instances for core in instance.cores]
     assert taken
-    assert len(taken) == len(set(taken)), "a core is given twice"
+    assert len(taken) == len(set(taken)), "a core is assigned twice"
     assert set(taken) <= topology.allowed
     assert set(taken) <= set(wanted.core_list if wanted.core_list is not None else taken)
     for instance in plan.instances:
@@ -118,10 +116,10 @@ def test_a_plan_keeps_to_what_is_allowed_and_asked_for_or_there_is_none(
         assert len(plan.instances) == (wanted.ninstances or len(plan.instances))
 
 
-# About half of the drawn options name a rank, and an outer launcher leaves none to name.
+# About half of the drawn options name a rank, which an outer launcher does not allow.
 @settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.filter_too_much])
 @given(topologies(), options(), strategies.integers(1, 4))
-def test_the_launchers_of_an_outer_one_share_no_core(topology: Topology, wanted: Options, ranks: int) -> None:
+def test_nested_launchers_share_no_core(topology: Topology, wanted: Options, ranks: int) -> None:
     assume(wanted.rank is None)
     taken: list[int] = []
     for rank in range(ranks):
@@ -129,7 +127,7 @@ def test_the_launchers_of_an_outer_one_share_no_core(topology: Topology, wanted:
         try:
             plan = planned(topology, wanted, environment)
         except _plan.PlanError:
-            # Nodes may lie otherwise in the slice of another.
+            # The slice of another rank may have other nodes.
             continue
         taken += [core for instance in plan.instances for core in instance.cores]
     assert len(taken) == len(set(taken))
@@ -137,7 +135,7 @@ def test_the_launchers_of_an_outer_one_share_no_core(topology: Topology, wanted:
 
 @settings(deadline=None, max_examples=EXAMPLES)
 @given(topologies())
-def test_what_nothing_limits_is_used_to_the_last_core(topology: Topology) -> None:
+def test_all_cores_are_used_without_limits(topology: Topology) -> None:
     free = Topology(topology.cores, topology.allowed, topology.memory_nodes)
     for wanted in (
         Options("train.py", use_logical_core=True),
@@ -149,7 +147,7 @@ def test_what_nothing_limits_is_used_to_the_last_core(topology: Topology) -> Non
 
 @settings(deadline=None, max_examples=EXAMPLES)
 @given(topologies(), strategies.booleans())
-def test_a_quota_is_the_most_that_a_plan_without_numbers_takes(topology: Topology, multi: bool) -> None:
+def test_default_plan_does_not_exceed_the_quota(topology: Topology, multi: bool) -> None:
     assume(topology.quota is not None)
     plan = planned(topology, Options("train.py", multi_instance=multi), {})
     assert sum(len(instance.cores) for instance in plan.instances) <= max(1, int(topology.quota or 0))
@@ -173,7 +171,7 @@ def test_a_quota_is_the_most_that_a_plan_without_numbers_takes(topology: Topolog
         ({"LOCAL_WORLD_SIZE": "2"}, "LOCAL_WORLD_SIZE is 2 and LOCAL_RANK is not set"),
     ],
 )
-def test_a_rank_that_makes_no_sense_is_named(environment: dict[str, str], said: str) -> None:
+def test_invalid_rank_is_named(environment: dict[str, str], said: str) -> None:
     with pytest.raises(_plan.PlanError) as raised:
         planned(machines.topology("one_socket"), Options("train.py"), environment)
     assert str(raised.value).startswith(said)
@@ -189,7 +187,7 @@ def test_a_rank_that_makes_no_sense_is_named(environment: dict[str, str], said: 
         ("/a/libother.so", False, ["iomp5", "tcmalloc", "user"], False),
     ],
 )
-def test_an_allocator_that_is_preloaded_already_is_the_one_unless_another_is_asked_for(
+def test_preloaded_allocator_is_used_unless_another_is_selected(
     preloaded: str, asks: bool, preloads: list[str], has_settings: bool
 ) -> None:
     environment = {"LD_PRELOAD": preloaded}
@@ -208,22 +206,22 @@ def test_cores_are_divided_once_for_a_rank() -> None:
     for wanted in (Options("train.py"), Options("train.py", ninstances=2, rank=1)):
         inner = {**outer, **planned(topology, wanted, outer).instances[0].environment}
         assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 8
-        # Another outer launcher below this one has ranks of its own.
+        # A nested launcher has its own ranks.
         inner["LOCAL_WORLD_SIZE"] = "4"
         assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 2
-    # What is not pinned finds all cores again.
+    # Unpinned processes can use all cores again.
     (unpinned,) = planned(topology, Options("train.py", disable_taskset=True), outer).instances
     inner = {**outer, **unpinned.environment}
     assert len(planned(topology, Options("train.py"), inner).instances[0].cores) == 4
 
 
-def test_a_rank_of_ones_own_beats_that_of_an_outer_launcher_even_a_wrong_one() -> None:
+def test_own_rank_overrides_that_of_an_outer_launcher() -> None:
     wanted = Options("train.py", ninstances=2, rank=0)
     topology = machines.topology("one_socket")
     assert planned(topology, wanted, {"LOCAL_RANK": "x"}).instances[0].cores == (0, 1)
 
 
-def test_what_is_not_installed_is_said_and_left_out() -> None:
+def test_missing_libraries_are_reported_and_left_out() -> None:
     wanted = Options("train.py", enable_jemalloc=True)
     topology = machines.topology("two_sockets")
     plan = _plan.make(topology, wanted, {}, Discovered(), python="python", stamp="now")
@@ -235,7 +233,7 @@ def test_what_is_not_installed_is_said_and_left_out() -> None:
     assert [aside.partition(":")[0] for aside in plan.verbose_notes] == ["libiomp5.so was not found"]
 
 
-def test_what_is_where_ld_preload_can_not_name_it_is_not_called_missing() -> None:
+def test_library_with_an_unusable_path_is_not_reported_missing() -> None:
     found = Discovered(not_preloadable={name: f"/a folder/lib{name}.so" for name in ("iomp5", "tcmalloc")})
     topology = machines.topology("one_socket")
     wanted = Options("train.py", enable_tcmalloc=True)
@@ -245,8 +243,8 @@ def test_what_is_where_ld_preload_can_not_name_it_is_not_called_missing() -> Non
         assert "not found" not in text
 
 
-def test_threads_are_bound_to_cores_only_where_instances_are() -> None:
-    # The binding would put the first threads of all instances on the first core of the machine.
+def test_threads_are_bound_only_if_instances_are() -> None:
+    # Binding would place the first threads of all instances on the first core of the machine.
     for disabled in (False, True):
         wanted = Options("train.py", ninstances=2, disable_taskset=disabled)
         topology = machines.topology("one_socket")
@@ -256,7 +254,7 @@ def test_threads_are_bound_to_cores_only_where_instances_are() -> None:
             assert instance.environment["KMP_BLOCKTIME"] == "1"
 
 
-def test_a_numactl_that_fails_is_not_used_and_says_why() -> None:
+def test_failing_numactl_is_not_used_and_reported() -> None:
     found = Discovered(numactl_error="set_mempolicy: Operation not permitted")
     topology = machines.topology("two_sockets")
     plan = _plan.make(topology, Options("train.py"), {}, found, python="python", stamp="now")
@@ -264,7 +262,7 @@ def test_a_numactl_that_fails_is_not_used_and_says_why() -> None:
     assert any("Operation not permitted" in note for note in plan.warnings)
 
 
-def test_a_log_of_many_scattered_cores_has_a_name_that_a_folder_can_hold() -> None:
+def test_log_name_of_many_scattered_cores_fits_the_file_system() -> None:
     numbers = tuple(range(0, 400, 2))
     cores = tuple(LogicalCore(number, number, 0, 0) for number in numbers)
     topology = Topology(cores, frozenset(numbers), frozenset({0}))

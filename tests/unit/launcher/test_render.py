@@ -1,4 +1,4 @@
-"""A plan reads well: in 80 columns for people, as one document for programs."""
+"""The output of a plan: text in 80 columns, or one JSON document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.launcher import golden, machines
 
 COMMAND = [sys.executable, "-m", "interlock.backends.xeon.run_cpu"]
 PAGE = Path(__file__).parents[3] / "docs" / "launcher.md"
-# What the launcher takes of an outer one, and what it would leave alone.
+# Variables of an outer launcher, and variables that the launcher would not change.
 NEUTRAL = dict.fromkeys(("LOCAL_RANK", "LOCAL_WORLD_SIZE", "LD_PRELOAD"), "")
 
 
@@ -39,7 +39,7 @@ def run_cpu_with(*arguments: str, env: Mapping[str, str] | None = None) -> Resul
 
 
 @pytest.mark.parametrize("machine", machines.NAMES)
-def test_the_plan_for_people_fits_into_80_columns(machine: str) -> None:
+def test_text_plan_fits_80_columns(machine: str) -> None:
     long = " ".join(f"--option-{number} value" for number in range(30))
     lines = ["--multi-instance a.py", "--use-logical-core a.py", f"--ninstances 2 a.py {long}"]
     for line in lines:
@@ -47,7 +47,7 @@ def test_the_plan_for_people_fits_into_80_columns(machine: str) -> None:
         assert max(map(len, text.splitlines())) <= 80, text
 
 
-def test_many_scattered_cores_go_on_in_the_next_line_below_the_first() -> None:
+def test_many_scattered_cores_are_wrapped_and_aligned() -> None:
     cores = tuple(LogicalCore(number, number, 0, 0) for number in range(0, 200, 2))
     topology = Topology(cores, frozenset(core.number for core in cores), frozenset({0}))
     plan = _plan.make(topology, args.parse(["a.py"]), {}, Discovered(), python="python", stamp="now")
@@ -60,7 +60,7 @@ def test_many_scattered_cores_go_on_in_the_next_line_below_the_first() -> None:
     assert all(line[:start].strip() == "" for line in table[2:])
 
 
-def test_in_a_pipe_nothing_is_broken_into_lines() -> None:
+def test_piped_output_is_not_wrapped() -> None:
     long = " ".join(f"--option-{number} value" for number in range(30))
     plan = dataclasses.replace(
         plan_of("cpuset_of_three_odd_cores", f"a.py {long}"),
@@ -92,7 +92,7 @@ def test_the_command_that_is_shown_can_be_pasted() -> None:
     assert shown[1].replace("\\\n", "").split() == list(plan.instances[0].command)
 
 
-def test_the_page_shows_the_plan_that_is_printed() -> None:
+def test_documentation_shows_the_printed_plan() -> None:
     page = PAGE.read_text()
     block = re.search(
         r"^\$ python -m interlock\.backends\.xeon\.run_cpu (.*) --dry-run (.*)\n((?:.*\n)*?)```",
@@ -104,7 +104,7 @@ def test_the_page_shows_the_plan_that_is_printed() -> None:
     assert block[3].rstrip("\n") == render.as_text(plan, 80)
 
 
-def test_the_page_names_everything_in_the_document() -> None:
+def test_documentation_names_every_key_of_the_json_plan() -> None:
     page = PAGE.read_text()
     document = render.as_document(plan_of("two_sockets", "a.py"))
     machine, instances = document["machine"], document["instances"]
@@ -114,7 +114,7 @@ def test_the_page_names_everything_in_the_document() -> None:
         assert f"`{name}`" in page, name
 
 
-def test_the_document_is_printed_alone_and_starts_nothing(tmp_path: Path) -> None:
+def test_json_plan_is_printed_alone_and_starts_nothing(tmp_path: Path) -> None:
     logs = str(tmp_path / "logs")
     done = run_cpu_with("--dry-run", "--json", "--log-path", logs, "nowhere.py", "--port", "80")
     assert done.code == 0, done.stderr
@@ -125,7 +125,7 @@ def test_the_document_is_printed_alone_and_starts_nothing(tmp_path: Path) -> Non
     assert not (tmp_path / "logs").exists()
 
 
-def test_a_dry_run_notes_what_would_keep_the_plan_from_running(tmp_path: Path) -> None:
+def test_dry_run_reports_what_would_fail(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     logs = str(tmp_path / "file" / "logs")
     done = run_cpu_with("--dry-run", "--log-path", logs, "nowhere.py")
@@ -137,21 +137,21 @@ def test_a_dry_run_notes_what_would_keep_the_plan_from_running(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("arguments", [["--dry-run", "a.py"], ["--dry-run", "--json", "a.py"], ["--help"]])
-def test_a_pipe_that_nobody_reads_ends_it_as_other_commands(arguments: list[str]) -> None:
+def test_closed_output_pipe_ends_the_launcher_like_others(arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with subprocess.Popen(
         [*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, env=child_environment(NEUTRAL)
     ) as process:
         os.close(writing)
-        _, told = process.communicate(timeout=TIMEOUT_SECONDS)
+        _, reported = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == -signal.SIGPIPE
-    assert told == b""
+    assert reported == b""
 
 
 @pytest.mark.parametrize("arguments", [["--dry-run", "a.py"], ["--dry-run", "--json", "a.py"], ["--help"]])
 @pytest.mark.parametrize("output", ["&-", "/dev/full"])
-def test_output_that_can_not_be_written_is_one_line_and_code_1(output: str, arguments: list[str]) -> None:
+def test_unwritable_output_prints_one_line_and_exits_with_1(output: str, arguments: list[str]) -> None:
     if output == "/dev/full" and not os.path.exists(output):
         pytest.skip("there is no /dev/full, which takes nothing")
     line = f"{shlex.join([*COMMAND, *arguments])} >{output}"
@@ -162,14 +162,14 @@ def test_output_that_can_not_be_written_is_one_line_and_code_1(output: str, argu
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_path_that_is_no_text_is_shown_all_the_same() -> None:
+def test_undecodable_path_is_shown() -> None:
     line = f"{shlex.join([*COMMAND, '--dry-run'])} \"$(printf '\\377').py\""
     done = run_command(["/bin/sh", "-c", line], env=NEUTRAL)
     assert done.code == 0, done.stderr
     assert r"\udcff.py" in done.stdout
 
 
-def test_a_dry_run_reads_the_machine_below_the_root(
+def test_dry_run_reads_the_machine_below_a_given_root(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in NEUTRAL:

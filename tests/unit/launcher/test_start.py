@@ -1,4 +1,4 @@
-"""What can't be started is named, and nothing else is left running."""
+"""Errors at the start name the cause, and no process is left running."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.subprocess import eval_program, run_python
-from tests.unit.launcher.run_launcher import NEUTRAL, TELL, launch, script, told
+from tests.unit.launcher.run_launcher import NEUTRAL, WRITE_PLACE, launch, reported, script
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
 )
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_program_is_named(tmp_path: Path) -> None:
     too_long = f"{'long' * 2000}.py"
     programs = (["--no-python", "no-such-program"], ["--no-python", "./nowhere"])
     for arguments in (["nowhere.py"], [too_long], *programs):
@@ -24,7 +24,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
         assert repr(arguments[-1]) in done.stderr
 
 
-def test_a_program_that_can_not_be_run_is_named(tmp_path: Path) -> None:
+def test_program_that_cannot_be_executed_is_named(tmp_path: Path) -> None:
     path = tmp_path / "program"
     path.write_text("\0")
     done = launch("--no-python", str(path))
@@ -35,29 +35,27 @@ def test_a_program_that_can_not_be_run_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inside", ["", "logs", "more/logs"])
-def test_a_log_folder_that_is_or_lies_in_a_file_is_named_before_anything_starts(
-    inside: str, tmp_path: Path
-) -> None:
+def test_log_folder_that_is_a_file_is_refused_before_the_start(inside: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    done = launch("--log-path", str(file / inside), script(tmp_path, TELL), str(tmp_path))
+    done = launch("--log-path", str(file / inside), script(tmp_path, WRITE_PLACE), str(tmp_path))
     assert done.code == 126
     named = repr(str(file)) if inside else "it"
     why = f"cannot use the log folder {str(file / inside)!r}: {named} is not a folder"
     assert done.stderr == f"run_cpu: {why}\n"
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_log_folder_without_permission_is_named_before_anything_starts(tmp_path: Path) -> None:
+def test_log_folder_without_permission_is_refused_before_the_start(tmp_path: Path) -> None:
     tmp_path.joinpath("closed").mkdir(mode=0o500)
-    done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, TELL), str(tmp_path))
+    done = launch("--log-path", str(tmp_path / "closed"), script(tmp_path, WRITE_PLACE), str(tmp_path))
     assert done.code == 126
     assert "it is not writable" in done.stderr
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
 
 
-def test_all_that_keeps_a_plan_from_running_is_said(tmp_path: Path) -> None:
+def test_every_obstacle_of_a_plan_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = launch("--log-path", str(tmp_path / "file"), "nowhere.py")
     assert done.code == 127
@@ -72,14 +70,12 @@ def test_all_that_keeps_a_plan_from_running_is_said(tmp_path: Path) -> None:
         ({"cores": [65535]}, 126),
     ],
 )
-def test_where_one_instance_can_not_be_started_the_others_are_ended(
-    change: dict[str, object], code: int
-) -> None:
-    # No child is left over, not even one to be reaped, and this thread may run where it might before.
-    assert eval_program("launcher/run_a_plan_of_which_half_cannot_start.py", change) == [code, False, True]
+def test_failure_to_start_one_instance_ends_the_others(change: dict[str, object], code: int) -> None:
+    # No child is left, not even a zombie, and the affinity of this thread is unchanged.
+    assert eval_program("launcher/run_a_plan_with_a_failing_start.py", change) == [code, False, True]
 
 
-def test_a_system_without_the_files_of_the_kernel_is_one_clear_error(tmp_path: Path) -> None:
+def test_missing_kernel_files_raise_one_error(tmp_path: Path) -> None:
     code = f"""
         from pathlib import Path
         from interlock.backends.xeon import run_cpu

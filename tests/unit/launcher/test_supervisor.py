@@ -1,4 +1,4 @@
-"""Plans really run: on their cores, to the end, and all instances end together."""
+"""Instances of a plan run on their cores and end together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.subprocess import PROGRAMS, eval_program, eval_python, run_command, run_program
 from tests.unit.launcher import machines
-from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, TELL, allowed, launch, script, told
+from tests.unit.launcher.run_launcher import LAUNCHER, NEUTRAL, WRITE_PLACE, allowed, launch, reported, script
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity"), reason="the launcher needs Linux: threads can't be pinned here"
@@ -22,52 +22,52 @@ two_cores = pytest.mark.skipif(
 
 
 @two_cores
-def test_two_instances_run_on_a_core_of_their_own(tmp_path: Path) -> None:
+def test_instances_run_on_separate_cores(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
-    done = launch(*options, TELL, str(tmp_path), "--rank", "a b")
+    done = launch(*options, WRITE_PLACE, str(tmp_path), "--rank", "a b")
     assert done.code == 0, done.stderr
     threads = os.environ.get("OMP_NUM_THREADS", "1")
     common = {"threads": threads, "group": True, "arguments": ["--rank", "a b"]}
-    assert told(tmp_path) == [{"cores": [first]} | common, {"cores": [second]} | common]
+    assert reported(tmp_path) == [{"cores": [first]} | common, {"cores": [second]} | common]
 
 
 @two_cores
-def test_the_launchers_of_an_outer_one_pin_to_cores_of_their_own(tmp_path: Path) -> None:
+def test_nested_launchers_pin_to_separate_cores(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1"]
     for rank in ("0", "1"):
         env = {"LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": "2"}
-        done = launch(*options, TELL, str(tmp_path), env=env)
+        done = launch(*options, WRITE_PLACE, str(tmp_path), env=env)
         assert done.code == 0, done.stderr
-    assert [about["cores"] for about in told(tmp_path)] == [[first], [second]]
+    assert [about["cores"] for about in reported(tmp_path)] == [[first], [second]]
 
 
-def test_without_pinning_an_instance_may_run_everywhere(tmp_path: Path) -> None:
+def test_instance_without_pinning_may_use_every_core(tmp_path: Path) -> None:
     options = ["--disable-taskset", "--core-list", str(allowed()[-1]), "--ncores-per-instance", "1"]
-    done = launch(*options, TELL, str(tmp_path))
+    done = launch(*options, WRITE_PLACE, str(tmp_path))
     assert done.code == 0, done.stderr
-    assert [about["cores"] for about in told(tmp_path)] == [allowed()]
+    assert [about["cores"] for about in reported(tmp_path)] == [allowed()]
 
 
-def test_a_program_may_lie_in_a_folder_with_spaces_and_be_a_module(tmp_path: Path) -> None:
-    tell = Path(TELL).read_text()
+def test_program_may_be_a_module_or_have_spaces_in_its_path(tmp_path: Path) -> None:
+    tell = Path(WRITE_PLACE).read_text()
     path = script(tmp_path, tell, "a folder/my program.py")
     done = launch(path, str(tmp_path))
     assert done.code == 0, done.stderr
     script(tmp_path, tell, "telling/__main__.py")
     code = "from interlock.backends.xeon import run_cpu\nresult = run_cpu.main(['-m', 'telling', {!r}])"
     assert eval_python(code.format(str(tmp_path)), env={**NEUTRAL, "PYTHONPATH": str(tmp_path)}) == 0
-    assert len(told(tmp_path)) == 2
+    assert len(reported(tmp_path)) == 2
 
 
-def test_variables_that_are_set_stay_and_are_spoken_of(tmp_path: Path) -> None:
-    done = launch(TELL, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
-    assert [about["threads"] for about in told(tmp_path)] == ["77"]
+def test_variables_that_are_set_are_kept_and_logged(tmp_path: Path) -> None:
+    done = launch(WRITE_PLACE, str(tmp_path), env={"OMP_NUM_THREADS": "77"})
+    assert [about["threads"] for about in reported(tmp_path)] == ["77"]
     assert "OMP_NUM_THREADS is already set to '77' and is not changed" in done.stderr
 
 
-def test_output_goes_to_a_file_for_each_instance(tmp_path: Path) -> None:
+def test_output_is_written_to_a_file_per_instance(tmp_path: Path) -> None:
     code = "import sys; print('said'); print('complained', file=sys.stderr)"
     logs = tmp_path / "new" / "logs"
     options = ["--ninstances", "1", "--log-path", str(logs), "--log-file-prefix", "serve"]
@@ -80,7 +80,7 @@ def test_output_goes_to_a_file_for_each_instance(tmp_path: Path) -> None:
     assert "_instance_0_cores_" in log.name
 
 
-def test_output_goes_where_that_of_the_launcher_goes(tmp_path: Path) -> None:
+def test_output_is_inherited_from_the_launcher(tmp_path: Path) -> None:
     code = "import sys; print('said'); print('complained', file=sys.stderr)"
     done = launch(script(tmp_path, code))
     assert done.stdout == "said\n"
@@ -88,24 +88,24 @@ def test_output_goes_where_that_of_the_launcher_goes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "code", "told"),
+    ("ending", "code", "reported"),
     [
         ("sys.exit(7)", 7, "instance 0 exited with 7"),
         ("os.kill(os.getpid(), signal.SIGKILL)", 137, "instance 0 was terminated by SIGKILL"),
         ("os.kill(os.getpid(), signal.SIGTERM)", 143, "instance 0 was terminated by SIGTERM"),
     ],
 )
-def test_how_an_instance_ends_is_how_the_launcher_ends(
-    ending: str, code: int, told: str, tmp_path: Path
+def test_launcher_exits_with_the_status_of_its_instance(
+    ending: str, code: int, reported: str, tmp_path: Path
 ) -> None:
     done = launch(script(tmp_path, f"import os, signal, sys\n{ending}"))
     assert done.code == code
-    assert told in done.stderr
+    assert reported in done.stderr
 
 
 @two_cores
-def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
-    # The one that gets the folder waits to be ended; the other fails when it is sure of that.
+def test_failure_of_one_instance_ends_the_others(tmp_path: Path) -> None:
+    # The instance that creates the folder waits for SIGTERM; the other fails once the first waits.
     program = str(PROGRAMS / "launcher" / "fail_beside_an_instance_that_waits.py")
     os.mkfifo(tmp_path / "fifo")
     done = launch("--use-logical-core", "--ninstances", "2", program, str(tmp_path))
@@ -115,37 +115,37 @@ def test_where_one_instance_fails_the_others_are_ended(tmp_path: Path) -> None:
 
 
 @two_cores
-def test_what_an_instance_that_ended_well_left_behind_is_left_alone(tmp_path: Path) -> None:
-    # One leaves a process; the other fails when the launcher has taken note of the first one's end.
+def test_children_of_a_successful_instance_keep_running(tmp_path: Path) -> None:
+    # One leaves a process; the other fails once the launcher has reaped the first one.
     os.mkfifo(tmp_path / "fifo")
     assert eval_program(
-        "launcher/what_an_instance_that_ended_well_left_behind_is_left_alone.py",
-        str(PROGRAMS / "launcher" / "fail_after_an_instance_that_leaves_a_process.py"),
+        "launcher/children_of_a_successful_instance_keep_running.py",
+        str(PROGRAMS / "launcher" / "fail_after_an_instance_left_a_process.py"),
         str(tmp_path),
         str(tmp_path / "left"),
         env=NEUTRAL,
     ) == [5, [0, 0]]
 
 
-def test_what_was_started_by_what_has_gone_is_reaped_while_an_instance_runs(tmp_path: Path) -> None:
-    # The launcher inherits what it does not know; a process that is not reaped keeps its number.
+def test_orphans_are_reaped_while_an_instance_runs(tmp_path: Path) -> None:
+    # The launcher adopts unknown processes; a process that is not reaped keeps its pid.
     done = launch(str(PROGRAMS / "launcher" / "wait_until_orphans_are_reaped.py"))
     assert (done.code, done.stdout) == (0, "5\n"), done.stderr
 
 
 @two_cores
-def test_a_launcher_in_an_instance_divides_no_cores_for_the_same_rank_again(tmp_path: Path) -> None:
+def test_nested_launcher_divides_cores_of_a_rank_only_once(tmp_path: Path) -> None:
     first, second = allowed()[:2]
     options = ["--core-list", f"{first},{second}", "--ncores-per-instance", "1", "--no-python"]
     env = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
-    done = launch(*options, *LAUNCHER, "--", TELL, str(tmp_path), env=env)
+    done = launch(*options, *LAUNCHER, "--", WRITE_PLACE, str(tmp_path), env=env)
     assert done.code == 0, done.stderr
-    assert [about["cores"] for about in told(tmp_path)] == [[second]]
+    assert [about["cores"] for about in reported(tmp_path)] == [[second]]
 
 
-def test_a_log_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path) -> None:
+def test_existing_log_is_kept_and_the_new_one_numbered(tmp_path: Path) -> None:
     done = run_program(
-        "launcher/a_log_that_exists_stays_and_the_next_gets_a_number.py",
+        "launcher/existing_log_is_kept_and_the_new_one_numbered.py",
         str(tmp_path / "logs"),
         script(tmp_path, "import sys; print(sys.argv[1])"),
         env=NEUTRAL,
@@ -156,8 +156,8 @@ def test_a_log_that_exists_stays_and_the_next_gets_a_number(tmp_path: Path) -> N
     assert names == {"first\n": first, "second\n": f"{first}_2", "third\n": f"{first}_3"}
 
 
-def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
-    # No folder has a library to preload here.
+def test_unrequested_features_are_not_logged(tmp_path: Path) -> None:
+    # No folder contains a library to preload here.
     one_core = machines.lay_out(machines.files("virtual_machine"), tmp_path / "root")
     program = "launcher/launch_on_a_machine.py"
     arguments = ["--disable-taskset", script(tmp_path, "pass")]
@@ -171,20 +171,20 @@ def test_nothing_is_said_of_what_nobody_asked_for(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_launcher_whose_words_nobody_reads_goes_on(tmp_path: Path) -> None:
+def test_launcher_with_a_closed_output_continues(tmp_path: Path) -> None:
     line = shlex.join([*LAUNCHER, script(tmp_path, "import sys; print('said'); sys.exit(7)")])
     for output in ("2>&-", "2>/dev/full") if os.path.exists("/dev/full") else ("2>&-",):
         done = run_command(["/bin/sh", "-c", f"{line} {output}"], env=NEUTRAL)
         assert (done.code, done.stdout) == (7, "said\n")
 
 
-def test_memory_is_bound_by_numactl_where_there_are_nodes_to_choose_between(tmp_path: Path) -> None:
+def test_memory_is_bound_by_numactl_on_several_nodes(tmp_path: Path) -> None:
     numactl = tmp_path / "bin" / "numactl"
     numactl.parent.mkdir()
     numactl.write_text('#!/bin/sh\nmemory=$1\nshift\nMEMORY=$memory exec "$@"\n')
     numactl.chmod(0o755)
     root = machines.lay_out(machines.files("two_sockets"), tmp_path / "root")
-    # Without buffers print writes a line's end by itself, and lines of two instances would mix.
+    # Without buffers print writes the line end separately, and lines of two instances would mix.
     tell = r"import os; os.write(1, os.environ['MEMORY'].encode() + b'\n')"
     env = NEUTRAL | {"PATH": f"{numactl.parent}:{os.environ['PATH']}"}
     arguments = ["--throughput-mode", "--disable-taskset", script(tmp_path, tell)]

@@ -1,4 +1,4 @@
-"""What a machine has is read from the kernel's files, wherever their root is."""
+"""The topology of a machine is read from the kernel's files below a given root."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.launcher import machines
 
 
 def changed(name: str, changes: dict[str, str | None], root: Path) -> _topology.Topology:
-    """The topology of a recorded machine some of whose files hold something else, or are not there."""
+    """Return the topology of a recorded machine with some files changed or removed."""
     texts = machines.files(name) | {path: text for path, text in changes.items() if text is not None}
     kept = {path: text for path, text in texts.items() if changes.get(path, text) is not None}
     return _topology.read(machines.lay_out(kept, root))
@@ -26,23 +26,23 @@ def test_a_hyper_thread_belongs_to_the_physical_core_of_its_lowest_sibling() -> 
     assert {core.socket for core in topology.cores if core.number in (0, 11)} == {0}
 
 
-def test_the_first_core_that_may_be_used_stands_for_a_physical_core() -> None:
+def test_first_usable_core_represents_a_physical_core() -> None:
     cores = machines.topology("cpuset_of_hyper_threads").usable(logical=False)
     assert [core.number for core in cores] == [8, 9, 2, 12, 13]
 
 
-def test_offline_cores_are_no_cores() -> None:
+def test_offline_cores_are_excluded() -> None:
     topology = machines.topology("offline_cores")
     assert {1, 3, 12}.isdisjoint(core.number for core in topology.cores)
     assert {1, 3, 12}.isdisjoint(topology.allowed)
 
 
-def test_the_affinity_of_the_thread_narrows_what_may_be_used(tmp_path: Path) -> None:
+def test_affinity_of_the_thread_restricts_the_cores(tmp_path: Path) -> None:
     root = machines.lay_out(machines.files("two_sockets"), tmp_path)
     assert _topology.read(root, {2, 5, 99}).allowed == {2, 5}
 
 
-def test_the_cpuset_of_a_group_around_the_own_one_counts_where_the_own_one_is_not_there(
+def test_cpuset_of_a_parent_cgroup_applies_if_the_own_is_missing(
     tmp_path: Path,
 ) -> None:
     root = "sys/fs/cgroup/cpuset.cpus.effective"
@@ -50,7 +50,7 @@ def test_the_cpuset_of_a_group_around_the_own_one_counts_where_the_own_one_is_no
     assert changed("cpuset_of_three_odd_cores", {group: None, root: "3-7\n"}, tmp_path).allowed == {3, 5}
 
 
-def test_a_group_outside_of_the_namespace_is_looked_up_at_the_root_of_what_is_mounted(tmp_path: Path) -> None:
+def test_cgroup_outside_the_namespace_is_read_at_the_mount_root(tmp_path: Path) -> None:
     changes: dict[str, str | None] = {
         "proc/self/cgroup": "0::/../../job.scope\n",
         "sys/fs/cgroup/cpu.max": "200000 100000\n",
@@ -59,23 +59,23 @@ def test_a_group_outside_of_the_namespace_is_looked_up_at_the_root_of_what_is_mo
 
 
 @pytest.mark.parametrize("text", ["max 100000\n", "", "nonsense\n", "1000 0\n", "-1 100000\n"])
-def test_a_quota_that_grants_everything_or_says_nothing_is_none(text: str, tmp_path: Path) -> None:
+def test_unlimited_or_missing_quota_is_none(text: str, tmp_path: Path) -> None:
     assert changed("two_sockets", {"sys/fs/cgroup/cpu.max": text}, tmp_path).quota is None
 
 
-def test_the_tightest_quota_of_the_groups_around_decides() -> None:
+def test_smallest_quota_of_the_parent_cgroups_applies() -> None:
     assert machines.topology("cpu_quota").quota == 3.5
     assert machines.topology("cpu_quota_of_version_1").quota == 1.5
 
 
-def test_nodes_without_memory_are_told_by_their_size_where_the_kernel_has_no_list(tmp_path: Path) -> None:
+def test_nodes_without_memory_are_found_by_size_without_a_list(tmp_path: Path) -> None:
     listed = "sys/devices/system/node/has_memory"
     assert machines.topology("node_without_memory").memory_nodes == {0, 2}
     status: dict[str, str | None] = {listed: None, "proc/self/status": None}
     assert changed("node_without_memory", status, tmp_path).memory_nodes == {0, 2}
 
 
-def test_lists_that_are_no_lists_say_nothing(tmp_path: Path) -> None:
+def test_malformed_lists_are_ignored(tmp_path: Path) -> None:
     online = "sys/devices/system/cpu/cpu1/topology/thread_siblings_list"
     topology = changed(
         "one_socket", {online: "0,x\n", "proc/self/status": "Cpus_allowed_list:\t?\n"}, tmp_path
@@ -84,13 +84,13 @@ def test_lists_that_are_no_lists_say_nothing(tmp_path: Path) -> None:
     assert [core.physical for core in topology.cores] == [0, 1, 2, 3]
 
 
-def test_without_the_files_of_the_kernel_there_is_one_clear_error(tmp_path: Path) -> None:
+def test_missing_kernel_files_raise_one_error(tmp_path: Path) -> None:
     with pytest.raises(_topology.TopologyError, match="needs Linux"):
         _topology.read(tmp_path)
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not tell affinities")
-def test_this_machine_allows_what_this_thread_may_use() -> None:
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system has no affinities")
+def test_this_machine_allows_the_cores_of_this_thread() -> None:
     affinity = os.sched_getaffinity(0)
     topology = _topology.read(Path("/"), affinity)
     assert topology.allowed
@@ -127,5 +127,5 @@ def test_an_integer_is_made_of_at_most_eighteen_decimal_digits(text: str, number
     assert parse_int(text) == number
 
 
-def test_an_integer_below_the_minimum_is_none() -> None:
+def test_integer_below_the_minimum_is_invalid() -> None:
     assert [parse_int(text, minimum=-1) for text in ("-2", "-1", "0")] == [None, -1, 0]

@@ -1,7 +1,7 @@
-"""The model of flags with what it leaves out.
+"""The model of flags with additions.
 
-That is: the flags of all modules, scopes that name a few flags, freezes that are counted, `del`, restoring,
-leaving a scope on another thread, and what overrules what.
+These are the flags of all modules, scopes of single flags, counted freezes, `del`, `restore`, the exit of a
+scope on another thread, and overrides.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ SPLIT = {
 
 
 class Refused(Exception):
-    """A write that both sides must refuse, because of its value or because of the freeze."""
+    """A write that both sides must refuse because of its value or the freeze."""
 
 
 def node_of(name: str) -> str | None:
-    """The node of the precision tree that a flag holds a value on."""
+    """The node of the precision tree that a flag writes."""
     path, _, attribute = name.rpartition(".")
     return NODES.get(path, path) if attribute == "fp32_precision" else None
 
@@ -58,13 +58,13 @@ NODE_OF = {flag.name: node for flag in FLAGS if (node := node_of(flag.name)) is 
 
 
 def slots_of(name: str) -> tuple[str, ...]:
-    """The slots that a flag or view stands for."""
+    """Return the slots of a flag or alias."""
     node = node_of(name)
     return (node,) if node is not None else VIEWS.get(name, (name,))
 
 
 def fits(name: str, value: Any) -> bool:
-    """Whether a flag that is no node takes the value."""
+    """Return whether a flag that is no precision node accepts the value."""
     if name in COUNTS:
         return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNTS[name]
     if name in CHOICES:
@@ -81,7 +81,7 @@ def fits(name: str, value: Any) -> bool:
 
 
 def checked(name: str, value: Any) -> dict[str, Any]:
-    """The slots that assigning `value` to the flag fills."""
+    """Return the slots that an assignment of `value` to the flag writes."""
     node = node_of(name)
     if node is not None:
         try:
@@ -101,17 +101,17 @@ def checked(name: str, value: Any) -> dict[str, Any]:
 
 
 def effective(name: str, reads: Mapping[str, object]) -> tuple[object, str | None]:
-    """What a flag comes to where these are read, and what overrules it."""
-    overruling = [by for by in ("cudnn.deterministic", "deterministic_algorithms") if reads[by]]
-    if name == "cudnn.benchmark" and reads[name] and overruling:
-        return False, overruling[0]
+    """Return the effective value of a flag for these values, and the flag that overrides it."""
+    overrides = [by for by in ("cudnn.deterministic", "deterministic_algorithms") if reads[by]]
+    if name == "cudnn.benchmark" and reads[name] and overrides:
+        return False, overrides[0]
     if name.endswith("nn.deterministic") and not reads[name] and reads["deterministic_algorithms"]:
         return True, "deterministic_algorithms"
     return reads[name], None
 
 
 class State(base.State):  # type: ignore[misc, name-defined]
-    """The model's state with threads that are told apart by a number."""
+    """The model's state with numbered threads."""
 
     def __init__(self, threads: int) -> None:
         self.freezes = 0
@@ -129,10 +129,10 @@ class State(base.State):  # type: ignore[misc, name-defined]
 
     @frozen.setter
     def frozen(self, value: bool) -> None:
-        assert not value, "the one-way freeze is tested in a process of its own"
+        assert not value, "the permanent freeze is tested in a child process"
 
     def read_all(self) -> dict[str, object]:
-        """What every flag and view, and the precision of matrix products, reads as on the current thread."""
+        """Return the value of every flag and alias, and the precision of matmul, on the current thread."""
         held: dict[str, Any] = dict(self.process)
         for layer in self.layers:
             held.update(layer.slots)
@@ -156,13 +156,13 @@ class State(base.State):  # type: ignore[misc, name-defined]
         return reads
 
     def level(self, slot: str) -> str:
-        """What decides a flag that is no node."""
+        """Return the level that sets a flag that is no precision node."""
         if any(slot in layer.slots for layer in self.layers):
             return "scope"
         return "default" if self.process.get(slot) is base.UNSET else "process"
 
     def put(self, slots: Mapping[str, object]) -> None:
-        """Write checked slots, unless that is frozen."""
+        """Write checked slots; raise if flags are frozen."""
         try:
             self.write(slots)
         except RuntimeError:
@@ -178,14 +178,14 @@ class State(base.State):  # type: ignore[misc, name-defined]
         self.put(dict(zip(("cuda.matmul", "mkldnn.matmul"), values, strict=True)))
 
     def process_write(self, change: Callable[[dict[str, object]], None]) -> None:
-        """`restore` and `reset`: they act on the process alone and respect the freeze."""
+        """`restore` and `reset`, which change only the process's values and respect the freeze."""
         if self.frozen:
             raise Refused("frozen")
         change(self.process)
 
 
 class Scope:
-    """A scope object: it pushes a layer and removes its own innermost one."""
+    """A scope object: entering it pushes a layer, exiting it removes its own innermost one."""
 
     def __init__(self, state: State, slots: dict[str, object]) -> None:
         self.state, self.inner = state, base.Scope(state, slots)
@@ -200,16 +200,16 @@ class Scope:
         mine = any(layer.owner is self.inner for layer in self.state.layers)
         try:
             if not mine and self.entered_on is not None:
-                self.state.current = self.entered_on  # the thread that entered it last drops one
+                self.state.current = self.entered_on  # the last entering thread removes one
             self.inner.__exit__(None, None, None)
         finally:
             self.state.current = here
 
 
 def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the slots of `module.flags(**given)`: all of the module, but those for which None is given.
+    """Return the slots of `module.flags(**given)`: all of the module except those with the argument None.
 
-    `nnpack` refuses None. A module of `NAMES_WHAT_IS_GIVEN` has None as the default of every argument.
+    `nnpack` refuses None. A module of `NAMES_WHAT_IS_GIVEN` has the default None for every argument.
     """
     prefix = f"{module}." if module else ""
     if module in NAMES_WHAT_IS_GIVEN:
@@ -226,7 +226,7 @@ def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:
 
 
 def given_slots(given: Mapping[str, object]) -> dict[str, object]:
-    """The slots of several assignments at once, all checked."""
+    """Return the slots of several checked assignments."""
     slots: dict[str, object] = {}
     for name, value in given.items():
         slots |= checked(name, value)

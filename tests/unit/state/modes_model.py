@@ -1,12 +1,12 @@
-"""The model of modes with several states at once: those of threads, and those of tasks that have their own.
+"""The model of modes with several states at once: of threads and of tasks with their own state.
 
-`tests/models/modes.py` has one state in its variable `state`, an object for each thread. Here every state is
-made and used on the thread of the test, and takes its turn in that variable while a step runs in it. So the
-rules stay the model's; what is added is who has a state, and captured states:
+`tests/models/modes.py` has one state in its variable `state`, an object for each thread. Here all states are
+created and used on the thread of the test; the state of the current step is assigned to that variable. The
+rules are those of the model; added are the owners of states, and captured states:
 
-* A captured state is one word. Applied, it is a layer that decides every bit. Installed, it is a new base: a
-  write into the old one went with it.
-* A task with a state of its own starts from what its maker sees, and has no layer yet.
+* A captured state is one word. Applied, it is a layer that sets every bit. Installed, it is a new base layer,
+  which discards writes into the old one.
+* A task with its own state starts from the effective modes of its creator, without further layers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAMES = {
     "view_replay": MODEL.VIEW_REPLAY,
     "layout_policy": MODEL.LAYOUT_POLICY,
 }
-"""What interlock shows of a captured state. It has no forward mode, which is the model's sixth bit."""
+"""The bits that interlock shows of a captured state. It has no forward mode, the model's sixth bit."""
 
 
 class Captured(MODEL.Mode):  # type: ignore[misc]
@@ -44,7 +44,7 @@ class Captured(MODEL.Mode):  # type: ignore[misc]
 
 
 def new_state(word: int = MODEL.DEFAULT) -> Any:
-    """The state of a new thread, or of a task that starts from what its maker sees."""
+    """Return the state of a new thread, or of a task that starts from these bits."""
     state = MODEL.ThreadState()
     state.layers[0].value = word
     return state
@@ -52,10 +52,10 @@ def new_state(word: int = MODEL.DEFAULT) -> Any:
 
 @contextmanager
 def in_force(state: Any) -> Iterator[None]:
-    """Let the model's modes work on this state.
+    """Let the model's modes use this state.
 
-    Whatever comes into force first drops what others have left there: interlock does so with a
-    capture, too, and the machine captures at each step.
+    An activated state first removes the layers whose scopes other threads have exited: interlock does this in
+    a capture, too, and the state machine captures at each step.
     """
     before = MODEL.state
     MODEL.state = state
@@ -69,29 +69,29 @@ def in_force(state: Any) -> Iterator[None]:
 
 
 def capture() -> int:
-    """All bits in force."""
+    """Return all effective bits."""
     word: int = MODEL.state.word()
     return word
 
 
 def install(word: int) -> None:
-    """Make it what the state in force starts from."""
+    """Replace the base layer of the active state."""
     MODEL.state.layers[0] = MODEL.Layer(MODEL.EVERY_BIT, word)
 
 
 def run(word: int, action: Callable[[], T]) -> T:
-    """Call `action` with a captured state in force."""
+    """Call `action` with an applied captured state."""
     with Captured(word):
         return action()
 
 
 def shown(word: int) -> str:
-    """The bits as interlock shows a captured state."""
+    """Return the bits in the format of interlock's captured states."""
     return f"ThreadState({', '.join(f'{name}={bool(word & bit)}' for name, bit in NAMES.items())})"
 
 
 def read_only(state: Any) -> tuple[bool, bool]:
-    """What a plain read of the two public modes says: it leaves alone what others have left here."""
+    """Return the two public modes as a plain read does, which removes no remotely exited layers."""
     word = 0
     for layer in state.layers:
         word = word & ~layer.mask | layer.value

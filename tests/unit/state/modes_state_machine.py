@@ -1,4 +1,4 @@
-"""How the machine of modes takes a step: on both sides, at one place, looking everywhere afterwards."""
+"""A step of the state machine of modes: on both sides, at one place, followed by a check of all states."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tests.unit.state import modes_model, suspended_calls
 from tests.unit.state.state_machine_base import THREADS, OnThreads
 
 Pair = tuple[Any, Any]
-"""The same thing of interlock and of the model."""
+"""An object of interlock and its counterpart of the model."""
 Place = tuple[int, tuple[int, ...]]
 """A thread, and the numbers of the frames inside which a step happens, the outermost first."""
 
 
 @dataclass(eq=False)
 class Frame:
-    """Code that does what it is sent, on both sides."""
+    """Code on both sides that runs the actions sent to it."""
 
     kind: str
     ours: Any
     models: Any
     thread: int
-    """Where it did something last."""
+    """The thread on which it last ran."""
     ended: bool = False
 
 
 def look() -> str:
-    """All mode bits of this thread, after whatever others have left here."""
+    """Return all mode bits of this thread, after remote exits have been applied."""
     return repr(interlock.capture())
 
 
@@ -45,7 +45,7 @@ def model_look() -> str:
 
 
 def along(way: Sequence[Any], action: Callable[[], object], look: Callable[[], str]) -> tuple[Any, str]:
-    """Do something inside all of these frames; return what is seen there and on the way back."""
+    """Run an action inside all of these frames; return the states there and on the way back."""
     if not way:
         return action(), look()
     outer, *inner = way
@@ -53,7 +53,7 @@ def along(way: Sequence[Any], action: Callable[[], object], look: Callable[[], s
 
 
 def seen_by(tasks: list[Any], look: Callable[[], str]) -> list[str]:
-    """What each task sees, and then the thread."""
+    """Return the state of each task, and then of the thread."""
     return [*(task.send(look) for task in tasks), look()]
 
 
@@ -61,19 +61,18 @@ class ModesOnThreads(OnThreads):
     """Threads and frames of both sides."""
 
     clean_workers: ClassVar[list[Worker]] = []
-    """Threads of earlier sequences: to start and end threads would take a third of the time."""
+    """Threads of earlier sequences, reused because starting threads would take a third of the time."""
     loop: ClassVar[asyncio.AbstractEventLoop]
     defaults: ClassVar[interlock.ThreadState]
 
     @classmethod
     @contextmanager
     def ready(cls) -> Iterator[None]:
-        """What all sequences share."""
+        """Set up the state shared by all sequences."""
         cls.loop = asyncio.new_event_loop()
-        cls.loop.set_exception_handler(lambda _loop, _context: None)  # it says which tasks are collected
+        cls.loop.set_exception_handler(lambda _loop, _context: None)  # it would report collected tasks
         cls.defaults = interlock.capture()
-        # The collector comes to the parts of a cycle in the order in which they were made, unless it has run
-        # in between.
+        # The GC finalizes the parts of a cycle in the order of their creation, unless it has run in between.
         gc.disable()
         try:
             yield
@@ -86,14 +85,14 @@ class ModesOnThreads(OnThreads):
 
     def __init__(self) -> None:
         super().__init__()
-        # What lives already need not be looked through whenever a sequence calls the collector.
+        # Existing objects need not be traversed whenever a sequence calls the GC.
         gc.freeze()
         self.of_threads = [modes_model.new_state() for _ in range(THREADS)]
         self.frames: list[Frame] = []
         self.scopes: list[Any] = []
         self.entered = 0
         self.patient = False
-        """Whether other threads are only read: what was left there then waits until they act themselves."""
+        """Whether other threads are only read, so that remote exits stay pending until these threads act."""
         self.agreed = True
 
     def new_worker(self) -> Worker:
@@ -102,14 +101,14 @@ class ModesOnThreads(OnThreads):
     def teardown(self) -> None:
         for frame in self.frames:
             frame.ours.close()
-        # After a disagreement a thread is not what it should be, and never given to another sequence.
+        # After a disagreement the state of a thread is unknown, so it is not reused.
         if self.agreed and all(worker.do(self.clean) for worker in self.workers):
             self.clean_workers.extend(self.workers)
         else:
             super().teardown()
 
     def clean(self) -> bool:
-        """Leave all that may be open on this thread, and let it start from the defaults."""
+        """Exit all scopes of this thread, and reset it to the defaults."""
         for scope in self.scopes:
             for _ in range(self.entered + 1):
                 scope.__exit__(None, None, None)
@@ -117,7 +116,7 @@ class ModesOnThreads(OnThreads):
         return look() == repr(self.defaults)
 
     def way_of(self, place: Place, *, but: Frame | None = None, no_loop: bool = False) -> list[Frame]:
-        """The frames of a place, as far as there are such; the loop goes round once at a time."""
+        """Return the existing frames of a place, with at most one frame of the event loop."""
         chosen: list[Frame] = []
         for number in place[1]:
             frame = self.frames[number] if number < len(self.frames) else None
@@ -131,13 +130,13 @@ class ModesOnThreads(OnThreads):
         return chosen
 
     def way_without(self, frame: Frame, place: Place) -> list[Frame]:
-        """Where a step on this frame can happen: not inside it, and not while its loop runs."""
+        """Return the frames for a step on this frame: without itself, and not while its loop runs."""
         return self.way_of(place, but=frame, no_loop=frame.kind in suspended_calls.OF_THE_LOOP)
 
     def both(
         self, place: Place, ours: Callable[[], Any], models: Callable[[], Any], way: list[Frame] | None = None
     ) -> Pair:
-        """Do a step on both sides; return what it came to."""
+        """Run a step on both sides; return its results."""
         thread, way = place[0], self.way_of(place) if way is None else way
         came: list[Any] = []
         self.agreed = False
@@ -154,18 +153,18 @@ class ModesOnThreads(OnThreads):
         return came[0], came[1]
 
     def unseen(self, thread: int, ours: Callable[[], object], models: Callable[[], object]) -> None:
-        """Do a step on both sides and leave it to the next one to look."""
+        """Run a step on both sides without comparing the states."""
         self.workers[thread].do(ours)
         with modes_model.in_force(self.of_threads[thread]):
             models()
 
     def thread_that_entered(self, made: Pair) -> int:
-        """Who entered the object last; the first thread where that was a task, or nobody."""
+        """Return the thread that entered the object last, or 0 if there is none or it was a task."""
         entered_on = [state.thread == made[1]._entered_on for state in self.of_threads]
         return entered_on.index(True) if any(entered_on) else 0
 
     def compare_elsewhere(self, thread: int, way: list[Frame]) -> None:
-        """Compare what every other thread sees, and every other task that has a state of its own."""
+        """Compare the state of every other thread and of every other task with its own state."""
         for number, (worker, state) in enumerate(zip(self.workers, self.of_threads, strict=True)):
             if self.patient:
                 assert number == thread or worker.do(public_modes) == modes_model.read_only(state)

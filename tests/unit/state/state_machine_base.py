@@ -1,4 +1,4 @@
-"""What both state machines share: threads, and how many sequences to try."""
+"""The base of both state machines: threads, and the number of sequences."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.helpers.thread_worker import Worker
 
 LONG = os.environ.get("LONG_TESTS") == "1"
 FULL = False
-"""Whether pytest runs with `--full`: set by tests/conftest.py before the state machines are imported."""
+"""Whether pytest runs with `--full`, set by tests/conftest.py before the state machines are imported."""
 
 
 def sequences(number: int, steps: int = 40) -> settings:
-    """Return settings for `number` sequences of at most `steps` steps with `--full`, and for a fifth without.
+    """Return settings for `number` sequences of at most `steps` steps with `--full`, and a fifth without.
 
-    These sequences are the same in every run, so that a failure is due to the change under test. With
+    The sequences are equal in every run, so that a failure is due to the change under test. With
     `LONG_TESTS=1` there are 2000 new random ones.
     """
     return settings(
@@ -33,13 +33,13 @@ def sequences(number: int, steps: int = 40) -> settings:
 
 THREADS = 3
 A_FEW = 4
-"""How many objects a sequence makes at most, so that each is entered often and in many orders."""
+"""The maximum number of objects of a sequence, so that each is entered often and in many orders."""
 
 threads = st.sampled_from((0, 0, 0, 1, 2))
 
 
 class OnThreads(RuleBasedStateMachine):
-    """Three threads that live as long as the sequence."""
+    """Three threads for the duration of a sequence."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,11 +47,11 @@ class OnThreads(RuleBasedStateMachine):
         self.made = 0
 
     def new_worker(self) -> Worker:
-        """A thread on which nothing was entered or written yet."""
+        """Return a thread with the default state."""
         return Worker()
 
     def few_objects(self) -> bool:
-        """Whether more objects may be made."""
+        """Return whether more objects may be created."""
         return self.made < A_FEW
 
     def teardown(self) -> None:

@@ -1,7 +1,7 @@
-"""What code can be inside of: calls, generators, coroutines and tasks that do what they are sent.
+"""Frames: calls, generators, coroutines and tasks that run the actions sent to them.
 
-Every frame that is not a call is suspended between the steps, perhaps in the middle of a block, and may be
-resumed by any thread.
+Every frame except a call is suspended between the steps, possibly inside a scope, and may be resumed by any
+thread.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Wait = Callable[[Any], Awaitable[Action]]
 
 
 class Handled(Exception):
-    """Thrown in, and handled inside."""
+    """Thrown into a frame, which handles it."""
 
 
 class Finish(Exception):
-    """Thrown in, and answered with a return from the middle of the block."""
+    """Thrown into a frame, which then returns from inside the scope."""
 
 
 class Unhandled(Exception):
-    """Thrown in, and let through."""
+    """Thrown into a frame, which does not catch it."""
 
 
 def generator(scope: Any, _wait: object = None) -> Generator[Any, Action, None]:
-    """Do what is sent, with `scope` open from the first step to the last."""
+    """Run the actions sent to it, with `scope` open from the first step to the last."""
     answer = None
     with scope:
         while True:
@@ -45,7 +45,7 @@ def generator(scope: Any, _wait: object = None) -> Generator[Any, Action, None]:
 
 
 async def coroutine(scope: Any, wait: Wait) -> None:
-    """The same; `wait` hands over the answer and waits for what is sent."""
+    """Run actions like `generator`; `wait` yields the answer and returns the next action."""
     answer = None
     with scope:
         while True:
@@ -58,7 +58,7 @@ async def coroutine(scope: Any, wait: Wait) -> None:
 
 
 async def async_generator(scope: Any, _wait: object = None) -> AsyncGenerator[Any, Action]:
-    """The same."""
+    """Run actions like `generator`."""
     answer = None
     with scope:
         while True:
@@ -72,12 +72,12 @@ async def async_generator(scope: Any, _wait: object = None) -> AsyncGenerator[An
 
 @types.coroutine
 def by_hand(answer: Any) -> Generator[Any, Action, Action]:
-    """What a coroutine that is driven by hand waits for."""
+    """Suspend a coroutine that is driven without an event loop."""
     return (yield answer)
 
 
 class Call:
-    """A function that calls what it is given: there is nothing to suspend."""
+    """A function that calls its argument and is never suspended."""
 
     def __init__(self, function: Callable[[Action], Any]) -> None:
         self.function = function
@@ -94,7 +94,7 @@ class Call:
         return False
 
     def close(self) -> None:
-        """It is never open."""
+        """Do nothing: a call is never suspended."""
 
     drop = collect = close
 
@@ -110,7 +110,7 @@ class Resumed:
         return self.inner.send(action)
 
     def throw(self, error: Exception) -> bool:
-        """Return whether that was the end of it."""
+        """Return whether the frame has ended."""
         try:
             self.inner.throw(error)
         except (StopIteration, Unhandled):
@@ -121,11 +121,11 @@ class Resumed:
         self.inner.close()
 
     def drop(self) -> None:
-        """Let the last reference go, which closes it here."""
+        """Drop the last reference, which closes it here."""
         del self.inner
 
     def collect(self) -> None:
-        """Let the collector find it in a cycle, which closes it here."""
+        """Let the GC collect it in a cycle, which closes it here."""
         cycle = [self.inner]
         cycle.append(cycle)
         del cycle
@@ -134,7 +134,7 @@ class Resumed:
 
 
 class ResumedAsync(Resumed):
-    """An async generator that waits for nobody."""
+    """An async generator that never suspends in a step."""
 
     def __init__(self, inner: AsyncGenerator[Any, Any]) -> None:
         self.inner = inner
@@ -163,7 +163,7 @@ class ResumedAsync(Resumed):
 
 
 class LoopTask(Resumed):
-    """A task of an event loop, which goes round once for each step, on whatever thread that is."""
+    """A task of an event loop, which runs one iteration per step on the thread of the step."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, factory: Any, body: Callable[[Wait], Any]) -> None:
         self.loop = loop
@@ -197,7 +197,7 @@ class LoopTask(Resumed):
         self.go_round()
 
     def drop(self) -> None:
-        # Task and future hold each other, so it takes the collector.
+        # Task and future refer to each other, so only the GC destroys them.
         del self.inner, self.sent
         gc.collect()
 
@@ -205,12 +205,12 @@ class LoopTask(Resumed):
 
 
 def with_its_own_state(inner: Coroutine[Any, Any, Any]) -> Any:
-    """What asyncio would be given to drive."""
+    """Return the coroutine that the task factory passes to asyncio."""
     return aio.task_factory(lambda _loop, steps: steps)(None, inner)
 
 
 async def awaiting(steps: Awaitable[Any]) -> None:
-    """What a task factory may wrap a coroutine in."""
+    """Wrap a coroutine like a custom task factory."""
     await steps
 
 
@@ -229,7 +229,7 @@ OF_THE_LOOP = ("loop task", "plain task")
 
 
 def frame(kind: str, decorator: Any, held: Any, loop: asyncio.AbstractEventLoop) -> Any:
-    """Begin one of interlock's side, decorated or not, that holds a scope or none."""
+    """Start a frame of interlock's side, optionally decorated and with an open scope."""
     scope = held or contextlib.nullcontext()
 
     def decorated(function: Any) -> Any:

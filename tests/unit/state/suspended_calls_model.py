@@ -1,4 +1,4 @@
-"""The frames of the model's side, where whatever is suspended is a generator."""
+"""The frames of the model's side, in which every suspended frame is a generator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.unit.state.suspended_calls import Action, Call, Resumed, generator
 
 
 class InItsOwnState(Resumed):
-    """A task that has a state of its own: each step runs there, and so does its cleanup."""
+    """A task with its own state, in which each step and the cleanup run."""
 
     def __init__(self, inner: Any) -> None:
         self.state = modes_model.new_state(modes_model.capture())
@@ -34,14 +34,14 @@ class InItsOwnState(Resumed):
 
 
 class Collected(InItsOwnState):
-    """Such a task in a cycle: the collector, coming to the coroutine first, ends it where it runs itself."""
+    """A task in a cycle: the GC finalizes its coroutine first, in the state of the GC's caller."""
 
     def drop(self) -> None:
         del self.inner
 
 
 def model_frame(kind: str, decorator: Any, held: Any) -> Any:
-    """Begin one that does what `frames.frame` of the same arguments does."""
+    """Start the counterpart of `suspended_calls.frame` with equal arguments."""
 
     def decorated(function: Any) -> Any:
         return decorator(function) if decorator else function

@@ -1,4 +1,4 @@
-"""A thread's whole state, taken and put in force elsewhere."""
+"""The whole state of a thread, captured and applied elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT: Seen = (True, False, True, False)
 
 
 def seen() -> Seen:
-    """Return two modes and two flags as they are on this thread."""
+    """Return two modes and two flags of this thread."""
     return (
         interlock.is_grad_enabled(),
         interlock.is_inference_mode_enabled(),
@@ -32,7 +32,7 @@ def seen() -> Seen:
 
 
 def without_cudnn() -> interlock.ThreadState:
-    """Return a state with gradients and cudnn off."""
+    """Return a state with grad mode and cudnn disabled."""
     with no_grad(), backends.override({"cudnn.enabled": False}):
         return capture()
 
@@ -50,7 +50,7 @@ INSIDE: Seen = (False, False, False, False)
     ],
     ids=["run", "wrap", "apply decorates", "apply"],
 )
-def test_a_state_is_in_force_on_another_thread_and_then_gone(
+def test_apply_activates_the_state_on_another_thread_until_exit(
     put_in_force: Callable[[interlock.ThreadState], Seen], workers: tuple[Worker, Worker]
 ) -> None:
     state = without_cudnn()
@@ -64,21 +64,21 @@ def _inside(scope: contextlib.AbstractContextManager[object]) -> Seen:
         return seen()
 
 
-def test_what_is_open_where_a_state_is_put_in_force_does_not_show_through() -> None:
+def test_apply_hides_the_scopes_of_the_thread() -> None:
     state = without_cudnn()
     with backends.override({"cudnn.deterministic": True}), interlock.inference_mode():
         assert state.run(seen) == INSIDE
         assert seen() == (False, True, True, True)
 
 
-def test_a_state_that_names_no_flag_follows_the_process(restored: None) -> None:
+def test_state_without_flags_follows_the_process(restored: None) -> None:
     state = capture()
     cudnn.deterministic = True
     with cudnn.flags():
         assert state.run(seen) == (True, False, True, True)
 
 
-def test_a_pinned_state_keeps_every_flag_as_it_was(restored: None) -> None:
+def test_pinned_state_keeps_every_flag(restored: None) -> None:
     backends.mkldnn.matmul.fp32_precision = "bf16"
     state = capture(pin=True)
     before = state.run(lambda: {row.name: backends.explain(row.name).value for row in backends.snapshot()})
@@ -91,19 +91,19 @@ def test_a_pinned_state_keeps_every_flag_as_it_was(restored: None) -> None:
     assert {row.level for row in map(state.wrap(backends.explain), before)} <= {"scope", "default"}
 
 
-def test_scopes_come_before_what_is_pinned() -> None:
+def test_scopes_override_pinned_flags() -> None:
     with backends.override({"cudnn.enabled": False}):
         state = capture(pin=True)
     assert state.run(seen) == (True, False, False, False)
 
 
-def test_an_installed_state_is_what_a_pool_thread_starts_from() -> None:
+def test_install_sets_the_initial_state_of_a_pool_thread() -> None:
     with ThreadPoolExecutor(2, initializer=without_cudnn().install) as pool:
         assert set(pool.map(lambda _: seen(), range(20))) == {INSIDE}
     assert seen() == DEFAULT
 
 
-def test_installing_again_takes_the_place_of_what_was_installed(workers: tuple[Worker, Worker]) -> None:
+def test_install_replaces_the_installed_state(workers: tuple[Worker, Worker]) -> None:
     worker = workers[0]
     state, default = without_cudnn(), capture()
     worker.do(state.install)
@@ -111,7 +111,7 @@ def test_installing_again_takes_the_place_of_what_was_installed(workers: tuple[W
     assert worker.do(seen) == DEFAULT
 
 
-def test_a_write_before_an_install_is_not_taken_back_from_what_was_installed(
+def test_install_is_not_affected_by_undoing_an_earlier_write(
     workers: tuple[Worker, Worker],
 ) -> None:
     worker, state = workers[0], without_cudnn()
@@ -122,7 +122,7 @@ def test_a_write_before_an_install_is_not_taken_back_from_what_was_installed(
     assert worker.do(seen) == INSIDE
 
 
-def test_open_scopes_stay_in_force_over_what_is_installed(workers: tuple[Worker, Worker]) -> None:
+def test_open_scopes_stay_active_above_the_installed_state(workers: tuple[Worker, Worker]) -> None:
     worker, scope = workers[0], interlock.enable_grad()
     worker.do(scope.__enter__)
     worker.do(without_cudnn().install)
@@ -131,7 +131,7 @@ def test_open_scopes_stay_in_force_over_what_is_installed(workers: tuple[Worker,
     assert worker.do(seen) == INSIDE
 
 
-def test_a_state_that_names_no_flag_hides_what_is_installed_below_it(workers: tuple[Worker, Worker]) -> None:
+def test_state_without_flags_hides_the_installed_state(workers: tuple[Worker, Worker]) -> None:
     worker, state = workers[0], capture()
 
     def install() -> list[Seen]:
@@ -142,7 +142,7 @@ def test_a_state_that_names_no_flag_hides_what_is_installed_below_it(workers: tu
     assert worker.do(seen) == INSIDE
 
 
-def test_writes_last_as_long_as_the_state_that_decides_them() -> None:
+def test_writes_are_undone_with_the_state_that_owns_them() -> None:
     def write() -> Seen:
         interlock.set_grad_enabled(True)
         cudnn.enabled = True
@@ -154,7 +154,7 @@ def test_writes_last_as_long_as_the_state_that_decides_them() -> None:
     assert seen() == DEFAULT
 
 
-def test_one_scope_of_a_state_is_entered_twice_and_by_two_threads(workers: tuple[Worker, Worker]) -> None:
+def test_one_apply_scope_is_entered_twice_and_by_two_threads(workers: tuple[Worker, Worker]) -> None:
     scope = without_cudnn().apply()
     with scope:
         with scope:
@@ -219,7 +219,7 @@ def test_a_state_shows_its_modes_and_flags() -> None:
     )
 
 
-def test_a_state_stays_in_its_process() -> None:
+def test_states_cannot_be_pickled() -> None:
     with pytest.raises(TypeError, match=r"backends\.snapshot"):
         pickle.dumps(capture())
 
@@ -230,7 +230,7 @@ def test_a_state_never_changes_and_is_its_own_copy(duplicate: Callable[[object],
     assert duplicate(state) is state
 
 
-def test_making_a_state_is_capturing_one() -> None:
+def test_constructor_captures_the_state() -> None:
     with interlock.no_grad():
         assert repr(interlock.ThreadState()) == repr(capture())
 

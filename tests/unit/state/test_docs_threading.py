@@ -38,14 +38,14 @@ def test_line_01_a_new_thread_starts_from_the_defaults() -> None:
         assert pool.submit(seen).result() == DEFAULTS
 
 
-def test_line_02_scopes_are_for_a_thread_and_assignments_for_all(workers: Workers, restored: None) -> None:
+def test_line_02_scopes_are_per_thread_and_assignments_process_wide(workers: Workers, restored: None) -> None:
     with no_grad(), backends.override({"cudnn.enabled": False}):
         assert workers[0].do(seen) == DEFAULTS
         cudnn.deterministic = True
         assert workers[0].do(lambda: cudnn.deterministic)
 
 
-def test_line_03_scope_objects_are_shared_and_left_in_any_order(workers: Workers) -> None:
+def test_line_03_scope_objects_are_shared_and_exited_in_any_order(workers: Workers) -> None:
     scope, other = no_grad(), inference_mode()
     for enter in (scope.__enter__, other.__enter__, scope.__enter__):
         enter()
@@ -57,7 +57,7 @@ def test_line_03_scope_objects_are_shared_and_left_in_any_order(workers: Workers
     assert workers[0].do(seen) == DEFAULTS
 
 
-def test_line_04_a_captured_state_is_put_in_force_on_another_thread(workers: Workers) -> None:
+def test_line_04_a_captured_state_is_applied_on_another_thread(workers: Workers) -> None:
     with no_grad(), backends.override({"cudnn.enabled": False}):
         state = interlock.capture()
     worker, scope = workers[0], inference_mode()
@@ -106,7 +106,7 @@ def test_line_06_a_decorated_generator_has_its_scope_only_while_it_runs() -> Non
     asyncio.run(consume())
 
 
-def test_line_07_a_block_of_an_undecorated_generator_ends_on_the_thread_that_entered(
+def test_line_07_a_scope_of_an_undecorated_generator_ends_on_its_thread(
     workers: Workers,
 ) -> None:
     def numbers() -> Iterator[int]:
@@ -122,7 +122,7 @@ def test_line_07_a_block_of_an_undecorated_generator_ends_on_the_thread_that_ent
     assert workers[0].do(is_grad_enabled)
 
 
-def test_line_08_tasks_of_our_runner_have_a_state_of_their_own() -> None:
+def test_line_08_tasks_of_the_runner_have_their_own_state() -> None:
     async def child_task() -> bool:
         interlock.set_grad_enabled(True)
         await asyncio.sleep(0)
@@ -156,7 +156,7 @@ def test_line_09_tasks_of_a_plain_loop_share_the_state_of_their_thread() -> None
     assert seen() == DEFAULTS
 
 
-def test_line_10_children_go_on_when_forked_and_take_the_flags_over_when_not() -> None:
+def test_line_10_forked_children_inherit_and_others_install_the_flags() -> None:
     done = run_program("state/docs_threading_processes.py")
     assert done.code == 0, done.stderr
     assert done.stdout.strip() == "[(False, False, True), (True, True, True)]"

@@ -42,12 +42,12 @@ RELATED = [
     ("fp32_precision", "cudnn.conv.fp32_precision", "cudnn.allow_tf32"),
     ("cuda.matmul.allow_fp16_reduced_precision_reduction", "cuda.sdp_priority", "cuda.blas_library"),
 ]
-"""Flags that come to something together, and those whose values have several spellings."""
+"""Flags with a common effective value, and flags whose values have several spellings."""
 FEW_FREEZES = 2
 
 
 def values_of(flag: Flag) -> st.SearchStrategy[object]:
-    """Legal values, now and then a wrong one."""
+    """Draw valid values, and sometimes a wrong one."""
     good = [given for given, _ in flag.accepted]
     return st.one_of(*[st.sampled_from(good)] * 5, st.sampled_from(flag.wrong))
 
@@ -56,7 +56,7 @@ VALUES = {flag.name: values_of(flag) for flag in FLAGS}
 
 
 def caught_up() -> tuple[object, ...]:
-    """What is read on this thread, once it has looked for scopes that another thread has left for it."""
+    """Return the values on this thread, after remote exits have been applied."""
     with interlock.no_grad():
         pass
     reads = {"float32_matmul_precision": interlock.get_float32_matmul_precision(), **read_all()}
@@ -66,12 +66,12 @@ def caught_up() -> tuple[object, ...]:
 
 
 def come_to() -> list[tuple[object, str | None]]:
-    """What flags come to that others overrule, and by what."""
+    """Return the effective values of flags with overrides, and the overrides."""
     return [backends.explain(name)[4:6] for name in DETERMINISTIC]
 
 
 class FlagsMachine(OnThreads):
-    """Flags assigned, deleted, overridden, frozen and restored; scopes entered and left in any order."""
+    """Flags assigned, deleted, overridden, frozen and restored; scopes entered and exited in any order."""
 
     scopes = Bundle("scopes")
     freezes = Bundle("freezes")
@@ -93,7 +93,7 @@ class FlagsMachine(OnThreads):
         backends.restore(self.start)
 
     def step(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
-        """Do a step on both sides; either both refuse it for the same reason or neither does."""
+        """Run a step on both sides; either both refuse it for one reason or neither does."""
         self.state.current = thread
         try:
             expected, refusal = models(), None
@@ -110,7 +110,7 @@ class FlagsMachine(OnThreads):
         return multiple() if refusal else (got, expected)
 
     def both(self, thread: int, ours: Callable[[], Any], models: Callable[[], Any]) -> Any:
-        """Do a step on both sides and look everywhere."""
+        """Run a step on both sides and compare the state of every thread."""
         came = self.step(thread, ours, models)
         self.compare(thread)
         return came
@@ -138,7 +138,7 @@ class FlagsMachine(OnThreads):
     def choose_flags(
         self, names: list[str], related: tuple[str, ...], module: str, function: str, data: st.DataObject
     ) -> None:
-        """Choose what this sequence uses: few flags, so that its steps meet, and what they start from."""
+        """Draw a few flags for this sequence, so that its steps interact, and their initial values."""
         self.module, self.function = module, function
         of_module = data.draw(st.permutations([flag.name for flag in own_flags(module)]))[:2]
         self.names = list(dict.fromkeys([*names, *related, *of_module, *FUNCTIONS[function][1]]))
@@ -147,7 +147,7 @@ class FlagsMachine(OnThreads):
         self.compare(0)
 
     def drawn_from(self, data: st.DataObject, names: list[str]) -> dict[str, object]:
-        """Values for some of the flags, now and then a wrong one."""
+        """Draw values for some of the flags, and sometimes a wrong one."""
         chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
         return {name: data.draw(VALUES[name]) for name in chosen}
 
@@ -200,7 +200,7 @@ class FlagsMachine(OnThreads):
         self.both(thread, *which(self, data))
 
     def make(self, thread: int, ours: Callable[[], Any], models: Callable[[], Scope]) -> Any:
-        """Make a scope and enter it."""
+        """Create a scope and enter it."""
         self.made += 1
         made = self.step(thread, ours, models)
         if isinstance(made, tuple):
@@ -223,7 +223,7 @@ class FlagsMachine(OnThreads):
         given = self.drawn_from(data, self.names)
         slots = [slot for name in given for slot in flag_model.slots_of(name)]
         if len(slots) > len(set(slots)):
-            return multiple()  # which of two values for one slot would win is nobody's promise
+            return multiple()  # the precedence of two values for one slot is unspecified
         return self.make(
             thread,
             lambda: backends.override(**given),
@@ -272,7 +272,7 @@ class FlagsMachine(OnThreads):
 
     @rule(thread=threads, which=st.sampled_from(("take", "restore", "reset")), data=st.data())
     def whole_state(self, thread: int, which: str, data: st.DataObject) -> None:
-        """Take a snapshot, restore one that was taken, or drop all that is assigned."""
+        """Take a snapshot, restore one, or unset all flags."""
         if which == "reset":
             self.both(thread, backends.reset, lambda: self.state.process_write(dict.clear))
         elif which == "take" or not self.snapshots:

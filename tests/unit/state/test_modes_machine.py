@@ -1,7 +1,7 @@
 """Random sequences of modes on threads, in tasks and in generators, each step compared with the model.
 
-A step is done at a place: on a thread, and there inside frames, such as a generator that holds a mode or a
-task with a state of its own (`frames`). After each step every thread and every task shows all its mode bits.
+A step runs at a place: on a thread, inside frames such as a generator with an open mode or a task with its
+own state (`suspended_calls`). After each step all mode bits of every thread and task are compared.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ numbers = st.integers(0, A_FEW)
 
 
 class ModesMachine(ModesOnThreads):
-    """Modes and captured states made, entered, left, decorated with and shared in any order, anywhere."""
+    """Modes and captured states created, entered, exited, used as decorators and shared in any order."""
 
     objects = Bundle("objects")
     written = Bundle("written")
@@ -105,7 +105,7 @@ class ModesMachine(ModesOnThreads):
     @rule(target=objects, place=places, made=objects)
     def clone(self, place: Place, made: Pair) -> Any:
         if not hasattr(made[0], "clone"):
-            return multiple()  # the scope of a captured state has none
+            return multiple()  # the scope of a captured state has no setter
         self.made += 1
         return self.noted(self.both(place, made[0].clone, made[1].clone))
 
@@ -134,7 +134,7 @@ class ModesMachine(ModesOnThreads):
         mode=st.booleans(),
     )
     def leave_elsewhere(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
-        """Leave on another thread, at which nobody looks until the one that entered enters or writes."""
+        """Exit on another thread, without a check before the entering thread enters or writes."""
         entered_on = self.thread_that_entered(made)
         self.unseen(
             (entered_on + away) % THREADS,
@@ -182,7 +182,7 @@ class ModesMachine(ModesOnThreads):
     )
     def begin(self, place: Place, kind: str, decorator: Pair | None, held: Pair | None) -> None:
         self.entered += 1
-        # A loop that runs would also look after async generators that begin inside.
+        # A running loop would also track async generators that start inside.
         way = self.way_of(place, no_loop=kind in (*suspended_calls.OF_THE_LOOP, "async generator"))
         our_decorator, model_decorator = decorator or (None, None)
         our_held, model_held = held or (None, None)
@@ -215,7 +215,7 @@ class ModesMachine(ModesOnThreads):
         frame = self.frames.pop(number % len(self.frames))
         self.both(
             place,
-            # The collector may come to a coroutine before or after what awaits it or has its state.
+            # The GC may finalize a coroutine before or after its awaiter or its task state.
             getattr(frame.ours, "drop" if "task" in frame.kind and how == "collect" else how),
             frame.models.close if how == "close" else frame.models.drop,
             self.way_without(frame, place),

@@ -1,4 +1,4 @@
-"""Reports about the state of threads in PyTorch, and what interlock does instead (docs/pytorch_issues.md)."""
+"""Issues of PyTorch about the state of threads, and interlock's behaviour (docs/pytorch_issues.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interlock import aio, inference_mode, is_grad_enabled, no_grad
 from tests.helpers.subprocess import run_program
 
 
-def test_overlapping_blocks_of_tasks_leave_nothing_and_with_the_runner_never_meet() -> None:
+def test_overlapping_scopes_of_tasks_are_restored_and_isolated() -> None:
     async def block(scope: object, steps: int) -> list[bool]:
         seen = []
         with scope:  # type: ignore[attr-defined]
@@ -33,7 +33,7 @@ def test_overlapping_blocks_of_tasks_leave_nothing_and_with_the_runner_never_mee
     assert aio.run(overlapping()) == [[False] * 3, [True] * 5, [False] * 7]
 
 
-def test_worker_threads_have_the_state_that_was_captured_for_them() -> None:
+def test_worker_threads_have_the_captured_state() -> None:
     with no_grad():
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(is_grad_enabled).result()
@@ -41,7 +41,7 @@ def test_worker_threads_have_the_state_that_was_captured_for_them() -> None:
             assert not pool.submit(is_grad_enabled).result()
 
 
-def test_a_scope_open_in_a_suspended_generator_is_told_with_both_places() -> None:
+def test_scope_open_in_a_suspended_generator_warns_with_both_lines() -> None:
     program = "read_a_mode_beside_a_suspended_generator.py"
     done = run_program(f"state/{program}", env={"INTERLOCK_DEBUG": "1"})
     assert done.code == 0

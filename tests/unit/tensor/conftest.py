@@ -1,4 +1,4 @@
-"""Where the tests of this folder make their tensors."""
+"""The device of the tensors of this folder's tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(params=["cpu", "device"])
 def everywhere(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run a test twice: with its tensors on the cpu, and on the second device."""
+    """Run a test twice: with tensors on the CPU, and on the second device."""
     name: str = "cpu" if request.param == "cpu" else request.getfixturevalue("devices")[1]
     with interlock.device(name):
         yield name

@@ -50,7 +50,7 @@ def test_operators_broadcast_as_numpy_does(
 
 @pytest.mark.parametrize("op", OPERATORS)
 @pytest.mark.parametrize("number", [2, 0.5, True, np.float64(3.0), np.int64(2)])
-def test_operators_take_numbers_on_either_side(op: Callable[..., Any], number: Any) -> None:
+def test_operators_accept_numbers_on_either_side(op: Callable[..., Any], number: Any) -> None:
     if op is operator.sub and number is True:
         with pytest.raises(RuntimeError):
             op(interlock.ones(2), number)
@@ -61,7 +61,7 @@ def test_operators_take_numbers_on_either_side(op: Callable[..., Any], number: A
         np.testing.assert_array_equal(op(number, interlock.tensor(array)).cpu().numpy(), op(number, array))
 
 
-def test_numbers_do_not_widen_and_tensors_do() -> None:
+def test_numbers_do_not_promote_dtypes_and_tensors_do() -> None:
     ints, single = interlock.tensor([1, 2]), interlock.ones(2)
     assert (ints + 1).dtype == interlock.int64
     assert (ints + 0.5).dtype == interlock.float32
@@ -81,14 +81,14 @@ def test_powers_match_numpy() -> None:
         interlock.tensor([2]) ** -1
 
 
-def test_shapes_that_do_not_fit_are_both_named() -> None:
+def test_incompatible_shapes_are_both_named() -> None:
     with pytest.raises(ShapeError, match=r"add.*\[2, 3\].*\[4\]"):
         interlock.ones(2, 3) + interlock.ones(4)
     with pytest.raises(ValueError, match=r"matmul.*\[2, 3\].*\[2, 3\]"):
         interlock.ones(2, 3) @ interlock.ones(2, 3)
 
 
-def test_types_that_an_operation_does_not_take_are_named() -> None:
+def test_unsupported_dtypes_are_named() -> None:
     with pytest.raises(DTypeError, match=r"sub.*bool"):
         interlock.tensor([True]) - 1
     with pytest.raises(DTypeError, match=r"mean.*int64"):

@@ -36,7 +36,7 @@ class View(ctypes.Structure):
 
 
 def exported(given: object, flags: int) -> tuple[Any, ...]:
-    """What a request gives: length, item size, dimensions, format, shape and strides."""
+    """Return the reply to a request: length, item size, dimensions, format, shape and strides."""
     view = View()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(given), ctypes.byref(view), flags)
     try:
@@ -111,7 +111,7 @@ def test_buffer_method_of_accelerator_memory_answers_every_request() -> None:
 
 
 class Lying(np.ndarray[Any, Any]):
-    """An array whose attributes in Python describe memory that it does not have."""
+    """An array whose Python attributes do not describe its memory."""
 
     shape = property(lambda self: (10**8,))  # type: ignore[assignment]
     strides = property(lambda self: (8,))  # type: ignore[assignment]

@@ -26,7 +26,7 @@ import pytest
         ([interlock.tensor(1), 2], interlock.int64, (2,)),
     ],
 )
-def test_the_type_and_shape_follow_the_data(
+def test_tensor_infers_dtype_and_shape_from_the_data(
     data: Any, dtype: interlock.dtype, shape: tuple[int, ...]
 ) -> None:
     tensor = interlock.tensor(data)
@@ -49,19 +49,19 @@ def test_the_type_and_shape_follow_the_data(
         (1j, TypeError),
     ],
 )
-def test_what_is_no_rectangle_of_numbers_is_refused(data: Any, error: type[Exception]) -> None:
+def test_tensor_refuses_ragged_and_non_numeric_data(data: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         interlock.tensor(data)
 
 
-def test_a_list_that_contains_itself_is_refused() -> None:
+def test_tensor_refuses_a_list_that_contains_itself() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(ValueError, match="deep"):
         interlock.tensor(endless)
 
 
-def test_a_tensor_is_made_with_a_type_and_a_mark() -> None:
+def test_tensor_accepts_dtype_and_requires_grad() -> None:
     tensor = interlock.tensor([1, 0], dtype=interlock.float64, requires_grad=True)
     assert tensor.dtype is interlock.float64
     assert tensor.requires_grad
@@ -69,7 +69,7 @@ def test_a_tensor_is_made_with_a_type_and_a_mark() -> None:
         interlock.tensor([1], requires_grad=True)
 
 
-def test_sizes_are_given_one_by_one_or_together() -> None:
+def test_factories_accept_sizes_as_arguments_or_a_sequence() -> None:
     assert (
         interlock.zeros(2, 3).shape
         == interlock.zeros((2, 3)).shape
@@ -83,7 +83,7 @@ def test_sizes_are_given_one_by_one_or_together() -> None:
     assert interlock.ones_like(interlock.zeros(1), dtype=interlock.int64).tolist() == [1]
 
 
-def test_sizes_that_cannot_be_are_errors() -> None:
+def test_factories_refuse_invalid_sizes() -> None:
     with pytest.raises(RuntimeError, match="negative"):
         interlock.zeros(-1)
     with pytest.raises(RuntimeError, match="more elements"):
@@ -94,7 +94,7 @@ def test_sizes_that_cannot_be_are_errors() -> None:
         interlock.zeros(2.0)  # type: ignore[arg-type]
 
 
-def test_ranges_leave_out_their_end() -> None:
+def test_arange_excludes_its_end() -> None:
     assert interlock.arange(3).tolist() == [0, 1, 2]
     assert interlock.arange(1, 2, 0.5).tolist() == [1.0, 1.5]
     assert interlock.arange(3, 0, -2).tolist() == [3, 1]
@@ -104,7 +104,7 @@ def test_ranges_leave_out_their_end() -> None:
             interlock.arange(*wrong)
 
 
-def test_random_numbers_repeat_after_a_seed() -> None:
+def test_manual_seed_makes_random_numbers_repeat() -> None:
     interlock.manual_seed(3)
     first = [interlock.rand(100), interlock.randn(100)]
     interlock.manual_seed(3)
@@ -115,7 +115,7 @@ def test_random_numbers_repeat_after_a_seed() -> None:
         interlock.rand(1, dtype=interlock.int64)
 
 
-def test_a_device_that_is_not_there_holds_no_tensors() -> None:
+def test_factories_refuse_a_missing_device() -> None:
     assert str(interlock.zeros(1, device="cpu").device) == "cpu"
     assert interlock.zeros(1).to("cpu").device == interlock.device("cpu")
     with pytest.raises(RuntimeError, match="a tensor on a device"):
@@ -124,7 +124,7 @@ def test_a_device_that_is_not_there_holds_no_tensors() -> None:
         interlock.zeros(1, device="nope")
 
 
-def test_as_tensor_copies_only_where_it_must() -> None:
+def test_as_tensor_copies_only_if_necessary() -> None:
     tensor = interlock.ones(2)
     assert interlock.as_tensor(tensor) is tensor
     assert interlock.as_tensor(tensor, dtype=interlock.int64).tolist() == [1, 1]

@@ -1,4 +1,4 @@
-"""Tensors on devices: where they are made, what mixes, what is told."""
+"""Tensors on devices: placement, mixed operands and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAKERS: list[Callable[..., Tensor]] = [
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_every_factory_makes_tensors_on_the_device_that_is_named_or_the_default(
+def test_factories_use_the_given_or_default_device(
     make: Callable[..., Tensor], two_devices: tuple[str, str]
 ) -> None:
     first, second = two_devices
@@ -38,7 +38,7 @@ def test_every_factory_makes_tensors_on_the_device_that_is_named_or_the_default(
         assert str(make(device=second.partition(":")[0]).device) == second
 
 
-def test_tensors_like_others_are_on_their_device(two_devices: tuple[str, str]) -> None:
+def test_like_factories_use_the_device_of_their_argument(two_devices: tuple[str, str]) -> None:
     x = interlock.ones(2, device=two_devices[1])
     with interlock.device(two_devices[0]):
         likes = [
@@ -54,8 +54,8 @@ def test_tensors_like_others_are_on_their_device(two_devices: tuple[str, str]) -
     assert interlock.as_tensor(x, device="cpu").tolist() == [1.0, 1.0]
 
 
-@pytest.mark.usefixtures("own_state")
-def test_a_default_device_that_is_written_holds_for_what_is_made_later(two_devices: tuple[str, str]) -> None:
+@pytest.mark.usefixtures("isolated_state")
+def test_set_default_device_affects_later_tensors(two_devices: tuple[str, str]) -> None:
     interlock.set_default_device(two_devices[1])
     x = interlock.randn(2, 2, requires_grad=True)
     assert str(x.device) == two_devices[1]
@@ -70,7 +70,7 @@ def test_random_numbers_are_the_same_on_every_device(devices: tuple[str, ...]) -
     assert drawn == [drawn[0]] * (1 + len(devices))
 
 
-def test_operands_are_on_one_device_but_a_number_may_be_on_the_cpu(two_devices: tuple[str, str]) -> None:
+def test_operands_share_a_device_unless_one_is_a_cpu_scalar(two_devices: tuple[str, str]) -> None:
     x, here = interlock.ones(2, device=two_devices[0]), interlock.ones(2)
     for other in (here, interlock.ones(2, device=two_devices[1])):
         operations: list[Callable[[], object]] = [
@@ -118,7 +118,7 @@ def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, ...]) -
         inside.add_(1)
 
 
-def test_numbers_are_waited_for(devices: tuple[str, ...]) -> None:
+def test_item_waits_for_queued_work(devices: tuple[str, ...]) -> None:
     x = interlock.tensor([[1.5]], device=devices[0])
     one = interlock.tensor(1, device=devices[0])
     assert (x.item(), x.tolist(), float(x), int(x), bool(x)) == (1.5, [[1.5]], 1.5, 1, True)
@@ -129,13 +129,13 @@ def test_numbers_are_waited_for(devices: tuple[str, ...]) -> None:
     assert repr(x.double()).endswith(f", device='{devices[0]}', dtype=interlock.float64)")
 
 
-def test_a_network_trains_to_the_same_numbers(devices: tuple[str, ...]) -> None:
+def test_network_trains_to_equal_numbers_on_every_device(devices: tuple[str, ...]) -> None:
     def losses(name: str) -> list[float]:
         interlock.manual_seed(0)
         with interlock.device(name):
             images, labels = interlock.rand(16, 5), interlock.arange(16) * 0 + 2
             weight = interlock.randn(5, 3, requires_grad=True)
-        told = []
+        reported = []
         for _ in range(5):
             loss = interlock.cross_entropy(interlock.relu(images @ weight), labels)
             loss.backward()
@@ -144,13 +144,13 @@ def test_a_network_trains_to_the_same_numbers(devices: tuple[str, ...]) -> None:
             with interlock.no_grad():
                 weight -= 0.5 * weight.grad
             weight.grad = None
-            told.append(float(loss))
-        return told
+            reported.append(float(loss))
+        return reported
 
     assert losses(devices[0]) == losses("cpu")
 
 
-def test_no_room_raises_and_changes_nothing(devices: tuple[str, ...]) -> None:
+def test_out_of_memory_raises_and_has_no_effect(devices: tuple[str, ...]) -> None:
     x = interlock.ones(1, device=devices[0])
     with pytest.raises(errors.OutOfMemoryError, match=devices[0]):
         interlock.zeros(1 << 30, device=devices[0])
@@ -159,7 +159,7 @@ def test_no_room_raises_and_changes_nothing(devices: tuple[str, ...]) -> None:
     assert (x.tolist(), x._version) == ([1.0], 0)
 
 
-def test_a_late_error_is_told_by_what_waits(devices: tuple[str, ...]) -> None:
+def test_async_error_is_reported_by_the_next_wait(devices: tuple[str, ...]) -> None:
     scores, classes = interlock.zeros(2, 3, device=devices[0]), interlock.tensor([0, 3], device=devices[0])
     loss = interlock.cross_entropy(scores, classes)
     with pytest.raises(errors.AcceleratorError, match="index 3 is out of range for 3 classes"):
@@ -167,10 +167,10 @@ def test_a_late_error_is_told_by_what_waits(devices: tuple[str, ...]) -> None:
     assert scores.sum().item() == 0.0
 
 
-def test_what_a_device_does_not_do_is_told_and_changes_nothing() -> None:
+def test_unsupported_operation_on_a_device_raises_and_has_no_effect() -> None:
     failed, lost = "AcceleratorError", "DeviceLostError"
     no_room = "OutOfMemoryError"
-    assert eval_program("tensor/what_a_device_does_not_do_is_told_and_changes_nothing.py") == [
+    assert eval_program("tensor/unsupported_operation_on_a_device_raises_and_has_no_effect.py") == [
         failed,
         failed,
         failed,
@@ -184,17 +184,17 @@ def test_what_a_device_does_not_do_is_told_and_changes_nothing() -> None:
 
 def test_tensors_of_a_device_stay_with_their_process() -> None:
     options = ("-W", "ignore:This process:DeprecationWarning")
-    told = eval_program(
+    reported = eval_program(
         "tensor/tensors_of_a_device_stay_with_their_process.py",
         env={"INTERLOCK_ACCELERATOR": "host"},
         options=options,
     )
-    assert told == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
+    assert reported == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
 
 
-def test_without_an_accelerator_a_device_is_named_in_the_error(no_driver: dict[str, str]) -> None:
+def test_missing_accelerator_error_names_the_device(no_driver: dict[str, str]) -> None:
     there = "a tensor on a device"
-    assert eval_program("tensor/without_an_accelerator_a_device_is_named_in_the_error.py", env=no_driver) == [
+    assert eval_program("tensor/missing_accelerator_error_names_the_device.py", env=no_driver) == [
         there,
         there,
         "pinned memory",

@@ -1,4 +1,4 @@
-"""Exceptions that a program's own objects raise while a tensor operation reads its arguments."""
+"""Exceptions raised by the caller's objects while a tensor operation reads its arguments."""
 
 from __future__ import annotations
 

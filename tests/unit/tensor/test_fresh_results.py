@@ -1,4 +1,4 @@
-"""Results that are tensors of their own, not views of a tensor that the operation made."""
+"""Results that are new tensors, not views of a temporary of the operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backward passes: what they compute, what they free, what they refuse."""
+"""Backward passes: results, freed graphs and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gradient(tensor: Tensor) -> list[float] | None:
     return None if tensor.grad is None else list(tensor.grad.tolist())
 
 
-def test_gradients_add_up() -> None:
+def test_backward_accumulates_gradients() -> None:
     x = leaf(1, 2)
     for times in (1, 2):
         (x * x).sum().backward()
@@ -42,7 +42,7 @@ def test_a_tensor_is_not_its_own_gradient() -> None:
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_a_gradient_that_was_given_is_not_the_one_that_is_kept(create_graph: bool) -> None:
+def test_backward_copies_the_gradient_argument(create_graph: bool) -> None:
     x, y, given = leaf(1, 2), leaf(1, 2), interlock.ones(2)
     with pytest.warns(UserWarning, match="create_graph") if create_graph else nullcontext():
         x.backward(x, create_graph=create_graph)
@@ -129,7 +129,7 @@ def test_grad_refuses_no_inputs() -> None:
             interlock.autograd.grad(x.sum(), inputs)
 
 
-def test_materialized_gradients_require_grad_where_a_graph_is_made() -> None:
+def test_materialized_gradients_require_grad_with_create_graph() -> None:
     x, unused = leaf(1), leaf(2, 3)
     for create_graph in (False, True):
         found = interlock.autograd.grad(
@@ -139,7 +139,7 @@ def test_materialized_gradients_require_grad_where_a_graph_is_made() -> None:
         assert (found[1].requires_grad, found[1].is_leaf) == (create_graph, True)
 
 
-def test_indexing_is_freed_by_a_backward_pass() -> None:
+def test_backward_frees_the_graph_of_indexing() -> None:
     b, c = leaf(1, 2, 3), interlock.zeros(3)
     c[[1, 2]] = b[[1, 1]]
     for total in (c.sum(), b[interlock.tensor([1, 1])].sum(), b[b > 1].sum()):
@@ -150,7 +150,7 @@ def test_indexing_is_freed_by_a_backward_pass() -> None:
     assert gradient(b) == [0.0, 10.0, 2.0]
 
 
-def test_a_graph_is_freed_unless_it_is_retained() -> None:
+def test_backward_frees_the_graph_unless_retained() -> None:
     x = leaf(3)
     y = (x * x).sum()
     y.backward(retain_graph=True)
@@ -160,7 +160,7 @@ def test_a_graph_is_freed_unless_it_is_retained() -> None:
     assert gradient(x) == [12.0]
 
 
-def test_several_elements_need_a_gradient_of_their_shape() -> None:
+def test_backward_of_several_elements_requires_a_gradient() -> None:
     y = leaf(1, 2) * 2
     with pytest.raises(RuntimeError, match=r"\[2\]"):
         y.backward()
@@ -170,7 +170,7 @@ def test_several_elements_need_a_gradient_of_their_shape() -> None:
         interlock.ones(1).backward()
 
 
-def test_grad_returns_gradients_and_leaves_grad_alone() -> None:
+def test_grad_returns_gradients_without_writing_grad() -> None:
     x, w, unused = leaf(2), leaf(5), leaf(1)
     y = x * w
     z = y * y
@@ -240,7 +240,7 @@ def test_saved_tensors_that_changed_are_named_with_both_versions() -> None:
         z.backward()
 
 
-def test_leaves_change_only_where_nothing_is_recorded() -> None:
+def test_leaf_is_changed_in_place_only_in_no_grad_mode() -> None:
     x = leaf(1, 2)
     changes: list[Callable[[], object]] = [
         lambda: x.add_(1),
@@ -256,7 +256,7 @@ def test_leaves_change_only_where_nothing_is_recorded() -> None:
 
 
 @pytest.mark.slow
-def test_a_chain_of_many_operations_is_gone_through_and_dropped() -> None:
+def test_backward_and_drop_of_a_long_chain_do_not_recurse() -> None:
     x = leaf(1)
     y = x * 1
     for _ in range(100_000):
@@ -275,7 +275,7 @@ def test_requires_grad_is_for_floating_point_leaves() -> None:
         (leaf(1) * 2).requires_grad_(False)
 
 
-def test_a_gradient_that_is_set_must_fit() -> None:
+def test_grad_setter_checks_shape_dtype_and_device() -> None:
     x = leaf(1)
     x.grad = interlock.tensor([3.0])
     with pytest.raises(RuntimeError, match="shape"):
@@ -285,7 +285,7 @@ def test_a_gradient_that_is_set_must_fit() -> None:
     assert gradient(x) == [3.0]
 
 
-def test_results_keep_their_gradient_on_request() -> None:
+def test_retain_grad_keeps_the_gradient_of_a_result() -> None:
     x = leaf(3)
     y = x * 2
     y.retain_grad()
@@ -295,7 +295,7 @@ def test_results_keep_their_gradient_on_request() -> None:
     assert (gradient(y), gradient(x)) == ([10.0], [120.0])
 
 
-def test_threads_differentiate_side_by_side() -> None:
+def test_backward_runs_on_several_threads() -> None:
     x = interlock.ones(64, 64, requires_grad=True)
     results = []
 

@@ -1,4 +1,4 @@
-"""Strides of results, as PyTorch's, and numbers that need them."""
+"""Strides of results, as in PyTorch, and results that depend on them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_softmax_of_large_logits_is_exact() -> None:
             assert x.grad.tolist() == pytest.approx([0.25, -0.25])
 
 
-def test_sum_as_bool_is_a_bool() -> None:
+def test_sum_with_dtype_bool_returns_a_bool() -> None:
     for values, expected in (([0.5, -0.5], True), ([0.0, 0.0], False), ([1, -1], True)):
         total = interlock.tensor(values).sum(dtype=interlock.bool)
         assert total.dtype is interlock.bool

@@ -1,4 +1,4 @@
-"""Chains of many links end without a deep stack, which would end the process."""
+"""Long chains of objects are dropped without recursion, which would overflow the stack."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ LINKS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
-def test_a_long_chain_is_dropped(link: str) -> None:
-    assert eval_program("tensor/a_long_chain_is_dropped.py", link)
+def test_long_chain_is_dropped_without_recursion(link: str) -> None:
+    assert eval_program("tensor/long_chain_is_dropped_without_recursion.py", link)

@@ -1,4 +1,4 @@
-"""What gradient modes change about tensors."""
+"""The effects of gradient modes on tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def inference_tensor() -> Tensor:
         return interlock.ones(2)
 
 
-def test_nothing_is_recorded_without_grad() -> None:
+def test_no_grad_records_nothing() -> None:
     x = interlock.ones(2, requires_grad=True)
     with interlock.no_grad():
         plain = x * 2
@@ -45,7 +45,7 @@ def test_inference_mode_makes_inference_tensors() -> None:
         _ = y._version
 
 
-def test_inference_tensors_stay_outside_of_graphs() -> None:
+def test_inference_tensors_cannot_be_saved_for_backward() -> None:
     x, fixed = interlock.ones(2, requires_grad=True), inference_tensor()
     refusals: list[Callable[[], object]] = [
         lambda: x * fixed,
@@ -69,7 +69,7 @@ def test_ordinary_tensors_can_change_in_inference_mode() -> None:
     assert (x.tolist(), x._version, x.requires_grad) == ([2.0, 2.0], 1, True)
 
 
-def test_a_view_made_without_grad_does_not_change_with_it() -> None:
+def test_view_made_in_no_grad_mode_cannot_be_changed_with_grad() -> None:
     y = interlock.ones(2, requires_grad=True) * 1
     with interlock.no_grad():
         view = y[:1]
@@ -93,7 +93,7 @@ def test_a_view_of_an_inference_tensor_does_not_require_grad() -> None:
 
 
 @pytest.mark.parametrize("mode", [interlock.no_grad, interlock.inference_mode])
-def test_numbers_of_a_tensor_that_requires_grad_can_be_read_without_grad(
+def test_item_and_tolist_read_a_tensor_that_requires_grad(
     mode: Callable[[], AbstractContextManager[None]],
 ) -> None:
     with interlock.device("cpu"):
@@ -112,11 +112,11 @@ def test_numbers_of_a_tensor_that_requires_grad_can_be_read_without_grad(
             memoryview(x)
 
 
-def test_multithreading_and_view_replay_can_be_asked_for() -> None:
+def test_multithreading_and_view_replay_modes_can_be_read() -> None:
     asked = interlock.autograd.is_multithreading_enabled, interlock.autograd.is_view_replay_enabled
-    assert [ask() for ask in asked] == [True, False]
+    assert [query() for query in asked] == [True, False]
     with interlock.set_multithreading_enabled(False), interlock.autograd._force_original_view_tracking(True):
-        assert [ask() for ask in asked] == [False, True]
+        assert [query() for query in asked] == [False, True]
     with interlock.inference_mode():
-        assert [ask() for ask in asked] == [False, False]
-    assert [ask() for ask in asked] == [True, False]
+        assert [query() for query in asked] == [False, False]
+    assert [query() for query in asked] == [True, False]

@@ -1,4 +1,4 @@
-"""Numbers that the dtype of a tensor cannot hold, in each way in which a number enters a tensor."""
+"""Numbers out of range of a tensor's dtype, for each function that stores a number in a tensor."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_write_refuses_a_number_out_of_range(
 
 
 @pytest.mark.parametrize("dtype", HELD)
-def test_a_write_takes_every_number_that_the_dtype_holds(dtype: interlock.dtype) -> None:
+def test_a_write_accepts_every_number_in_range_of_the_dtype(dtype: interlock.dtype) -> None:
     kinds = {interlock.int64: np.int64, interlock.float32: np.float32, interlock.float64: np.float64}
     for value in HELD[dtype]:
         expected = np.array([value]).astype(kinds.get(dtype, np.bool_))
@@ -86,7 +86,7 @@ def test_a_message_names_the_function_and_the_number() -> None:
 
 @pytest.mark.parametrize("value", NO_INTEGERS)
 @pytest.mark.parametrize("shape", [(2,), (0,)])
-def test_full_and_tensor_refuse_what_int64_cannot_hold(value: float, shape: tuple[int, ...]) -> None:
+def test_full_and_tensor_refuse_numbers_beyond_int64(value: float, shape: tuple[int, ...]) -> None:
     with pytest.raises(ArgumentError, match="full: fill_value must be a number that int64 can hold"):
         interlock.full(shape, value, dtype=interlock.int64)
     with pytest.raises(ArgumentError, match="full: fill_value must be a number that int64 can hold"):
@@ -99,7 +99,7 @@ def test_full_and_tensor_refuse_what_int64_cannot_hold(value: float, shape: tupl
 
 
 @pytest.mark.parametrize("value", NO_SINGLES)
-def test_full_refuses_what_float32_cannot_hold(value: float) -> None:
+def test_full_refuses_numbers_beyond_float32(value: float) -> None:
     for dtype in (interlock.float32, None):
         with pytest.raises(ArgumentError, match="full: fill_value must be a number that float32 can hold"):
             interlock.full((0,), value, dtype=dtype)
@@ -115,7 +115,7 @@ def test_tensor_makes_true_of_every_number_but_zero() -> None:
     assert made.tolist() == [True, True, True, False, True, True]
 
 
-def test_tensor_takes_integers_beyond_64_bits_as_floats() -> None:
+def test_tensor_converts_integers_beyond_64_bits_to_float() -> None:
     assert interlock.tensor([1.5, 2**70, -(2**63) - 1]).tolist() == [1.5, 2.0**70, -(2.0**63)]
     assert interlock.tensor(2**63, dtype=interlock.float64).item() == 2.0**63
     for given in ([2**63], -(2**63) - 1, [1, 10**5000]):
@@ -245,7 +245,7 @@ def test_assigning_one_value_to_positions_of_an_expanded_tensor_fills_them() -> 
     assert mask.tolist() == [[True, False, False]] * 3
 
 
-def test_assigning_no_value_to_positions_of_an_expanded_tensor_changes_nothing() -> None:
+def test_assigning_no_value_to_an_expanded_tensor_changes_nothing() -> None:
     row = interlock.arange(3.0)
     x = row.expand(3, 3)
     x[interlock.zeros(3, 3, dtype=interlock.bool)] = interlock.tensor([])
@@ -274,7 +274,7 @@ def test_assigning_several_values_to_one_place_is_refused() -> None:
     assert x.tolist() == [[0.0, 1.0, 2.0]] * 3
 
 
-def test_fill_takes_a_tensor_without_dimensions_only() -> None:
+def test_fill_accepts_only_a_tensor_without_dimensions() -> None:
     x = interlock.zeros(3)
     with pytest.raises(RuntimeError, match="without dimensions"):
         x.fill_(interlock.tensor([2.0]))
@@ -296,7 +296,7 @@ def test_fill_takes_a_tensor_without_dimensions_only() -> None:
     ],
 )
 @pytest.mark.parametrize("dtype", [interlock.float32, interlock.bool, interlock.float64])
-def test_an_assignment_by_tensors_takes_a_tensor_of_its_dtype(index: Any, dtype: interlock.dtype) -> None:
+def test_an_assignment_by_tensors_requires_a_tensor_of_its_dtype(index: Any, dtype: interlock.dtype) -> None:
     x = interlock.tensor([1, 2])
     for value in (interlock.ones((), dtype=dtype), interlock.ones(1, dtype=dtype)):
         if isinstance(index, tuple) and isinstance(index[0], interlock.Tensor):

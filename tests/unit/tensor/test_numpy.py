@@ -1,4 +1,4 @@
-"""NumPy in and out."""
+"""Conversions from and to NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.helpers.subprocess import run_program
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
-def test_memory_is_shared_both_ways(dtype: str) -> None:
+def test_from_numpy_and_numpy_share_memory(dtype: str) -> None:
     array = np.zeros((2, 3), dtype=dtype)
     tensor = interlock.from_numpy(array.T)
     tensor[2, 1] = 1
@@ -29,7 +29,7 @@ def test_memory_is_shared_both_ways(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1, 1), (5,)])
-def test_every_shape_comes_back(shape: tuple[int, ...]) -> None:
+def test_numpy_round_trip_keeps_every_shape(shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(1).standard_normal(shape)
     array = np.asarray(array)
     for made in [interlock.from_numpy(array), interlock.tensor(array)]:
@@ -37,7 +37,7 @@ def test_every_shape_comes_back(shape: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(np.asarray(made), array)
 
 
-def test_a_copy_is_a_copy() -> None:
+def test_a_copy_has_its_own_memory() -> None:
     array = np.ones(2)
     tensor = interlock.tensor(array)
     tensor.zero_()
@@ -73,7 +73,7 @@ def test_strides_that_are_not_supported_are_named() -> None:
 
 
 @pytest.mark.parametrize("array", [np.ones(0)[::-1], np.ones(1)[::-1], np.ones((2, 1, 3))[:, ::-1]])
-def test_strides_along_which_nothing_lies_do_not_matter(array: Any) -> None:
+def test_strides_of_dimensions_of_size_one_are_ignored(array: Any) -> None:
     tensor = interlock.from_numpy(array)
     assert (tensor.shape, tensor.tolist()) == (array.shape, array.tolist())
     if tensor.numel():
@@ -135,7 +135,7 @@ def test_a_tensor_and_an_array_of_it_overlap_too() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, [1.0], "a", memoryview(b"12345678"), interlock.ones(1)])
-def test_only_arrays_are_arrays(wrong: Any) -> None:
+def test_from_numpy_refuses_other_objects(wrong: Any) -> None:
     with pytest.raises(TypeError, match="ndarray"):
         interlock.from_numpy(wrong)
 
@@ -149,7 +149,7 @@ def test_a_tensor_that_requires_grad_gives_no_array() -> None:
     assert x.numpy(force=True).tolist() == x.detach().numpy().tolist() == [1.0, 1.0]
 
 
-def test_an_array_lives_as_long_as_its_tensor_and_no_longer() -> None:
+def test_array_is_released_with_its_tensor() -> None:
     class Array(np.ndarray[Any, Any]):
         pass
 
@@ -165,7 +165,7 @@ def test_an_array_lives_as_long_as_its_tensor_and_no_longer() -> None:
     assert alive() is None
 
 
-def test_memory_lives_as_long_as_a_view_of_it() -> None:
+def test_memory_is_released_with_the_last_view() -> None:
     array = interlock.full((1000,), 7.0).numpy()
     gc.collect()
     assert (array == 7).all()
@@ -181,6 +181,6 @@ def test_shared_memory_survives_the_end_of_the_interpreter() -> None:
     assert done.code == 0, done.stderr
 
 
-def test_numpy_is_imported_only_when_it_is_asked_for() -> None:
+def test_numpy_is_imported_on_first_use_only() -> None:
     done = run_program("tensor/use_tensors_without_numpy.py")
     assert done.code == 0, done.stderr

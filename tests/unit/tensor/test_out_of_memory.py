@@ -1,4 +1,4 @@
-"""Operations whose memory depends on data, in processes whose address space is limited."""
+"""Operations whose memory depends on data, in processes with a limited address space."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ pytestmark = [
     pytest.mark.skipif(sanitizer.IS_PRELOADED, reason="AddressSanitizer needs unlimited address space"),
 ]
 
-# Memory that an operation may use beyond what the process has: less than any of the operations below needs.
+# Bytes that an operation may add to those of the process: less than any operation below needs.
 ROOM = 24 << 20
 
-# What raises OutOfMemoryError: the elements that an operation needs are more than there is room for.
+# Operations that raise OutOfMemoryError because their elements exceed the memory.
 OPERATIONS = {
     "zeros": "zeros(2**40)",
     "full": "full((2**40,), 1.0)",
@@ -79,7 +79,7 @@ OPERATIONS = {
 }
 
 
-# The text of `format` is that of `repr`, and takes as long.
+# `format` returns the text of `repr`, and takes as long.
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name == "format" else ()) for name in OPERATIONS]
 )
@@ -89,7 +89,7 @@ def test_operation_without_room_raises_out_of_memory_error(name: str) -> None:
     ) == Result(0, "", "")
 
 
-# Python's own objects: the interpreter says that it has no room for them.
+# Python objects: the interpreter raises MemoryError for them.
 OBJECTS = {
     "tolist of rows": "zeros(1).expand(2**19, 1).tolist()",
     "tolist of lists without elements": "zeros(1, 0).expand(2**40, 0).tolist()",
@@ -104,11 +104,11 @@ def test_python_objects_without_room_raise_memory_error(name: str) -> None:
     ) == Result(0, "", "")
 
 
-def test_iteration_makes_rows_only_as_they_are_asked_for() -> None:
-    assert run_program("tensor/iteration_makes_rows_only_as_they_are_asked_for.py", ROOM) == Result(0, "", "")
+def test_iteration_creates_rows_lazily() -> None:
+    assert run_program("tensor/iteration_creates_rows_lazily.py", ROOM) == Result(0, "", "")
 
 
-# What a program prepares, and an operation whose number of objects or arguments depends on data.
+# Preparations, and an operation whose number of objects or arguments depends on data.
 COUNTED = {
     "cat": ("parts = [ones(1)] * 60_000", "cat(parts)"),
     "cat of a new list": ("", "cat([ones(1)] * 60_000)"),
@@ -168,7 +168,7 @@ COUNTED = {
 }
 
 MEBIBYTES = (0, 1, 2, 4, 8, 12, 20, 30)
-# Without `--full`: some operations get none of it, some a part of what they need.
+# Without `--full`: no memory for some operations, and a part of the needed memory for others.
 SOME_MEBIBYTES = (0, 2, 12)
 
 
@@ -176,7 +176,7 @@ SOME_MEBIBYTES = (0, 2, 12)
 def test_operation_on_many_objects_never_ends_the_process_without_room(name: str, full: bool) -> None:
     prepare, operation = COUNTED[name]
     assert run_program(
-        "tensor/operation_on_many_objects_never_ends_the_process_without.py",
+        "tensor/operation_on_many_objects_without_memory.py",
         prepare,
         operation,
         MEBIBYTES if full else SOME_MEBIBYTES,

@@ -1,4 +1,4 @@
-"""Tensors as Python objects: numbers, iteration, text, pickles, wrong types."""
+"""Tensors as Python objects: conversions, iteration, repr, pickle, wrong types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interlock import Tensor
 from interlock._core import tensor as core
 
 
-def test_single_elements_are_numbers() -> None:
+def test_item_and_conversions_return_a_single_element() -> None:
     assert interlock.tensor([[2.5]]).item() == 2.5
     assert float(interlock.tensor(2)) == 2.0
     assert int(interlock.tensor(-2.7)) == -2
@@ -24,7 +24,7 @@ def test_single_elements_are_numbers() -> None:
 
 
 @pytest.mark.parametrize("tensor", [interlock.zeros(2), interlock.zeros(0)], ids=["two", "none"])
-def test_other_numbers_of_elements_are_not(tensor: Tensor) -> None:
+def test_item_refuses_other_numbers_of_elements(tensor: Tensor) -> None:
     conversions: list[Callable[[Tensor], object]] = [bool, float, int, Tensor.item]
     for conversion in conversions:
         with pytest.raises(RuntimeError, match="exactly one"):
@@ -56,13 +56,13 @@ def test_lists_have_the_shape_of_the_tensor() -> None:
     assert interlock.tensor([[True], [False]]).t().tolist() == [[True, False]]
 
 
-def test_tensors_are_told_apart_by_identity() -> None:
+def test_tensors_are_compared_and_hashed_by_identity() -> None:
     x, y = interlock.ones(1), interlock.ones(1)
     assert hash(x) == hash(x)
     assert {x: 1, y: 2}[x] == 1
 
 
-def test_text_is_that_of_the_field() -> None:
+def test_repr_has_the_format_of_pytorch() -> None:
     assert repr(interlock.tensor([1.0, 2.0])) == "tensor([1., 2.])"
     assert repr(interlock.tensor([[1, -2]])) == "tensor([[ 1, -2]])"
     assert repr(interlock.tensor([1.0], requires_grad=True) * 2) == "tensor([2.], grad_fn=<MulBackward0>)"
@@ -84,7 +84,7 @@ def test_tensors_and_types_can_be_pickled(protocol: int) -> None:
     assert x.tolist() != twin.tolist()
 
 
-def test_conversions_return_the_tensor_itself_where_nothing_changes() -> None:
+def test_conversions_return_the_tensor_itself_if_nothing_changes() -> None:
     x = interlock.ones(2)
     assert x.float() is x.to(interlock.float32) is x.to("cpu") is x
     assert x.to(interlock.zeros(1, dtype=interlock.int64)).dtype == interlock.int64
@@ -136,7 +136,7 @@ def test_wrong_arguments_raise_ordinary_exceptions(entry: Any) -> None:
                         entry(*subject, *arguments, **keywords)
                     except BaseException as error:
                         raised.append(error)
-    # A panic of the Rust side is no Exception.
+    # A Rust panic is no subclass of Exception.
     assert raised
     assert all(isinstance(error, Exception) for error in raised)
 

@@ -1,4 +1,4 @@
-"""Sums, means, extremes, soft maximum and losses, with NumPy as the oracle."""
+"""Sums, means, extremes, softmax and losses, with NumPy as the oracle."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_log_softmax_is_stable(dim: int) -> None:
     gradcheck.check(lambda x: interlock.softmax(x, dim), array)
 
 
-def test_cross_entropy_reduces_as_asked() -> None:
+def test_cross_entropy_applies_its_reduction() -> None:
     scores, classes = np.random.default_rng(3).standard_normal((4, 3)), interlock.tensor([2, 0, 1, 1])
     losses = -(scores - np.log(np.exp(scores).sum(1, keepdims=True)))[range(4), classes.tolist()]
 
@@ -100,14 +100,14 @@ def test_a_class_that_does_not_exist_is_named(wrong: int) -> None:
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, wrong]))
 
 
-def test_cross_entropy_names_shapes_and_types_that_do_not_fit() -> None:
+def test_cross_entropy_names_wrong_shapes_and_dtypes() -> None:
     with pytest.raises(RuntimeError, match=r"\[2, 3\].*\[3\]"):
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 1, 2]))
     with pytest.raises(TypeError, match="float32"):
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.zeros(2))
 
 
-def test_cross_entropy_takes_rows_of_classes_and_class_indices() -> None:
+def test_cross_entropy_requires_rows_of_classes_and_class_indices() -> None:
     classes = interlock.tensor([0, 1])
     for scores in (interlock.ones(2), interlock.ones(2, 2, 2)):
         with pytest.raises(RuntimeError, match=r"\[samples, classes\]"):

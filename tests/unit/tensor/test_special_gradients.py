@@ -1,4 +1,4 @@
-"""First and second gradients at 0, NaN, infinity and ties. The numbers are what PyTorch 2.13 computes."""
+"""First and second gradients at 0, NaN, infinity and ties, with the results of PyTorch 2.13."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gradients(function: Callable[..., Tensor], *leaves: Tensor) -> list[Values]:
 
 
 def second(function: Callable[[Tensor], Tensor], x: Tensor) -> Values:
-    """The gradient of the sum of the first gradient."""
+    """Return the gradient of the sum of the first gradient."""
     (first,) = interlock.autograd.grad(function(x).sum(), x, create_graph=True)
     (found,) = interlock.autograd.grad(first.sum(), x)
     return list(found.tolist())
@@ -110,7 +110,7 @@ def test_extremes_give_the_gradient_to_nan_or_share_it_among_ties(
     same(gradients(lambda x: getattr(x, name)(), leaf(*values)), [expected])
 
 
-def test_amax_over_a_dimension_keeps_a_nan_to_its_row() -> None:
+def test_amax_over_a_dimension_confines_a_nan_to_its_row() -> None:
     x = interlock.tensor([[1.0, nan], [2.0, 2.0], [3.0, 4.0]], requires_grad=True)
     x.amax(1).sum().backward()
     assert x.grad is not None
@@ -132,7 +132,7 @@ def test_mean_of_nothing_has_a_finite_second_gradient() -> None:
     assert found.item() == 0.0
 
 
-def test_fill_takes_the_history_of_its_value() -> None:
+def test_fill_has_the_history_of_its_value() -> None:
     target, value = interlock.zeros(3, dtype=interlock.float64), leaf(2)
     target.fill_(value[0])
     assert target.tolist() == [2.0] * 3
@@ -141,7 +141,7 @@ def test_fill_takes_the_history_of_its_value() -> None:
     assert value.grad.tolist() == [6.0]
 
 
-def test_fill_of_a_view_takes_the_history_of_its_value() -> None:
+def test_fill_of_a_view_has_the_history_of_its_value() -> None:
     x, value = leaf(1, 2, 3), leaf(5)
     y = x * 1
     y[:2].fill_(value[0])

@@ -1,4 +1,4 @@
-"""Operations on tensors of devices are queued: what runs when, on which stream, and what is kept."""
+"""Operations on device tensors are queued: order, streams and lifetime of operands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.helpers.gate import Gate
 from tests.helpers.subprocess import eval_program
 
 
-def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, ...], gate: Gate) -> None:
+def test_operation_is_queued_behind_earlier_work(devices: tuple[str, ...], gate: Gate) -> None:
     x = interlock.tensor([1.0, 2.0], device=devices[0])
     stream = Stream(devices[0])
     accelerator.launch(stream, gate)
@@ -24,14 +24,14 @@ def test_an_operation_behind_a_latch_runs_later(devices: tuple[str, ...], gate: 
         y = (x * 3).exp().sum()
         x.add_(1)
     assert not stream.query()
-    assert x.tolist() == [1.0, 2.0], "another stream sees what was there"
+    assert x.tolist() == [1.0, 2.0], "another stream reads the previous values"
     gate.open()
     stream.synchronize()
     assert x.tolist() == [2.0, 3.0]
     assert y.item() == pytest.approx(2.718281828**3 + 2.718281828**6)
 
 
-def test_a_temporary_is_given_up_before_its_kernel_has_run(devices: tuple[str, ...], gate: Gate) -> None:
+def test_temporary_may_be_dropped_before_its_kernel_has_run(devices: tuple[str, ...], gate: Gate) -> None:
     x = interlock.full((4,), 2.0, device=devices[0])
     accelerator.launch(accelerator.current_stream(devices[0]), gate)
     temporary = x * 3
@@ -77,13 +77,13 @@ def test_a_backward_pass_follows_the_streams_of_the_forward_pass(
     accelerator.launch(side, gate)
     z.backward()
     assert x.grad is not None
-    assert not own.query(), "it waits for the stream on which x * x goes back"
+    assert not own.query(), "it waits for the stream on which the backward of x * x runs"
     total = x.grad.sum()
     gate.open()
     assert (x.grad.tolist(), total.item()) == ([7.0, 9.0], 16.0)
 
 
-def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, ...], gate: Gate) -> None:
+def test_grad_results_can_be_used_without_synchronization(devices: tuple[str, ...], gate: Gate) -> None:
     own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
     x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
     side.wait_stream(own)
@@ -99,9 +99,7 @@ def test_gradients_that_are_returned_can_be_used_at_once(devices: tuple[str, ...
     assert ratio.tolist() == pytest.approx([2.718281828, 2.718281828**2], rel=1e-5)
 
 
-def test_a_copy_from_pinned_memory_reads_when_the_stream_gets_there(
-    devices: tuple[str, ...], gate: Gate
-) -> None:
+def test_copy_from_pinned_memory_reads_in_stream_order(devices: tuple[str, ...], gate: Gate) -> None:
     pinned, pageable = interlock.ones(3).pin_memory(), interlock.ones(3)
     stream = Stream(devices[0])
     accelerator.launch(stream, gate)
@@ -119,7 +117,7 @@ def test_a_copy_from_pinned_memory_reads_when_the_stream_gets_there(
     assert (late.tolist(), early.tolist(), back.tolist()) == ([2.0] * 3, [1.0] * 3, [2.0] * 3)
 
 
-def test_a_graph_computes_in_place_and_refuses_to_wait(devices: tuple[str, ...]) -> None:
+def test_graph_replays_in_place_operations_and_refuses_to_wait(devices: tuple[str, ...]) -> None:
     x = interlock.tensor([1.0, 2.0], device=devices[0])
     weight = interlock.tensor([3.0, 4.0], device=devices[0], requires_grad=True)
     stream, graph = Stream(devices[0]), Graph()
@@ -175,16 +173,18 @@ def test_many_threads_share_streams_and_tensors(devices: tuple[str, ...]) -> Non
 @pytest.mark.parametrize(
     "wait", ["x.item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()", "x.to('host:1')"]
 )
-def test_other_threads_run_while_a_tensor_is_waited_for(wait: str) -> None:
+def test_wait_for_a_tensor_lets_other_threads_run(wait: str) -> None:
     assert eval_program(
-        "tensor/other_threads_run_while_a_tensor_is_waited_for.py",
+        "tensor/wait_for_a_tensor_lets_other_threads_run.py",
         wait,
         env={"INTERLOCK_ACCELERATOR": "host:2"},
     ) == [1.0]
 
 
 @pytest.mark.parametrize("wait", ["x.sum().item()", "x.tolist()", "repr(x)", "x[x > 0]", "x.cpu()"])
-def test_an_interrupt_ends_the_wait_for_a_tensor(wait: str) -> None:
+def test_wait_for_a_tensor_ends_with_keyboard_interrupt(wait: str) -> None:
     assert eval_program(
-        "tensor/an_interrupt_ends_the_wait_for_a_tensor.py", wait, env={"INTERLOCK_ACCELERATOR": "host:2"}
+        "tensor/interrupt_a_wait_for_a_tensor.py",
+        wait,
+        env={"INTERLOCK_ACCELERATOR": "host:2"},
     ) == [1.0, 1.0]

@@ -1,4 +1,4 @@
-"""From device to device: `to`, `copy_`, pinned memory, and what leaves for NumPy and pickles."""
+"""Transfers between devices: `to`, `copy_`, pinned memory, NumPy and pickle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from interlock import Tensor, accelerator
 
 
-def test_to_takes_what_pytorch_takes(two_devices: tuple[str, str]) -> None:
+def test_to_accepts_the_arguments_of_pytorch(two_devices: tuple[str, str]) -> None:
     x = interlock.tensor([1.5, 2.5])
     there, other = x.to(two_devices[0]), interlock.zeros(1, dtype=interlock.int64, device=two_devices[1])
     assert (str(there.device), there.dtype, there.tolist()) == (two_devices[0], interlock.float32, [1.5, 2.5])
@@ -54,7 +54,7 @@ def test_a_copy_has_a_gradient(two_devices: tuple[str, str]) -> None:
 @pytest.mark.parametrize("target", ["cpu", "pinned", "first", "second"])
 @pytest.mark.parametrize("source", ["cpu", "pinned", "first", "second"])
 @pytest.mark.parametrize("non_blocking", [False, True])
-def test_copy_takes_from_every_device(
+def test_copy_reads_from_every_device(
     source: str, target: str, non_blocking: bool, two_devices: tuple[str, str]
 ) -> None:
     def at(place: str, tensor: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ def test_pinned_memory_is_of_the_cpu(devices: tuple[str, ...]) -> None:
     assert not there.to("cpu").is_pinned()
 
 
-def test_numpy_does_not_reach_the_memory_of_a_device(devices: tuple[str, ...]) -> None:
+def test_numpy_refuses_a_tensor_on_a_device(devices: tuple[str, ...]) -> None:
     x = interlock.ones(2, device=devices[0])
     for export in (x.numpy, lambda: np.asarray(x)):
         with pytest.raises(TypeError, match=r"cpu\(\)"):

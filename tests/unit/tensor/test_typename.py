@@ -1,4 +1,4 @@
-"""Names of what an object is."""
+"""`typename`: the names of types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integers and truth values never require grad and never have a history."""
+"""Integer and bool tensors never require grad and never have a history."""
 
 from __future__ import annotations
 

@@ -52,20 +52,20 @@ def translated(index: Any) -> Any:
 
 
 @pytest.mark.parametrize("index", INDICES, ids=str)
-def test_indices_pick_what_numpy_picks(index: Any) -> None:
+def test_getitem_selects_the_elements_of_numpy(index: Any) -> None:
     result = interlock.tensor(ARRAY)[translated(index)]
     np.testing.assert_array_equal(result.cpu().numpy(), ARRAY[index])
     gradcheck.check(lambda x: x[translated(index)], ARRAY / 10)
 
 
 @pytest.mark.parametrize("index", INDICES, ids=str)
-def test_indices_write_what_numpy_writes(index: Any) -> None:
+def test_setitem_writes_the_elements_of_numpy(index: Any) -> None:
     array, tensor = ARRAY.copy(), interlock.tensor(ARRAY)
     array[index] = -1
     tensor[translated(index)] = -1
     np.testing.assert_array_equal(tensor.cpu().numpy(), array)
     values = np.random.default_rng(1).standard_normal(array[index].shape)
-    if not isinstance(index, list):  # a row that is named twice may get either value
+    if not isinstance(index, list):  # a row that is indexed twice may get either value
         array[index] = values
         tensor[translated(index)] = interlock.tensor(values)
         np.testing.assert_array_equal(tensor.cpu().numpy(), array)
@@ -149,7 +149,7 @@ def test_in_place_operations_return_the_tensor_itself() -> None:
     assert x.fill_(3).copy_(interlock.tensor([1])).zero_().tolist() == [0.0, 0.0]
 
 
-def test_in_place_results_must_fit() -> None:
+def test_in_place_results_must_have_the_shape_and_dtype() -> None:
     x = interlock.tensor([1, 2])
     with pytest.raises(DTypeError, match=r"float32.*int64"):
         x += 0.5
@@ -161,7 +161,7 @@ def test_in_place_results_must_fit() -> None:
     assert x._version == 0
 
 
-def test_gradients_go_through_changed_views() -> None:
+def test_gradients_flow_through_changed_views() -> None:
     def changed(x: Tensor, w: Tensor) -> Tensor:
         y = x * 2
         column = y[:, 1]

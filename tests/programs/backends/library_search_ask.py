@@ -1,9 +1,0 @@
-"""Print what a few lines leave in `result`."""
-
-from library_search_setup import *
-
-(code,) = map(json.loads, sys.argv[1:])
-
-exec(code)
-
-print("\n" + json.dumps(globals()["result"]))
