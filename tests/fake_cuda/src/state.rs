@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use interlock_driver::{DeviceIndex, DriverRuntime};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 use crate::addresses::{Physical, Reservation};
 use crate::call::{Answer, Code, Handle};
@@ -23,7 +23,7 @@ use crate::streams::Stream;
 pub(crate) struct State {
     pub(crate) settings: Settings,
     pub(crate) driver: Arc<dyn DriverRuntime>,
-    pub(crate) faults: Faults,
+    pub(crate) faults: FaultInjector,
     /// By device.
     pub(crate) contexts: Vec<Context>,
     pub(crate) streams: HashMap<Handle, Stream>,
@@ -45,7 +45,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(settings: Settings) -> interlock_driver::Result<Self> {
-        let faults = Faults::new();
+        let faults = FaultInjector::new();
         let count = settings.devices.len() as u32;
         // One device more holds the memory of all of them: so it can be given back when a device is broken.
         let options = HostOptions { devices: count + 1, memory: u64::MAX >> 1, faults: faults.clone() };
