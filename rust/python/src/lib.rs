@@ -1,29 +1,30 @@
-//! The extension module `interlock._core`: converts, lets other threads run where it may block, calls
-//! the crates below, converts back.
+//! The extension module `interlock._core`. A binding converts its arguments, detaches from the interpreter if the call
+//! may block, calls the crates below and converts the result.
 //!
-//! A Rust program that embeds Python registers it before it starts the interpreter, with
-//! `pyo3::append_to_inittab!(_core)`; the installed Python layer then binds to that copy.
+//! A Rust program that embeds Python registers the module with `pyo3::append_to_inittab!(_core)` before it initializes
+//! the interpreter; the installed Python layer then uses that copy.
 
 use pyo3::prelude::*;
 
 mod accelerator;
 mod autograd;
 mod backends;
-mod detached;
+mod deferred_drop;
+mod detach;
 mod errors;
-mod interpreter;
-mod interrupt;
-mod kept;
-mod object;
+mod pending_exception;
 mod py_buffer;
-mod released;
+mod py_int;
+mod raw_types;
+mod shutdown;
+mod signals;
+mod single_instance;
 mod site;
 mod stack;
 mod state;
 mod submodule;
 mod tensor;
 mod trace;
-mod whole;
 
 /// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]
@@ -32,10 +33,10 @@ pub mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        interpreter::refuse_a_second_copy(module.py())?;
+        single_instance::ensure_single_instance(module.py())?;
         site::tell_the_core();
-        detached::watch_the_end(module.py(), module)?;
-        interrupt::end_waits_on_signals();
+        shutdown::register_atexit(module.py(), module)?;
+        signals::install_signal_check();
         autograd::register(module)?;
         backends::register(module)?;
         accelerator::register(module)?;

@@ -102,7 +102,8 @@ impl Inner {
 
     pub(crate) fn sync_point(&mut self, target: WaitTarget) -> Result<SyncPoint> {
         let WaitPoints { points, .. } = self.wait_points(target, operations(target).1)?;
-        let points = points.into_iter().map(|TimelinePoint { stream, position }| (stream, position)).collect();
+        let points =
+            points.into_iter().map(|TimelinePoint { stream, position }| (stream, position)).collect();
         Ok(SyncPoint { target, points })
     }
 }

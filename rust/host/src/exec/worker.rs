@@ -44,15 +44,14 @@ pub(crate) fn ensure_worker(shared: &Arc<Shared>, inner: &mut Inner, id: StreamI
     let parker = Arc::new(Parker::default());
     let (shared, worker) = (shared.clone(), parker.clone());
     let device = device::named(stream.device);
-    thread::Builder::new()
-        .name(format!("{device} #{id}"))
-        .spawn(move || run(&shared, id, &worker))
-        .map_err(|error| Error::Device {
+    thread::Builder::new().name(format!("{device} #{id}")).spawn(move || run(&shared, id, &worker)).map_err(
+        |error| Error::Device {
             device,
             operation: "starting the thread of a stream".into(),
             reason: error.to_string(),
             code: error.raw_os_error(),
-        })?;
+        },
+    )?;
     stream.worker = Some(parker);
     Ok(())
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::device;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -69,7 +69,7 @@ impl FaultInjector {
     fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
         let py = device.py();
         let index = device::with_index(device, "FaultInjector.lose_device")?.index().unwrap_or(0);
-        detached(py, || self.0.lose_device(index, reason)).into_py_result(py)
+        detach(py, || self.0.lose_device(index, reason)).into_py_result(py)
     }
 
     /// No copy begins until the object that this returns is released, or the `with` block is left.
@@ -126,12 +126,12 @@ impl PausedCopies {
     /// Lets one copy begin, of those that wait for nothing else; False where there is none. What a copy waits for
     /// may not have been done yet: synchronize an event that was recorded before it first.
     fn step(&self, py: Python<'_>) -> bool {
-        detached(py, || self.with(|hold| hold.as_ref().is_some_and(host::PausedCopies::step)))
+        detach(py, || self.with(|hold| hold.as_ref().is_some_and(host::PausedCopies::step)))
     }
 
     /// Lets copies begin again, unless something else holds them.
     fn release(&self, py: Python<'_>) {
-        detached(py, || drop(self.with(Option::take)));
+        detach(py, || drop(self.with(Option::take)));
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use super::decorated;
 use super::object;
-use crate::object::{or_minus_one, or_null};
+use crate::raw_types::{ffi_ptr, ffi_status};
 use crate::trace;
 
 /// One class.
@@ -136,7 +136,7 @@ unsafe extern "C" fn new<C: Class>(
             return object::allocate(class, C::MANAGER);
         }
     }
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter lends a class, a tuple, and a dict or null for the call.
         let (type_object, arguments, named) = unsafe {
             (
@@ -226,7 +226,7 @@ unsafe extern "C" fn init<C: Class>(
         unsafe { object::manager(object) }.recall(mode);
         return 0;
     }
-    or_minus_one(|py| {
+    ffi_status(|py| {
         // SAFETY: the interpreter lends an object of this class or a subclass, a tuple, and a dict or
         // null for the call.
         let (manager, arguments, named) = unsafe {

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
-use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
+use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 use crate::trace;
 
 #[repr(C)]
@@ -21,23 +21,23 @@ struct ModeObject {
 /// A class of such objects, without `__new__` and `__init__`.
 pub(super) fn class(module: &str, name: &str, manager: ModeKind) -> PyResult<HeapType> {
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
-        .method(c"__enter__", c"__enter__($self)\n--\n\nThe mode holds on this thread until `__exit__`.", Method::Plain(enter))
+        .method(c"__enter__", c"__enter__($self)\n--\n\nThe mode holds on this thread until `__exit__`.", Method::NoArgs(enter))
         .method(
             c"__exit__",
             c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nThe innermost layer of this object ends.",
-            Method::FastAndNamed(exit),
+            Method::FastWithKeywords(exit),
         )
         .method(
             c"__reduce_ex__",
             c"What `copy` and `pickle` make it again from; protocols 0 and 1 use the form of protocol 2.",
             Method::Fast(reduce),
         )
-        .method(c"__getstate__", c"What a copy must be told, and its attributes.", Method::Plain(get_state))
+        .method(c"__getstate__", c"What a copy must be told, and its attributes.", Method::NoArgs(get_state))
         .method(c"__setstate__", c"Takes that back; nothing is written.", Method::Fast(set_state))
         .method(
             c"clone",
             c"clone($self, /)\n--\n\nA new object of the same class, told the same.",
-            Method::Plain(clone),
+            Method::NoArgs(clone),
         );
     if manager.takes_mode() {
         class = class.attribute(c"mode", c"What the object was told.", mode, None, std::ptr::null_mut());
@@ -109,7 +109,7 @@ const _: () = assert!(!std::mem::needs_drop::<ModeContext>());
 
 unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: a method of these classes; None lives as long as the interpreter.
-    hot(|| unsafe {
+    catch_panic(|| unsafe {
         let manager = manager(object);
         if trace::is_on() {
             return traced(|py| trace::enter(py, manager.scope(), || manager.enter()));
@@ -127,13 +127,13 @@ unsafe extern "C" fn exit(
 ) -> *mut ffi::PyObject {
     if count != 3 || !names.is_null() {
         // SAFETY: the interpreter lends a tuple of names or null.
-        let checked = or_minus_one(|py| unsafe { check_exit(py, count, names) });
+        let checked = ffi_status(|py| unsafe { check_exit(py, count, names) });
         if checked != 0 {
             return std::ptr::null_mut();
         }
     }
     // SAFETY: as for `enter`.
-    hot(|| unsafe {
+    catch_panic(|| unsafe {
         let manager = manager(object);
         if trace::is_on() {
             return traced(|py| manager.leave_with(|scope| trace::leave(py, scope)));
@@ -172,11 +172,11 @@ unsafe fn check_exit(py: Python<'_>, count: ffi::Py_ssize_t, names: *mut ffi::Py
 #[cold]
 #[inline(never)]
 fn traced(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> *mut ffi::PyObject {
-    or_null(|py| action(py).map(|()| py.None().into_ptr()))
+    ffi_ptr(|py| action(py).map(|()| py.None().into_ptr()))
 }
 
 unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
         let class = object.get_type();
@@ -192,7 +192,7 @@ unsafe extern "C" fn reduce(
     arguments: *mut *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         if count != 1 {
             return Err(PyTypeError::new_err(format!("__reduce_ex__() takes 1 argument, got {count}")));
         }
@@ -207,7 +207,7 @@ unsafe extern "C" fn reduce(
 
 /// For `copy` and `pickle`: a copy is made without `__init__`, which would write.
 unsafe extern "C" fn get_state(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
         // Only objects of a subclass may have attributes.
@@ -221,7 +221,7 @@ unsafe extern "C" fn set_state(
     arguments: *mut *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         if count != 1 {
             return Err(PyTypeError::new_err(format!("__setstate__() takes 1 argument, got {count}")));
         }
@@ -248,7 +248,7 @@ unsafe extern "C" fn call(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter lends an object of these classes, a tuple, and a dict or null.
         let (scope, manager, arguments, named) = unsafe {
             (
@@ -288,16 +288,16 @@ fn twin(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>
 
 unsafe extern "C" fn mode(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.mode()).to_owned().into_any().into_ptr()))
+    ffi_ptr(|py| Ok(PyBool::new(py, unsafe { manager(object) }.mode()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn previous(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { manager(object) }.previous()).to_owned().into_any().into_ptr()))
+    ffi_ptr(|py| Ok(PyBool::new(py, unsafe { manager(object) }.previous()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn represent(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, manager) = unsafe { (Bound::from_borrowed_ptr(py, object), manager(object)) };
         let class = object.get_type();

@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::IntoPyResult;
-use crate::object::{hot_or_minus_one, or_null};
+use crate::py_int;
+use crate::raw_types::{catch_panic_status, ffi_ptr};
 use crate::site;
-use crate::whole;
 
 /// How much of an unsuitable value a message shows.
 const LONGEST_SHOWN: usize = 60;
@@ -35,7 +35,7 @@ fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
     } else if value.is_none() {
         Some(Given::None)
     } else if let Ok(number) = value.cast::<PyInt>() {
-        Some(whole::int64(number).map_or_else(|| huge_integer(number), Given::Integer))
+        Some(py_int::int64(number).map_or_else(|| huge_integer(number), Given::Integer))
     } else if let Ok(number) = value.cast_exact::<PyFloat>() {
         Some(Given::Float(number.value()))
     } else {
@@ -45,7 +45,7 @@ fn plain<'a>(value: &'a Bound<'_, PyAny>) -> Option<Given<'a>> {
 
 #[cold]
 fn huge_integer(number: &Bound<'_, PyInt>) -> Given<'static> {
-    let nearest = whole::float64(number);
+    let nearest = py_int::float64(number);
     let shown =
         nearest.map_or_else(|| "an int that is too large for a float".to_owned(), |_| type_of(number));
     Given::HugeInteger { shown, nearest }
@@ -74,7 +74,7 @@ fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<Given<'static>>> {
     if value.get_type().hasattr("__members__")? {
         return Ok(None);
     }
-    let number = whole::index(value)?;
+    let number = py_int::index(value)?;
     Ok(number.and_then(|number| plain(&number).map(Given::into_owned)))
 }
 
@@ -157,10 +157,10 @@ fn new_object(value: Value) -> *mut ffi::PyObject {
                 ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t)
             }
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),
-            Value::Names(names) => or_null(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
+            Value::Names(names) => ffi_ptr(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
             Value::Ranking(names, ranking) => {
                 let ranked: Vec<&str> = ranking.names(names).collect();
-                or_null(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
+                ffi_ptr(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
             }
         }
     }
@@ -185,7 +185,7 @@ pub(super) unsafe fn assign(attribute: &'static Attribute, value: *mut ffi::PyOb
         };
         !backends::writes_are_traced() && backends::assign(&[(attribute, Some(given))], None).is_ok()
     };
-    hot_or_minus_one(assigned_at_once, |py| {
+    catch_panic_status(assigned_at_once, |py| {
         // SAFETY: as the caller says.
         let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
         let given: Option<Given> = value.as_ref().map(given).transpose()?;

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::convert;
 use super::scopes::FlagScope;
 use crate::errors::IntoPyResult;
-use crate::object::{HeapType, Method, hot, or_null};
+use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
 use crate::site;
 
 #[repr(C)]
@@ -40,7 +40,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             c"override",
             c"override($self, /, value)\n--\n\n\
             Decide the flag for this thread: a context manager and a decorator.",
-            Method::FastAndNamed(override_value),
+            Method::FastWithKeywords(override_value),
         );
     // SAFETY: the two are a newfunc and a destructor.
     let class = unsafe {
@@ -66,7 +66,7 @@ unsafe extern "C" fn new(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter lends a tuple, and a dict or null.
         let (arguments, named) = unsafe {
             (
@@ -118,7 +118,7 @@ unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ff
 unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
     let attribute = unsafe { attribute_of(object) };
-    hot(|| convert::new_reference(attribute.read()))
+    catch_panic(|| convert::new_reference(attribute.read()))
 }
 
 unsafe extern "C" fn set_value(
@@ -136,7 +136,7 @@ unsafe extern "C" fn override_value(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of the class; the interpreter lends a tuple of names or null.
         let (attribute, names) = unsafe {
             (

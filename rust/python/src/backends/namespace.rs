@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 use super::names::Names;
 use super::{convert, names};
 use crate::errors::new_exception;
-use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
+use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 
 /// The flags of one owner.
 struct Namespace {
@@ -101,7 +101,7 @@ fn class_of<'py>(
         None,
         std::ptr::from_ref(namespace).cast_mut().cast(),
     );
-    class = class.method(c"__dir__", c"Every name here, flags included.", Method::Plain(names));
+    class = class.method(c"__dir__", c"Every name here, flags included.", Method::NoArgs(names));
     // SAFETY: `strict_set` is a setattrofunc.
     class = unsafe { class.slot(ffi::Py_tp_setattro, strict_set as ffi::setattrofunc as *mut c_void) };
     // SAFETY: `repr` is a `reprfunc`.
@@ -118,7 +118,7 @@ fn class_of<'py>(
     class = unsafe { class.slot(ffi::Py_tp_init, init_module as ffi::initproc as *mut c_void) };
     // SAFETY: `read_name` is a `getattrofunc`.
     class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
-    let class = class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(imported));
+    let class = class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::NoArgs(imported));
     Ok((class.build(py, &py.get_type::<PyModule>())?, namespace))
 }
 
@@ -134,7 +134,7 @@ fn namespace_of(owner: &Bound<'_, PyAny>) -> Option<&'static Namespace> {
 
 /// `repr()`: the name of the owner with its flags and their values; a module without flags looks like any module.
 unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter lends the owner for the call.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let is_module = owner.is_instance_of::<PyModule>();
@@ -180,7 +180,7 @@ unsafe extern "C" fn init_module(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> c_int {
-    or_minus_one(|py| {
+    ffi_status(|py| {
         // SAFETY: the interpreter lends a new module, a tuple, and a dict or null.
         let (module, arguments, named) = unsafe {
             (
@@ -224,7 +224,7 @@ unsafe fn attribute_of(closure: *mut c_void) -> &'static Attribute {
 unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: this getter is only added together with such a closure.
     let attribute = unsafe { attribute_of(closure) };
-    hot(|| convert::new_reference(attribute.read()))
+    catch_panic(|| convert::new_reference(attribute.read()))
 }
 
 /// Assigns, or drops what is assigned where `value` is null (`del`).
@@ -243,7 +243,7 @@ unsafe extern "C" fn write(
 /// what to put back, and drops what it assigned where it finds nothing. Reads never look here, because
 /// the getters come first.
 unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter lends the owner for the call, and the closure is a leaked Namespace.
         let (owner, namespace) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
@@ -270,7 +270,7 @@ fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
 
 /// `dir()`: the names that the owner means to be used, and every flag.
 unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter lends the owner for the call.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let own = own_dict(&owner);
@@ -290,7 +290,7 @@ unsafe extern "C" fn names(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> 
 /// `__reduce__`: what sends functions to other processes sends the modules that they use, and knows what to
 /// do with those only that are exactly of the class of modules.
 unsafe extern "C" fn imported(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter lends the module for the call.
         let module = unsafe { Bound::from_borrowed_ptr(py, module) };
         let name = module.cast::<PyModule>()?.name()?;
@@ -315,7 +315,7 @@ unsafe extern "C" fn strict_set(
             return ffi::PyObject_GenericSetAttr(owner, name, value);
         }
     }
-    let allowed = or_minus_one(|py| {
+    let allowed = ffi_status(|py| {
         // SAFETY: the interpreter lends the three for the call.
         let (owner, name, value) = unsafe {
             (
