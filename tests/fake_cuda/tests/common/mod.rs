@@ -42,8 +42,8 @@ fn watch() {
     unsafe { libc::alarm(120) };
 }
 
-/// The driver of this process, started, with the context of device 0 current on the thread. One test of a process has it
-/// at a time, because captures and faults concern all threads.
+/// The driver of this process, started, with the context of device 0 current on the thread. One test of a process has
+/// it at a time, because captures and faults concern all threads.
 pub struct Session {
     _alone: MutexGuard<'static, ()>,
     pub contexts: Vec<Handle>,
