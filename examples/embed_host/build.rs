@@ -1,4 +1,4 @@
-//! Lets the program find the Python library that it is linked with, wherever that lies.
+//! Adds the folder of the linked Python library to the rpath of the program.
 
 fn main() {
     pyo3_build_config::add_libpython_rpath_link_args();

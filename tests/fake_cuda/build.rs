@@ -1,5 +1,4 @@
-//! Gives the library the name by which programs ask for NVIDIA's driver, and lets the tests of this package find it
-//! by that name.
+//! Sets the soname of NVIDIA's driver library, and links the library by that name for the tests of this package.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -10,10 +9,10 @@ fn main() -> io::Result<()> {
         return Ok(());
     }
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
-    // It has threads and handlers of forks, which must not outlive its code.
+    // Its threads and fork handlers must not outlive its code.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     let folder = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    // Where the library will be, from the folder of what a build script writes.
+    // The path of the library, relative to the output folder of the build script.
     let library = folder.join("../../../deps/libfake_cuda.so");
     for name in ["libcuda.so", "libcuda.so.1"] {
         link(&library, &folder.join(name))?;

@@ -1,29 +1,28 @@
-//! A first driver for devices of interlock. Copy it and replace its devices with yours.
+//! A minimal driver for devices of interlock. Copy it and replace its devices with yours.
 //!
 //! The crate depends on `interlock-driver` alone. A driver consists of two objects:
 //!
 //! - [`ExampleDriver`] implements [`Driver`] (this file): the type and the number of the devices, and how they start.
-//! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): everything after the start. It has all required
-//!   methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The defaults of the
-//!   rest report that it does not support virtual memory, times of events, events of other processes, external streams
-//!   and graphs.
+//! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): all operations after the start. It implements the
+//! required methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The default
+//! methods report that virtual memory, event timing, interprocess events, external streams and graphs are unsupported.
 //!
-//! The devices are parts of this program:
+//! The devices are emulated with CPU threads and CPU memory:
 //!
-//! - Memory (`memory.rs`) is allocated with the allocator of Rust, up to a fixed number of bytes for each device.
+//! - Memory (`memory.rs`) comes from Rust's global allocator, up to a fixed number of bytes for each device.
 //! - A stream (`stream.rs`) is a thread with a queue. The number of commands that the thread has completed is the
-//!   timeline of the stream. An event is a position on a timeline, and so is what a thread waits for.
-//! - An error of queued work is stored with its position, and reported once, by the next query or wait that covers it.
+//! timeline of the stream. Events and sync points are positions on timelines.
+//! - An error of queued work is stored with its position and reported once, by the next query or wait that covers it.
 //!
-//! `tests/suite.rs` runs the suite that every driver has to pass. A program chooses the driver before it uses a device
-//! (`examples/embed_host` does), or registers it for the case that neither program nor environment chooses one:
+//! `tests/suite.rs` runs the suite that every driver has to pass. A program selects the driver before it uses a device
+//! (`examples/embed_host` does), or registers it as a default for programs that select none:
 //!
 //! ```ignore
 //! interlock::accelerator::use_driver(ExampleDriver::new(2)?)?;
 //! ```
 //!
-//! A child that is forked from a program which has started the driver lacks the threads of the streams, so the devices
-//! can't be used there: [`Driver::driver_for_child`] keeps its default.
+//! A forked child of a process that has started the driver lacks the threads of the streams, so it can't use the
+//! devices: [`Driver::driver_for_child`] keeps its default.
 
 mod memory;
 mod runtime;
@@ -39,7 +38,7 @@ use runtime::ExampleRuntime;
 pub struct ExampleDriver {
     device_type: DeviceType,
     device_count: u8,
-    /// The runtime, with the id of the process that has started it.
+    /// The id of the process that started the driver, and the runtime.
     started: OnceLock<(u32, Result<Arc<ExampleRuntime>>)>,
 }
 
@@ -47,7 +46,7 @@ impl ExampleDriver {
     /// Creates a driver with a number of devices.
     ///
     /// # Errors
-    /// [`Error::Core`] if the name of the devices is not allowed.
+    /// Returns [`Error::Core`] if the name of the device type is invalid.
     pub fn new(device_count: u8) -> Result<Arc<Self>> {
         let device_type = DeviceType::named("example")?;
         Ok(Arc::new(ExampleDriver { device_type, device_count, started: OnceLock::new() }))
@@ -82,7 +81,7 @@ impl Driver for ExampleDriver {
     }
 }
 
-/// Locks a mutex. No state is half changed where a panic could occur, so a poisoned one is used further.
+/// Locks a mutex. Ignores poisoning, because no code that can panic leaves the state inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

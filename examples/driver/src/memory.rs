@@ -1,4 +1,4 @@
-//! Memory of one device, or pinned memory.
+//! Memory of a device, or pinned memory.
 
 use std::alloc::{self, Layout};
 use std::collections::HashMap;
@@ -8,12 +8,12 @@ use interlock_driver::{Address, Device, Error, MemoryInfo, OutOfMemory, Result};
 
 use crate::lock;
 
-/// The alignment that [`DriverRuntime::allocate`](interlock_driver::DriverRuntime::allocate) asks for.
+/// The alignment in bytes that [`DriverRuntime::allocate`](interlock_driver::DriverRuntime::allocate) requires.
 const ALIGNMENT: usize = 512;
 
-/// Allocations up to a fixed number of bytes. What is not freed when it is dropped stays valid.
+/// Allocations up to a fixed number of bytes. Dropping it leaks allocations that were not freed.
 pub(crate) struct Memory {
-    /// The device that messages name.
+    /// The device for error messages.
     device: Device,
     total: u64,
     blocks: Mutex<Blocks>,
@@ -22,7 +22,7 @@ pub(crate) struct Memory {
 #[derive(Default)]
 struct Blocks {
     used: u64,
-    /// The layout of each allocation, by its address.
+    /// The layout of each allocation by address.
     layouts: HashMap<u64, Layout>,
 }
 
@@ -35,7 +35,10 @@ impl Memory {
         MemoryInfo { free: self.total - lock(&self.blocks).used, total: self.total }
     }
 
-    /// Allocates bytes; fails with [`Error::OutOfMemory`] if fewer are left.
+    /// Allocates bytes.
+    ///
+    /// # Errors
+    /// Returns [`Error::OutOfMemory`] if fewer bytes are free.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<Address> {
         let out_of_memory = || OutOfMemory::error(self.device, bytes);
         let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| out_of_memory())?;
@@ -55,14 +58,17 @@ impl Memory {
         if allocated.is_null() {
             return Err(out_of_memory());
         }
-        // Exposed: the address returns as a number, in copies and fills.
+        // Exposed, because copies and fills pass the address as an integer.
         let address = allocated.expose_provenance() as u64;
         blocks.used = used;
         blocks.layouts.insert(address, layout);
         Ok(Address(address))
     }
 
-    /// Frees an allocation; refuses what is not one.
+    /// Frees an allocation.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] if there is no such allocation.
     ///
     /// # Safety
     /// Neither queued work nor the caller uses the bytes.
@@ -78,7 +84,7 @@ impl Memory {
         };
         blocks.layouts.remove(&address.0);
         blocks.used -= bytes as u64;
-        // SAFETY: `allocate` allocated it with this layout, and it was removed from the table, so it is freed once.
+        // SAFETY: `allocate` allocated the memory with this layout, and its entry was removed, so it is freed once.
         unsafe { alloc::dealloc(std::ptr::with_exposed_provenance_mut(address.0 as usize), layout) };
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The started driver: devices, and the tables of streams and events.
+//! The started driver: its devices, streams and events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::stream::{Command, Stream};
 /// The bytes of memory of each device.
 const DEVICE_MEMORY: u64 = 256 << 20;
 
-/// A position on the timeline of the stream with this number.
+/// The id of a stream and a position on its timeline.
 type Point = (u64, u64);
 
 struct ExampleDevice {
@@ -32,11 +32,11 @@ pub(crate) struct ExampleRuntime {
     objects: Mutex<Objects>,
 }
 
-/// The objects that handles name. A handle is a number that is never used again, so that an old one is refused.
+/// The streams and events by id. Ids are never reused, so handles of destroyed objects are refused.
 #[derive(Default)]
 struct Objects {
-    last_number: u64,
-    /// Streams in the order of their creation. A destroyed one stays until it has neither work nor an error.
+    last_id: u64,
+    /// Includes destroyed streams with unfinished work or an unreported error.
     streams: BTreeMap<u64, Arc<Stream>>,
     events: HashMap<u64, Event>,
 }
@@ -52,22 +52,22 @@ fn err_unknown(name: &'static str, given: u64) -> Error {
 }
 
 impl Objects {
-    fn next_number(&mut self) -> u64 {
-        self.last_number += 1;
-        self.last_number
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
     }
 
     fn create_stream(&mut self, device: Device, index: DeviceIndex) -> Result<StreamHandle> {
         self.streams.retain(|_, stream| !stream.is_finished());
-        let (stream, raw) = (Stream::start(device)?, self.next_number());
+        let (stream, raw) = (Stream::start(device)?, self.next_id());
         self.streams.insert(raw, stream);
         Ok(StreamHandle { device: index, raw })
     }
 
     fn stream(&self, handle: StreamHandle) -> Result<&Arc<Stream>> {
-        let is_named =
+        let is_usable =
             |stream: &&Arc<Stream>| stream.device().index() == Some(handle.device) && !stream.is_closed();
-        self.streams.get(&handle.raw).filter(is_named).ok_or_else(|| err_unknown("stream", handle.raw))
+        self.streams.get(&handle.raw).filter(is_usable).ok_or_else(|| err_unknown("stream", handle.raw))
     }
 
     fn event(&self, handle: EventHandle) -> Result<&Event> {
@@ -83,19 +83,19 @@ impl Objects {
         self.streams.iter().filter(move |(_, stream)| stream.device().index() == Some(index))
     }
 
-    /// Returns what a query or a wait that begins now covers.
+    /// Returns the points that a query or a wait covers if it begins now.
     fn points(&self, target: WaitTarget) -> Result<Vec<Point>> {
         match target {
             WaitTarget::Stream(handle) => Ok(vec![self.end(handle)?]),
             WaitTarget::Event(handle) => Ok(self.event(handle)?.recorded_at.into_iter().collect()),
             WaitTarget::Device(index) => {
-                Ok(self.streams_of(index).map(|(number, stream)| (*number, stream.end())).collect())
+                Ok(self.streams_of(index).map(|(id, stream)| (*id, stream.end())).collect())
             }
         }
     }
 
-    /// Returns whether a target has completed. A stream compares its end and its progress in one step: one after the
-    /// other, work that is queued in between would be missed.
+    /// Returns whether a target has completed. `is_idle` compares the end and the progress of a stream under one lock:
+    /// two calls would miss work that is queued between them.
     fn has_completed(&self, target: WaitTarget) -> Result<bool> {
         Ok(match target {
             WaitTarget::Stream(handle) => self.stream(handle)?.is_idle(),
@@ -107,21 +107,21 @@ impl Objects {
         })
     }
 
-    /// Returns the streams of points. One that is no longer there has completed, and has no error.
+    /// Returns the streams of points. Skips removed streams, which have completed and have no error.
     fn resolve(&self, points: &[Point]) -> Vec<(Arc<Stream>, u64)> {
-        let stream = |&(number, position): &Point| Some((self.streams.get(&number)?.clone(), position));
+        let stream = |&(id, position): &Point| Some((self.streams.get(&id)?.clone(), position));
         points.iter().filter_map(stream).collect()
     }
 }
 
 impl Drop for Objects {
     fn drop(&mut self) {
-        // Not joined: the last owner of the runtime may be a command, which is dropped on the thread of its stream.
+        // Not joined, because a command may be the last owner of the runtime, and is dropped on its stream's thread.
         self.streams.values().for_each(|stream| stream.close());
     }
 }
 
-/// Reports the first error that the points cover.
+/// Takes and returns the first error that the points cover.
 fn report(points: &[(Arc<Stream>, u64)]) -> Result<()> {
     points.iter().find_map(|(stream, position)| stream.take_error(*position)).map_or(Ok(()), Err)
 }
@@ -144,15 +144,15 @@ impl ExampleRuntime {
     }
 
     fn queue(&self, stream: StreamHandle, command: Command) -> Result<()> {
-        // Cloned, so that a refused command is dropped without the lock.
+        // Cloned, so that the command is queued, or dropped on an error, without the lock.
         let stream = lock(&self.objects).stream(stream)?.clone();
         stream.push(command);
         Ok(())
     }
 }
 
-// SAFETY: memory is allocated by `Memory`, which frees it only in `free`, and queued work owns its `KeepAlive` as a
-// `Command`, which is dropped after it has run. Addresses of the devices are addresses of this program.
+// SAFETY: `Memory` frees memory only in `free`. Queued work is a `Command` that owns its `KeepAlive` and is dropped
+// after it has run. Device addresses are addresses of this process.
 unsafe impl DriverRuntime for ExampleRuntime {
     fn device_type(&self) -> DeviceType {
         self.device_type
@@ -178,7 +178,7 @@ unsafe impl DriverRuntime for ExampleRuntime {
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: the caller guarantees that it is not used.
+        // SAFETY: the caller guarantees that the memory is not used.
         unsafe { self.device(device)?.memory.free(address, bytes) }
     }
 
@@ -187,7 +187,7 @@ unsafe impl DriverRuntime for ExampleRuntime {
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: the caller guarantees that it is not used.
+        // SAFETY: the caller guarantees that the memory is not used.
         unsafe { self.pinned.free(address, bytes) }
     }
 
@@ -214,7 +214,7 @@ unsafe impl DriverRuntime for ExampleRuntime {
     fn create_event(&self, device: DeviceIndex, _: EventOptions) -> Result<EventHandle> {
         self.device(device)?;
         let mut objects = lock(&self.objects);
-        let raw = objects.next_number();
+        let raw = objects.next_id();
         objects.events.insert(raw, Event { device, recorded_at: None });
         Ok(EventHandle { device, raw })
     }
@@ -263,9 +263,9 @@ unsafe impl DriverRuntime for ExampleRuntime {
         Ok(SyncPoint { target, points: lock(&self.objects).points(target)? })
     }
 
-    /// Sleeps until woken under every policy: a device that is a thread has nothing faster to poll.
+    /// Blocks under every policy: polling would not be faster, because the devices are threads.
     fn wait(&self, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
-        // A deadline that an `Instant` can't represent is none.
+        // A timeout that overflows `Instant` is no deadline.
         let deadline = Instant::now().checked_add(policy.timeout);
         let points = lock(&self.objects).resolve(&sync_point.points);
         let has_reached = points.iter().all(|(stream, position)| stream.wait(*position, deadline));

@@ -11,7 +11,7 @@ use interlock_driver::{Access, Address, ByteRange, Copy, Device, Error, Fill, Ho
 
 use crate::lock;
 
-/// What a stream does.
+/// An entry in the queue of a stream.
 pub(crate) enum Command {
     Copy(Copy),
     Fill(Fill),
@@ -27,19 +27,20 @@ impl Command {
                 let (to, from) = (pointer(copy.to.address()), pointer(copy.from.address()));
                 let ranges = [ByteRange::written(to, copy.bytes), ByteRange::read(from, copy.bytes)];
                 let _access = Access::new(&ranges);
-                // SAFETY: the caller of `copy` guarantees that both endpoints are valid until the copy has completed or
-                // as long as its `keep_alive` lives, which the command owns. The access excludes work of other streams
-                // on these bytes.
+                // SAFETY: the caller of `copy` guarantees that both endpoints are valid until the copy has completed,
+                // or as long as its `keep_alive` lives, which the command owns. `Access` excludes other work on these
+                // bytes.
                 unsafe { ptr::copy(from, to, copy.bytes) };
             }
             Command::Fill(fill) => {
                 let to = pointer(fill.address);
                 let _access = Access::new(&[ByteRange::written(to, fill.bytes)]);
-                // SAFETY: the caller of `fill` guarantees the same for its bytes.
+                // SAFETY: the caller of `fill` guarantees that the bytes are valid until the fill has completed, or as
+                // long as its `keep_alive` lives, which the command owns. `Access` excludes other work on these bytes.
                 unsafe { ptr::write_bytes(to, fill.value, fill.bytes) };
             }
             Command::HostFn(function) => {
-                // A panic of the function is a failure as well.
+                // `call` also returns a reason if the function panics.
                 return function.call().map_err(|reason| Error::Device {
                     device,
                     operation: function.name.to_string(),
@@ -59,7 +60,7 @@ fn pointer(address: Address) -> *mut u8 {
     ptr::with_exposed_provenance_mut(address.0 as usize)
 }
 
-/// A queue with its thread, which runs until the stream is closed and all commands have completed.
+/// A queue and its thread, which runs until the stream is closed and all commands have completed.
 pub(crate) struct Stream {
     device: Device,
     state: Mutex<State>,
@@ -70,11 +71,11 @@ pub(crate) struct Stream {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Command>,
-    /// The number of commands queued so far, which is the position of the last one.
-    queued: u64,
-    /// The number of commands completed so far.
+    /// The number of commands that were queued, which is the position of the last one.
+    submitted: u64,
+    /// The number of commands that have completed.
     completed: u64,
-    /// The first error that was not yet reported, with the position of its command.
+    /// The position and the error of the first unreported failure.
     error: Option<(u64, Error)>,
     closed: bool,
 }
@@ -102,8 +103,8 @@ impl Stream {
     fn run(&self) {
         while let Some(command) = self.next() {
             let result = command.run(self.device);
-            // What the command owns is released before it completes: a thread that waited for it may rely on that. The
-            // destructor is the caller's code, so it runs without the lock, and its panic must not end the thread.
+            // Dropped before the command completes: a wait that returns implies that its `keep_alive` is released. The
+            // destructor is code of the caller, so it runs without the lock, and its panic must not end the thread.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(command)));
             let mut state = lock(&self.state);
             state.completed += 1;
@@ -126,28 +127,28 @@ impl Stream {
     pub(crate) fn push(&self, command: Command) {
         let mut state = lock(&self.state);
         state.queue.push_back(command);
-        state.queued += 1;
+        state.submitted += 1;
         drop(state);
         self.changed.notify_all();
     }
 
     /// Returns the position of the last command.
     pub(crate) fn end(&self) -> u64 {
-        lock(&self.state).queued
+        lock(&self.state).submitted
     }
 
-    /// Returns whether everything queued has completed.
+    /// Returns whether all commands have completed.
     pub(crate) fn is_idle(&self) -> bool {
         let state = lock(&self.state);
-        state.completed == state.queued
+        state.completed == state.submitted
     }
 
-    /// Returns whether the command at a position, and so all before it, has completed.
+    /// Returns whether all commands up to a position have completed.
     pub(crate) fn has_reached(&self, position: u64) -> bool {
         lock(&self.state).completed >= position
     }
 
-    /// Waits for a position; returns false once the deadline has passed.
+    /// Waits for a position; returns false on timeout.
     pub(crate) fn wait(&self, position: u64, deadline: Option<Instant>) -> bool {
         let is_pending = |state: &mut State| state.completed < position;
         let state = lock(&self.state);
@@ -161,12 +162,12 @@ impl Stream {
         state.completed >= position
     }
 
-    /// Returns the error of a command up to a position, which then counts as reported.
+    /// Takes the error, if its command is at or before a position.
     pub(crate) fn take_error(&self, position: u64) -> Option<Error> {
         lock(&self.state).error.take_if(|(failed, _)| *failed <= position).map(|(_, error)| error)
     }
 
-    /// Ends the thread as soon as everything queued has completed.
+    /// Closes the stream: its thread ends when all commands have completed.
     pub(crate) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_all();
@@ -177,9 +178,9 @@ impl Stream {
         lock(&self.state).closed
     }
 
-    /// Returns whether a closed stream has neither work nor an error left.
+    /// Returns whether the stream is closed and has neither unfinished work nor an unreported error.
     pub(crate) fn is_finished(&self) -> bool {
         let state = lock(&self.state);
-        state.closed && state.completed == state.queued && state.error.is_none()
+        state.closed && state.completed == state.submitted && state.error.is_none()
     }
 }

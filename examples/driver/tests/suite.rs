@@ -1,4 +1,4 @@
-//! The example driver passes the suite that every driver has to pass.
+//! The behavior suite of all drivers on the example driver, and tests of its own behavior.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -15,12 +15,12 @@ fn start() -> Arc<dyn DriverRuntime> {
 interlock_driver::driver_suite!(crate::start);
 
 #[test]
-fn it_has_no_optional_feature() {
+fn features_of_the_example_driver_are_none() {
     assert_eq!(Features::of(start), Features::default());
 }
 
 #[test]
-fn later_starts_return_the_same_runtime() {
+fn start_returns_one_runtime_on_every_call() {
     let driver = ExampleDriver::new(1).unwrap();
     let [first, second] = [(); 2].map(|()| driver.start().unwrap());
     assert!(Arc::ptr_eq(&first, &second));

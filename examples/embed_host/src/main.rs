@@ -4,12 +4,12 @@
 //!
 //! `cargo run -p embed_host -- --example-driver examples/driver/devices.py`
 //!
-//! The second command chooses the driver of `examples/driver` before the interpreter starts, so that the
-//! script uses its devices.
+//! The second command selects the driver of `examples/driver` before the interpreter starts, so that the script uses
+//! its devices.
 //!
-//! The Python layer of interlock is taken from the virtual environment `.venv` (or the one that
-//! `VIRTUAL_ENV` names), where `make demo` installs it. Its extension module is not: this program
-//! registers the one it is linked with, so that there is one state.
+//! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make demo`
+//! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
+//! state.
 
 mod environment;
 
@@ -39,13 +39,13 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "--example-driver") {
         arguments.remove(0);
-        // Chosen, not only registered: the environment may name another driver.
+        // Selected, not only registered, because an environment variable may select another driver.
         accelerator::use_driver(ExampleDriver::new(2)?)?;
     }
     let script = arguments.first().ok_or("usage: embed_host [--example-driver] SCRIPT.py")?;
     let script = PathBuf::from(script);
     let settings = environment::of_virtual_environment()?;
-    // Before the interpreter starts, so that `import interlock` finds this copy under the dotted name.
+    // Before the interpreter starts, so that `import interlock` uses this copy.
     pyo3::append_to_inittab!(_core);
     settings.start_interpreter();
     Python::attach(|py| -> PyResult<()> {
@@ -62,7 +62,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs a file as `python FILE` would.
+/// Runs a file like `python FILE`.
 fn run_script(py: Python<'_>, script: &PathBuf) -> PyResult<()> {
     py.import("sys")?.setattr("argv", vec![script])?;
     let runner = CString::new("import runpy, sys; runpy.run_path(sys.argv[0], run_name='__main__')")?;

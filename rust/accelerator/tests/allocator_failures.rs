@@ -13,12 +13,12 @@ mod rig;
 use allocator::careless;
 use allocator::devices::Devices;
 use interlock_accelerator::use_driver;
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 use rig::failing::Failing;
 
 #[test]
 fn a_driver_that_fails_every_so_often_leaves_the_allocator_whole() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let (devices, memory) = (careless::DEVICES as u32, careless::MEMORY as u64);
     let driver = HostDriver::new(HostOptions { devices, memory, faults: faults.clone() }).unwrap();
     let driver = Failing::over(driver);

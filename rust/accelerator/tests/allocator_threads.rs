@@ -20,7 +20,7 @@ use allocator::segment::{KIB, MIB};
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, HostMemory};
 use interlock_accelerator::{Device, Stream, use_driver};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
@@ -125,7 +125,7 @@ impl Worker<'_> {
 
 #[test]
 fn threads_that_share_streams_never_get_the_same_memory() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let options = HostOptions { devices: 1, memory: 160 * MIB as u64, faults: faults.clone() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     let device: Device = "host:0".parse().unwrap();

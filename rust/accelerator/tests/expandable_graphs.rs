@@ -5,11 +5,11 @@
 
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer};
 use interlock_accelerator::{CaptureMode, Graph, Stream, use_driver};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 #[test]
 fn the_memory_of_a_graph_that_goes_is_given_back_and_others_are_served() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();

@@ -11,7 +11,7 @@ use std::thread;
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, Limit};
 use interlock_accelerator::{Stream, use_driver};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
@@ -80,7 +80,7 @@ impl Worker<'_> {
 
 #[test]
 fn threads_that_share_growing_segments_never_get_the_same_memory_or_none() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let options = HostOptions { devices: 1, memory: 600 * MIB as u64, faults: faults.clone() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();

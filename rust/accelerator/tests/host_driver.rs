@@ -51,7 +51,7 @@ fn memory_ends_exactly_where_it_was_said_to() {
 fn a_free_engine_goes_to_the_waiting_copy_of_the_greatest_priority() {
     let (rig, faults) = with_faults(1, 1 << 20);
     let memory = rig.memory(0, 8);
-    let hold = faults.hold_copies().unwrap();
+    let hold = faults.pause_copies().unwrap();
     let stream = |priority| {
         let stream = rig.driver.create_stream(0, priority).unwrap();
         rig.copy(stream, &memory, &memory);
@@ -72,7 +72,7 @@ fn a_free_engine_goes_to_the_waiting_copy_of_the_greatest_priority() {
 fn data_waits_for_an_engine_and_functions_do_not() {
     let (rig, faults) = two_devices();
     let memory = [rig.memory(0, 8), rig.memory(1, 8)];
-    let hold = faults.hold_copies().unwrap();
+    let hold = faults.pause_copies().unwrap();
     let copying = [0, 0].map(|_| rig.stream(0));
     copying.iter().for_each(|stream| rig.copy(*stream, &memory[0], &memory[0]));
     let (filling, elsewhere, running) = (rig.stream(0), rig.stream(1), rig.stream(0));

@@ -10,7 +10,7 @@ use std::thread;
 
 use interlock_accelerator::Error;
 use interlock_driver::{Address, CaptureMode, EventOptions, HostFn, SyncPoint, WaitPolicy, WaitTarget};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch, failure};
 
@@ -30,7 +30,7 @@ fn is_taken<T>(result: interlock_accelerator::Result<T>) -> bool {
 
 #[test]
 fn a_handle_is_for_one_started_driver_at_a_time() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     assert!(matches!(faults.fail_next_copy("none"), Err(Error::NoAccelerator { .. })));
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     let driver = HostDriver::new(options.clone()).unwrap();
@@ -43,7 +43,7 @@ fn a_handle_is_for_one_started_driver_at_a_time() {
 
 #[test]
 fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let options = |devices| HostOptions { devices, faults: faults.clone(), ..HostOptions::default() };
     let [first, second, third] = [1, 2, 3].map(|devices| HostDriver::new(options(devices)).unwrap());
     assert!(matches!(faults.lose_device(3, "unplugged"), Err(Error::NoSuchDevice { .. })));
@@ -181,8 +181,8 @@ fn held_copies_wait_without_a_clock() {
     let (rig, faults) = two_devices();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 4));
     rig.fill(stream, &memory, 1);
-    let first = faults.hold_copies().unwrap();
-    let second = faults.hold_copies().unwrap();
+    let first = faults.pause_copies().unwrap();
+    let second = faults.pause_copies().unwrap();
     let copy = rig.pinned(&[0; 4]);
     rig.copy(stream, &copy, &memory);
     drop(first);
@@ -251,7 +251,7 @@ fn who_waits_for_a_device_that_is_lost_is_woken() {
 fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
     let (rig, faults) = two_devices();
     let (stream, other, counter) = (rig.stream(1), rig.stream(0), Counter::default());
-    let hold = faults.hold_copies().unwrap();
+    let hold = faults.pause_copies().unwrap();
     let memory = rig.pinned(&[0; 4]);
     rig.copy(stream, &memory, &memory);
     let raised = counter.clone();

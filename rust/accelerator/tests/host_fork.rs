@@ -13,7 +13,7 @@ use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, PinnedMemory, PinnedStats};
 use interlock_accelerator::{self as accelerator, Stream};
 use interlock_driver::{Driver, EventOptions, HostFn, WaitTarget};
-use interlock_host::{Faults, HostDriver, HostOptions, LiveObjects};
+use interlock_host::{FaultInjector, HostDriver, HostOptions, LiveObjects};
 use rig::{Latch, Rig};
 
 /// Forks; the child answers and leaves, or is ended by an alarm.
@@ -47,13 +47,13 @@ fn works(driver: Arc<dyn Driver>) -> bool {
     rig.read(stream, &memory) == [4; 8] && rig.wait(WaitTarget::Device(1)) == Ok(true)
 }
 
-fn options(faults: &Faults) -> HostOptions {
+fn options(faults: &FaultInjector) -> HostOptions {
     HostOptions { devices: 2, memory: 1 << 20, faults: faults.clone() }
 }
 
 #[test]
 fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let driver = HostDriver::new(options(&faults)).unwrap();
     let rig = Rig { driver: driver.start().unwrap() };
     let (stream, blocked) = (rig.stream(0), rig.stream(0));
@@ -89,17 +89,17 @@ fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
 
 #[test]
 fn a_driver_that_was_only_chosen_works_in_the_parent_and_in_the_child() {
-    let driver = HostDriver::new(options(&Faults::new())).unwrap();
+    let driver = HostDriver::new(options(&FaultInjector::new())).unwrap();
     assert!(true_in_child(|| works(driver.clone())));
     assert!(works(driver));
 }
 
 #[test]
 fn a_child_may_drop_what_it_inherited() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap().start().unwrap() };
     let stream = rig.stream(0);
-    let (latch, hold) = (rig.block(stream), faults.hold_copies().unwrap());
+    let (latch, hold) = (rig.block(stream), faults.pause_copies().unwrap());
     // Dropped twice: by the child, which forgets what runs in its parent, and by the parent.
     let mut inherited = Some((rig, hold, faults));
     assert!(true_in_child(|| {
@@ -113,7 +113,7 @@ fn a_child_may_drop_what_it_inherited() {
 
 #[test]
 fn a_child_forked_by_queued_work_ends_by_itself() {
-    let driver = HostDriver::new(options(&Faults::new())).unwrap();
+    let driver = HostDriver::new(options(&FaultInjector::new())).unwrap();
     let rig = Rig { driver: driver.start().unwrap() };
     let (stream, answered) = (rig.stream(0), Latch::default());
     let (driver, open) = (Arc::downgrade(&driver), answered.clone());
@@ -130,7 +130,7 @@ fn a_child_forked_by_queued_work_ends_by_itself() {
 
 #[test]
 fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
-    accelerator::use_driver(HostDriver::new(options(&Faults::new())).unwrap()).unwrap();
+    accelerator::use_driver(HostDriver::new(options(&FaultInjector::new())).unwrap()).unwrap();
     // Chosen and not used yet.
     assert!(true_in_child(|| Stream::new(None, 0).unwrap().synchronize().is_ok()));
     let inherited = Stream::exclusive(None, 0).unwrap();

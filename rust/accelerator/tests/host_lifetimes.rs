@@ -35,7 +35,7 @@ fn what_was_released_is_gone() {
         rig.finish(stream);
         let there = faults.live_objects().unwrap();
         assert_eq!((there.streams, there.events, there.graphs, there.executables), (2, 1, 1, 1));
-        assert_eq!((there.lanes, there.bytes, there.pinned_bytes), (1, 100, 50));
+        assert_eq!((there.replay_streams, there.bytes, there.pinned_bytes), (1, 100, 50));
         rig.driver.destroy_graph(graph);
         rig.driver.destroy_graph_exec(executable);
         rig.driver.destroy_event(event);

@@ -7,13 +7,13 @@ use std::sync::{Mutex, mpsc};
 
 use interlock_accelerator::memory::{self, DeviceBuffer};
 use interlock_accelerator::{self as accelerator, HostFn, Stream};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
 #[test]
 fn a_device_that_is_lost_keeps_no_other_from_making_room() {
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let options = HostOptions { devices: 2, memory: 64 << 20, faults: faults.clone() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
     let [own, other] =

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, DurationStats, PinnedMemory, PinnedStats};
 use interlock_accelerator::{self as accelerator, HostFn, Stream};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 use pinned_model::{Model, SLOTS, STREAMS, Step, program};
 use proptest::prelude::*;
 use rig::Latch;
@@ -29,7 +29,7 @@ fn number_at(address: u64) -> &'static AtomicU64 {
 }
 
 struct Run<'a> {
-    faults: &'a Faults,
+    faults: &'a FaultInjector,
     streams: &'a [Stream],
     latches: [Option<Latch>; STREAMS],
     slots: [Option<(PinnedMemory, u64)>; SLOTS],
@@ -38,7 +38,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(faults: &'a Faults, streams: &'a [Stream]) -> Self {
+    fn new(faults: &'a FaultInjector, streams: &'a [Stream]) -> Self {
         memory::reset_accumulated_host_memory_stats();
         memory::reset_peak_host_memory_stats();
         let (latches, slots) = Default::default();
@@ -140,7 +140,7 @@ fn no_block_is_given_out_while_it_is_used_none_is_lost_and_all_are_counted() {
     assert_eq!(memory::host_memory_stats(), PinnedStats::default());
     memory::empty_host_cache();
     assert!(!PinnedMemory::is_pinned(std::ptr::from_ref(&0)));
-    let faults = Faults::new();
+    let faults = FaultInjector::new();
     let options = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
     let stream = |name: &str| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap();

@@ -1,4 +1,4 @@
-//! NVIDIA's devices, before they are used.
+//! The CUDA driver before its runtime is started.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use interlock_driver::{Driver, DriverRuntime, Error, Result};
 use super::discover::device_count;
 use super::runtime::CudaRuntime;
 
-/// The driver of the type [`DeviceType::Cuda`].
+/// The driver of the device type [`DeviceType::Cuda`].
 ///
-/// Streams are non-blocking: they wait for the default one as little as for each other. A device is not touched, and
-/// gets no context, before an operation needs one.
+/// Streams are created with `CU_STREAM_NON_BLOCKING` and do not synchronize with the default stream. The primary
+/// context of a device is retained by the first operation that needs it.
 #[derive(Default)]
 pub(super) struct CudaDriver {
     runtime: OnceBox<Arc<CudaRuntime>>,

@@ -1,8 +1,8 @@
-//! NVIDIA devices, through cudarc: its driver module only, loaded while the program runs, with the oldest bindings that
-//! have every function that is called.
+//! The CUDA driver: NVIDIA devices through the CUDA driver API.
 //!
-//! No function of cudarc is called before the probe (`discover`) has found a driver that has all of them, as cudarc
-//! panics where one is missing. Counting devices goes another way and does not start the driver.
+//! The crate uses the driver module of cudarc, which loads `libcuda.so.1` at run time, with the oldest bindings that
+//! have every function that the crate calls. cudarc panics if a function is missing, so the probe (`discover`) checks
+//! first that the library has all of them. Devices are counted through NVML, which does not start the driver.
 
 mod device;
 mod discover;
@@ -20,9 +20,9 @@ use once_cell::race::OnceBox;
 use driver::CudaDriver;
 use interlock_driver::Driver;
 
-/// Returns the driver, of which a process has one.
+/// Returns the driver, which is a singleton of the process.
 pub fn driver() -> Arc<dyn Driver> {
-    // Not a blocking cell: a fork while another thread fills it would leave the child waiting.
+    // Not a blocking cell: a child forked while another thread initializes it would wait forever.
     static DRIVER: OnceBox<Arc<CudaDriver>> = OnceBox::new();
     DRIVER.get_or_init(Default::default).clone()
 }

@@ -1,4 +1,4 @@
-//! NVIDIA's devices once they are used.
+//! The started CUDA driver.
 
 use std::ptr;
 use std::sync::{Arc, MutexGuard};
@@ -17,7 +17,7 @@ use interlock_driver::{
 use super::device::device::{CudaDevice, DeviceOp};
 use super::device::device_sync::DeviceSync;
 use super::device::properties;
-use super::graph::capture::{CaptureTable, CapturedWork};
+use super::graph::capture::{CaptureTable, GraphResources};
 use super::graph::dump;
 use super::graph::graph::{self, GraphTable};
 use super::memory::virtual_memory::VirtualMemory;
@@ -49,10 +49,10 @@ const QUERY_EVENT: &str = "Event.query";
 const SYNC_EVENT: &str = "Event.synchronize";
 const SYNC_DEVICE: &str = "accelerator.synchronize";
 
-/// Stands in place of the number of a stream in a point that is a ticket of a [`DeviceSync`].
+/// Replaces the stream id in a [`Point`] that is a ticket of a [`DeviceSync`].
 const DEVICE_TICKET: u64 = u64::MAX;
 
-/// The devices of the driver, and everything that was created on them.
+/// The devices of the driver and all objects that were created on them.
 pub(crate) struct CudaRuntime {
     /// The fork generation of the process that started the driver.
     generation: u32,
@@ -64,7 +64,7 @@ pub(crate) struct CudaRuntime {
     stale_waits: StaleWaits,
 }
 
-/// A device, with what it has of its own.
+/// A device, its virtual memory, semaphores and synchronization.
 struct DeviceState {
     device: Arc<CudaDevice>,
     virtual_memory: VirtualMemory,
@@ -109,14 +109,17 @@ impl CudaRuntime {
         self.state(index).map(|state| &state.device)
     }
 
-    /// Returns a device with a context, one that can be used if there is any; the first device if none has a context.
+    /// Returns a device with a context, preferably one that is not poisoned; the first device if none has a context.
     fn any_used_device(&self) -> Result<&Arc<CudaDevice>> {
         let used = || self.devices.iter().map(|state| &state.device).filter(|device| device.has_context());
         let usable = used().find(|device| !device.is_poisoned()).or_else(|| used().next());
         usable.map_or_else(|| self.device(0), Ok)
     }
 
-    /// Returns the virtual memory of a device that has it, and its granularity.
+    /// Returns the virtual memory of a device and its mapping granularity.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unsupported`] if the device does not support virtual memory.
     fn virtual_memory(&self, device: DeviceIndex) -> Result<(&VirtualMemory, usize)> {
         let memory = &self.state(device)?.virtual_memory;
         match memory.granularity()? {
@@ -125,7 +128,7 @@ impl CudaRuntime {
         }
     }
 
-    fn captures(&self) -> MutexGuard<'_, Captures<CapturedWork>> {
+    fn captures(&self) -> MutexGuard<'_, Captures<GraphResources>> {
         self.captures.lock()
     }
 
@@ -133,7 +136,7 @@ impl CudaRuntime {
     ///
     /// # Errors
     /// Refuses a capture that was invalidated.
-    fn open_capture(
+    fn valid_capture(
         &self,
         op: &DeviceOp<'_>,
         stream: &Stream,
@@ -144,7 +147,7 @@ impl CudaRuntime {
         Ok(capture)
     }
 
-    /// Keeps what queued work uses until it has completed, and what recorded work uses as long as a graph has it.
+    /// Keeps an owner alive: until the queued work has completed, or as long as a graph contains the recorded work.
     fn retain(
         &self,
         op: &DeviceOp<'_>,
@@ -162,16 +165,16 @@ impl CudaRuntime {
         }
     }
 
-    /// Lets two devices access each other's memory, the first time that a copy between them is queued. Where they can't,
-    /// the driver copies through memory of this program.
-    fn enable_peer_access_both(&self, there: DeviceIndex, here: DeviceIndex) -> Result<PeerContexts> {
-        let (there, here) = (self.state(there)?, self.state(here)?);
-        here.virtual_memory.enable_peer(&there.device, COPY)?;
-        there.virtual_memory.enable_peer(&here.device, COPY)?;
-        Ok(PeerContexts { to: there.device.context(COPY)?, from: here.device.context(COPY)? })
+    /// Enables peer access between two devices in both directions, if they support it. Without peer access the driver
+    /// copies through host memory.
+    fn enable_peer_access_both(&self, to: DeviceIndex, from: DeviceIndex) -> Result<PeerContexts> {
+        let (to, from) = (self.state(to)?, self.state(from)?);
+        from.virtual_memory.enable_peer(&to.device, COPY)?;
+        to.virtual_memory.enable_peer(&from.device, COPY)?;
+        Ok(PeerContexts { to: to.device.context(COPY)?, from: from.device.context(COPY)? })
     }
 
-    /// Refuses to wait for a stream that captures, which invalidates its capture.
+    /// Refuses to wait for a stream that captures; its capture is then invalidated.
     fn check_stream_sync(&self, op: &DeviceOp<'_>, stream: &Stream, operation: &'static str) -> Result<()> {
         match stream.capture_id(op)? {
             Some(id) => Err(self.captures().refuse_stream_sync(id, operation)),
@@ -179,7 +182,7 @@ impl CudaRuntime {
         }
     }
 
-    /// Refuses to wait for an event of a capture, which it invalidates.
+    /// Refuses to wait for an event of a capture; the capture is then invalidated.
     fn check_event_sync(&self, recorded_at: RecordedAt, operation: &'static str) -> Result<()> {
         match recorded_at {
             RecordedAt::InCapture(id) => Err(self.captures().refuse_event_sync(id, operation)),
@@ -191,14 +194,14 @@ impl CudaRuntime {
         let stream = self.streams.find(handle, QUERY_STREAM)?;
         let op = stream.device().begin(QUERY_STREAM)?;
         self.check_stream_sync(&op, &stream, QUERY_STREAM)?;
-        let is_done = stream.query(&op)?;
+        let is_idle = stream.query(&op)?;
         stream.take_error(stream.submitted())?;
-        Ok(is_done)
+        Ok(is_idle)
     }
 
     fn check_event(&self, handle: EventHandle) -> Result<bool> {
         let event = self.events.find(handle, QUERY_EVENT)?;
-        let (op, is_done, recorded_at) = {
+        let (op, has_completed, recorded_at) = {
             let record = event.record();
             let recorded_at = record.recorded_at();
             self.check_event_sync(recorded_at, QUERY_EVENT)?;
@@ -206,13 +209,13 @@ impl CudaRuntime {
                 return Ok(true);
             }
             let op = event.device().begin(QUERY_EVENT)?;
-            let is_done = event.query(&op)?;
-            (op, is_done, recorded_at)
+            let has_completed = event.query(&op)?;
+            (op, has_completed, recorded_at)
         };
         if let RecordedAt::InStream { stream, point } = recorded_at {
             sync::poll_and_report(&self.streams, &op, (stream, point))?;
         }
-        Ok(is_done)
+        Ok(has_completed)
     }
 
     fn check_device(&self, index: DeviceIndex) -> Result<bool> {
@@ -231,10 +234,10 @@ impl CudaRuntime {
         let stream = self.streams.find(handle, SYNC_STREAM)?;
         let op = stream.device().begin(SYNC_STREAM)?;
         self.check_stream_sync(&op, &stream, SYNC_STREAM)?;
-        Ok(vec![(stream.number(), stream.signal(&op)?)])
+        Ok(vec![(stream.id(), stream.signal(&op)?)])
     }
 
-    /// Returns the record of an event, and the point at which it was recorded if that is known.
+    /// Returns the generation of an event's last record, then the point of the record if this process recorded it.
     fn points_of_event(&self, handle: EventHandle) -> Result<Vec<Point>> {
         let event = self.events.find(handle, SYNC_EVENT)?;
         let mut record = event.record();
@@ -243,12 +246,12 @@ impl CudaRuntime {
         let generation = (handle.raw, record.generation());
         Ok(match record.recorded_at() {
             RecordedAt::InStream { stream, point } => vec![generation, (stream, point)],
-            RecordedAt::Elsewhere => vec![generation],
+            RecordedAt::InOtherProcess => vec![generation],
             RecordedAt::Never | RecordedAt::InCapture(_) => Vec::new(),
         })
     }
 
-    /// Returns a ticket of a wait for everything that the device does, or points on its streams.
+    /// Returns the ticket of a `cuCtxSynchronize`, or the points after all work of the device's streams.
     fn points_of_device(&self, index: DeviceIndex) -> Result<Vec<Point>> {
         let DeviceState { device, sync, .. } = self.state(index)?;
         self.captures().check_sync_allowed(SYNC_DEVICE)?;
@@ -258,8 +261,8 @@ impl CudaRuntime {
         if self.captures().count() == 0 {
             return Ok(vec![(DEVICE_TICKET, sync.begin(device.context(SYNC_DEVICE)?))]);
         }
-        // The driver refuses to wait for a device while any of its streams captures. Work of other libraries is not
-        // awaited then.
+        // The driver refuses `cuCtxSynchronize` while a stream of the device captures. The wait then covers the streams
+        // of this process's table, not the work of other libraries.
         sync::points_of_device(&self.streams, &device.begin(SYNC_DEVICE)?)
     }
 
@@ -328,9 +331,9 @@ impl CudaRuntime {
     }
 }
 
-// SAFETY: memory comes from the driver, which keeps it until it is freed (`memory/`). Queued work owns its `KeepAlive`
-// until a point behind it has completed (`stream/stream.rs`), and recorded work as long as a graph has it or a replay of
-// it is queued (`graph/graph.rs`).
+// SAFETY: the driver allocates memory and keeps it until it is freed (`memory/`). Queued work owns its `KeepAlive`
+// until a point after it has completed (`stream/stream.rs`). A graph and its queued replays own the `KeepAlive` of
+// recorded work (`graph/graph.rs`).
 unsafe impl DriverRuntime for CudaRuntime {
     fn device_type(&self) -> DeviceType {
         DeviceType::Cuda
@@ -353,7 +356,7 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, _: usize) -> Result<()> {
-        // SAFETY: as the caller guarantees.
+        // SAFETY: the caller upholds the contract of `free`.
         unsafe { alloc::free(self.device(device)?, address) }
     }
 
@@ -362,7 +365,7 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     unsafe fn free_pinned(&self, address: Address, _: usize) -> Result<()> {
-        // SAFETY: as the caller guarantees.
+        // SAFETY: the caller upholds the contract of `free_pinned`.
         unsafe { pinned::free_pinned(self.any_used_device()?, address) }
     }
 
@@ -385,7 +388,7 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller guarantees.
+        // SAFETY: the caller upholds the contract of `unmap`.
         unsafe { self.virtual_memory(device)?.0.unmap(address, bytes) }
     }
 
@@ -419,26 +422,26 @@ unsafe impl DriverRuntime for CudaRuntime {
         let Some(event) = self.events.remove(event) else { return };
         {
             let mut record = event.record();
-            // It fails on a device that can't be used any more.
+            // An error means that the device is poisoned; the waits then report it.
             let _ = self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD);
-            // A thread that has found the event before does not query the driver for it any more.
+            // A thread that looked the event up before does not query the destroyed event.
             *record = self.events.new_record(RecordedAt::Never);
         }
-        // SAFETY: no caller can name the event any more.
-        event.device().destroy("an Event that goes", || unsafe { api::cuEventDestroy_v2(event.raw()) });
+        // SAFETY: the event was removed from the table, so no other call uses it.
+        event.device().destroy("destroying an Event", || unsafe { api::cuEventDestroy_v2(event.raw()) });
     }
 
     fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
         let (event, stream) = (self.events.find(event, RECORD)?, self.streams.find(stream, RECORD)?);
         let op = stream.device().begin_on_stream(RECORD)?;
-        let capture = self.open_capture(&op, &stream, RECORD)?;
+        let capture = self.valid_capture(&op, &stream, RECORD)?;
         let mut record = event.record();
         self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD)?;
         // SAFETY: the event and the stream are alive.
         stream.submit(&op, |on| unsafe { api::cuEventRecord(event.raw(), on) })?;
         *record = self.events.new_record(match capture {
             Some(id) => RecordedAt::InCapture(id),
-            None => RecordedAt::InStream { stream: stream.number(), point: stream.submitted() },
+            None => RecordedAt::InStream { stream: stream.id(), point: stream.submitted() },
         });
         Ok(())
     }
@@ -448,10 +451,10 @@ unsafe impl DriverRuntime for CudaRuntime {
         let recorded_in = match event.record().recorded_at() {
             RecordedAt::Never => return Ok(()),
             RecordedAt::InCapture(id) => Some(id),
-            RecordedAt::InStream { .. } | RecordedAt::Elsewhere => None,
+            RecordedAt::InStream { .. } | RecordedAt::InOtherProcess => None,
         };
         let op = stream.device().begin_on_stream(WAIT_EVENT)?;
-        let own = self.open_capture(&op, &stream, WAIT_EVENT)?;
+        let own = self.valid_capture(&op, &stream, WAIT_EVENT)?;
         self.captures().check_wait(own, stream.is_default(), recorded_in, WAIT_EVENT)?;
         // SAFETY: the event and the stream are alive.
         stream.submit(&op, |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) })
@@ -483,7 +486,7 @@ unsafe impl DriverRuntime for CudaRuntime {
         match record.recorded_at() {
             RecordedAt::Never => Ok(true),
             RecordedAt::InCapture(_) => Ok(false),
-            RecordedAt::InStream { .. } | RecordedAt::Elsewhere => {
+            RecordedAt::InStream { .. } | RecordedAt::InOtherProcess => {
                 event.query(&event.device().begin(QUERY_EVENT)?)
             }
         }
@@ -514,7 +517,7 @@ unsafe impl DriverRuntime for CudaRuntime {
         let is_within_device = submit::is_within_device(&copy);
         let device = stream.device();
         let op = if is_within_device { device.begin_on_stream(COPY) } else { device.begin(COPY) }?;
-        let capture = self.open_capture(&op, &stream, COPY)?;
+        let capture = self.valid_capture(&op, &stream, COPY)?;
         if copy.bytes == 0 {
             return Ok(());
         }
@@ -524,12 +527,13 @@ unsafe impl DriverRuntime for CudaRuntime {
             }
             _ => None,
         };
-        // SAFETY: as the caller guarantees; the owner stays until the copy has completed.
+        // SAFETY: the caller guarantees valid operands; `retain` keeps their owner alive until the copy has completed.
         let queue = |on| unsafe { submit::copy(&copy, peers, on) };
         if is_within_device {
             stream.submit(&op, queue)?;
         } else {
-            // For memory that is not pinned the driver waits for the stream, and so for functions that queue more there.
+            // For pageable memory the driver waits for the stream, and so for host functions that may queue work on it:
+            // the submit lock must not be held meanwhile.
             drop(stream.lock_submit());
             op.check(queue(stream.raw()))?;
         }
@@ -539,12 +543,12 @@ unsafe impl DriverRuntime for CudaRuntime {
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
         let stream = self.streams.find(stream, FILL)?;
         let op = stream.device().begin_on_stream(FILL)?;
-        let capture = self.open_capture(&op, &stream, FILL)?;
+        let capture = self.valid_capture(&op, &stream, FILL)?;
         let Fill { address, bytes, value, keep_alive } = fill;
         if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: as the caller guarantees; the owner stays until the fill has completed.
+        // SAFETY: the caller guarantees valid memory; `retain` keeps its owner alive until the fill has completed.
         stream.submit(&op, |on| unsafe { api::cuMemsetD8Async(address.0, value, bytes, on) })?;
         self.retain(&op, &stream, capture, keep_alive)
     }
@@ -552,9 +556,9 @@ unsafe impl DriverRuntime for CudaRuntime {
     fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
         let stream = self.streams.find(stream, LAUNCH)?;
         let op = stream.device().begin_on_stream(LAUNCH)?;
-        let capture = self.open_capture(&op, &stream, LAUNCH)?;
+        let capture = self.valid_capture(&op, &stream, LAUNCH)?;
         let (errors, semaphore) = match capture {
-            // A semaphore would have to be closed again before each replay, so the driver's thread waits.
+            // A semaphore would have to be reset before each replay, so the driver's thread waits instead.
             Some(id) => (ErrorSink::Replay(self.captures.replays(id)), None),
             None => {
                 let semaphores = &self.state(op.device().index())?.semaphores;
@@ -595,24 +599,24 @@ unsafe impl DriverRuntime for CudaRuntime {
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
         let stream = self.streams.find(stream, END_CAPTURE)?;
         let op = stream.device().begin(END_CAPTURE);
-        // The driver does not report the id of a capture that an error has ended.
+        // The driver does not report the id of an invalidated capture.
         let current = op.as_ref().map_err(Error::clone).and_then(|op| stream.capture_id(op));
         let id = self.captures().check_end(stream.handle(), || current.clone(), END_CAPTURE)?;
         if matches!(current, Ok(Some(_))) {
             self.captures().check_end_thread(id, END_CAPTURE)?;
         }
-        // It is over, whatever the driver returns.
+        // The capture ends here, even if the driver returns an error.
         let ended = self.captures().end(id);
-        let (mut work, invalidated_by) =
+        let (mut resources, invalidated_by) =
             ended.map_or((None, None), |ended| (Some(ended.content), ended.invalidated_by));
         let op = op?;
         let mut graph = ptr::null_mut();
         // SAFETY: the stream is alive and the pointer valid.
         let ended = check(unsafe { api::cuStreamEndCapture(stream.raw(), &raw mut graph) });
         if ended == Err(Code::ILLEGAL_STATE)
-            && let Some(work) = work.take()
+            && let Some(resources) = resources.take()
         {
-            work.leak_resources();
+            resources.leak();
         }
         let failed = match (ended, invalidated_by) {
             (_, Some(reason)) => Some(capture::err_invalidated(END_CAPTURE, &reason)),
@@ -620,7 +624,7 @@ unsafe impl DriverRuntime for CudaRuntime {
             (Ok(()), None) => None,
         };
         let Some(error) = failed else {
-            return Ok(self.graphs.add(stream.device(), graph, work.unwrap_or_default()));
+            return Ok(self.graphs.add(stream.device(), graph, resources.unwrap_or_default()));
         };
         if !graph.is_null() {
             graph::destroy(stream.device(), graph);

@@ -1,4 +1,4 @@
-//! Devices made of CPU threads, before they are used.
+//! The host driver before its runtime is started.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -10,12 +10,13 @@ use interlock_driver::{Driver, DriverRuntime, Result};
 use crate::options::HostOptions;
 use crate::runtime::HostRuntime;
 
-/// The driver of devices made of CPU threads, of the type [`DeviceType::Host`].
+/// A driver whose devices run on CPU threads. They have the type [`DeviceType::Host`].
 ///
-/// Streams have priorities from 0, the least, to -3, the greatest. Each device has two engines that copy and
-/// fill; a free one serves the waiting stream with the greatest priority. Functions need no engine.
+/// Stream priorities range from 0, the least, to -3, the greatest. Each device has two copy engines, which run copies
+/// and fills; a free engine serves the waiting stream with the greatest priority. Host functions need no engine.
 ///
-/// A handle that this driver does not know is an [`Error::Argument`](interlock_driver::Error::Argument).
+/// Calls with a handle that does not belong to this driver return
+/// [`Error::Argument`](interlock_driver::Error::Argument).
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,9 +33,9 @@ use crate::runtime::HostRuntime;
 /// ```
 pub struct HostDriver {
     options: HostOptions,
-    /// Built in each process that uses it: a child may be forked between the choice of a driver and its start.
+    /// Built separately in each process: a child may be forked between the selection of a driver and its start.
     runtime: ForkLocal<OnceLock<Arc<HostRuntime>>>,
-    /// For a forked child: one as long as a thread there has it, however many threads request it.
+    /// The driver for a forked child. Threads of the child that request it concurrently share one.
     in_child: ForkLocal<Mutex<Weak<HostDriver>>>,
 }
 
@@ -42,8 +43,8 @@ impl HostDriver {
     /// Creates a driver.
     ///
     /// # Errors
-    /// [`Error::Argument`](interlock_driver::Error::Argument) for more than 128 devices, and for faults that belong to another
-    /// driver, which was started.
+    /// Returns [`Error::Argument`](interlock_driver::Error::Argument) for more than 128 devices, and for a fault
+    /// injector that is bound to another started driver.
     #[expect(clippy::new_ret_no_self, reason = "callers need only the trait")]
     pub fn new(options: HostOptions) -> Result<Arc<dyn Driver>> {
         options.check()?;
@@ -56,11 +57,11 @@ impl HostDriver {
         Ok(Arc::new(driver))
     }
 
-    /// Returns the runtime of this process. Faults act on it before it is started.
+    /// Returns the runtime of this process. Faults are injected into it even before it is started.
     fn runtime(&self) -> &Arc<HostRuntime> {
         self.runtime.get().get_or_init(|| {
             let runtime = Arc::new(HostRuntime::new(&self.options));
-            // Whether they belong to another driver is checked when this one is created and when it is started.
+            // `bound` and `start` return this error.
             let _ = self.options.faults.bind(runtime.shared(), false);
             runtime
         })

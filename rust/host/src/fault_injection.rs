@@ -1,4 +1,4 @@
-//! Injected faults, and counts of live objects that show leaks.
+//! Fault injection, and counts of live objects for leak tests.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,22 +9,22 @@ use interlock_core::base::mutex::Mutex;
 use interlock_driver::{DeviceIndex, Error, Result};
 
 use crate::exec::command::Task;
-use crate::exec::shared::{Locked, Shared};
+use crate::exec::shared::Shared;
 use crate::object::stream::StreamKind;
 
-/// Injects errors into a host driver. Clones are the same handle; give one to the driver in its
-/// [options](super::HostOptions), and keep another.
+/// Injects faults into a host driver. Clones share one injector: pass one to the driver in its
+/// [options](super::HostOptions) and call methods on another.
 ///
-/// The handle is that of the driver made last with it, until one of them is started: that one has it as long as
-/// it lives. What was asked for before goes with the driver of which it was asked.
+/// The injector is bound to the driver that was created last with it. The first of these drivers that is started owns
+/// the injector until the driver is dropped. Faults that were injected before belong to the driver bound at that time.
 ///
-/// Every method fails with [`Error::NoAccelerator`] where no driver has been made with it in this process: a
-/// forked child's driver is another, which begins without faults.
+/// Every method returns [`Error::NoAccelerator`] if no driver was created with the injector in this process. A forked
+/// child has its own driver, which starts without faults.
 ///
 /// ```
-/// use interlock_host::{Faults, HostDriver, HostOptions};
+/// use interlock_host::{FaultInjector, HostDriver, HostOptions};
 ///
-/// let faults = Faults::new();
+/// let faults = FaultInjector::new();
 /// let runtime = HostDriver::new(HostOptions { faults: faults.clone(), ..HostOptions::default() })?.start()?;
 /// faults.fail_allocation(Some(1))?;
 /// assert!(runtime.allocate(0, 512).is_err());
@@ -32,22 +32,22 @@ use crate::object::stream::StreamKind;
 /// # Ok::<(), interlock_driver::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Faults(Arc<ForkLocal<Mutex<Bound>>>);
+pub struct FaultInjector(Arc<ForkLocal<Mutex<Bound>>>);
 
-/// Whose a handle is.
+/// The driver to which an injector is bound.
 #[derive(Clone, Default)]
 struct Bound {
     shared: Weak<Shared>,
-    /// It is nobody else's as long as that lives.
+    /// A started driver owns the injector as long as it lives.
     started: bool,
 }
 
-/// The number of objects of a driver that have not been released.
+/// The number of live objects of a driver.
 ///
 /// ```
-/// use interlock_host::{Faults, HostDriver, HostOptions};
+/// use interlock_host::{FaultInjector, HostDriver, HostOptions};
 ///
-/// let faults = Faults::new();
+/// let faults = FaultInjector::new();
 /// let runtime = HostDriver::new(HostOptions { faults: faults.clone(), ..HostOptions::default() })?.start()?;
 /// let stream = runtime.create_stream(0, 0)?;
 /// assert_eq!(faults.live_objects()?.streams, 1);
@@ -56,53 +56,55 @@ struct Bound {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveObjects {
-    /// Streams besides the default ones, with those that still run what is queued.
+    /// Streams other than default ones, including destroyed streams with unfinished work.
     pub streams: usize,
     /// Events.
     pub events: usize,
     /// Recorded graphs.
     pub graphs: usize,
-    /// Graphs that are ready to be replayed.
+    /// Executable graphs.
     pub executables: usize,
-    /// Streams of executable graphs, with those that still run what is queued.
-    pub lanes: usize,
+    /// Internal streams of executable graphs, including destroyed streams with unfinished work.
+    pub replay_streams: usize,
     /// Captures that have not ended.
     pub captures: usize,
-    /// Threads that serve streams.
+    /// Worker threads of streams.
     pub threads: usize,
-    /// Commands that are queued and not over.
+    /// Queued commands that have not completed.
     pub commands: u64,
-    /// Bytes of memory of all devices, with what addresses were given.
+    /// Allocated and mapped bytes of all devices.
     pub bytes: u64,
     /// Bytes of pinned memory.
     pub pinned_bytes: u64,
 }
 
-/// Pauses the copies of a driver until it is dropped. A copy that is paused occupies its engine.
+/// Pauses the copies of a driver until it is dropped. A paused copy occupies its copy engine.
 ///
 /// ```
-/// use interlock_host::{Faults, HostDriver, HostOptions};
+/// use interlock_host::{FaultInjector, HostDriver, HostOptions};
 ///
-/// let faults = Faults::new();
+/// let faults = FaultInjector::new();
 /// let runtime = HostDriver::new(HostOptions { faults: faults.clone(), ..HostOptions::default() })?.start()?;
-/// let hold = faults.hold_copies()?;
-/// // A copy that is queued here does not begin before `step` or `release`.
-/// assert!(!hold.step());
-/// hold.release();
+/// let paused = faults.pause_copies()?;
+/// // A copy that is queued here does not start before `step` or `release`.
+/// assert!(!paused.step());
+/// paused.release();
 /// # drop(runtime);
 /// # Ok::<(), interlock_driver::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Hold(Weak<Shared>);
+pub struct PausedCopies(Weak<Shared>);
 
-impl Faults {
-    /// Nothing goes wrong yet.
+impl FaultInjector {
+    /// Creates an injector without faults.
     pub fn new() -> Self {
-        Faults::default()
+        FaultInjector::default()
     }
 
-    /// Ties the handle to a driver, for good if that is `started`. Fails with [`Error::Argument`] if another has
-    /// it that was started.
+    /// Binds the injector to a driver; permanently if the driver is `started`.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] if another started driver owns the injector.
     pub(crate) fn bind(&self, shared: &Arc<Shared>, started: bool) -> Result<()> {
         let mut bound = self.0.get().lock();
         let same = bound.shared.ptr_eq(&Arc::downgrade(shared));
@@ -123,70 +125,71 @@ impl Faults {
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Locked<'_>)) -> Result<()> {
+    fn update(&self, update: impl FnOnce(&mut FaultPlan)) -> Result<()> {
         let shared = self.shared()?;
-        change(&mut shared.lock()?);
+        update(&mut shared.lock()?.faults);
         Ok(())
     }
 
-    /// The allocation of a device's memory fails that is the `number`th from now; 1 is the next. Giving memory to
-    /// addresses is one. `None` takes that back.
+    /// Fails the `number`th allocation of device memory from now on; 1 is the next. Mapping memory to addresses counts
+    /// as an allocation. `None` cancels the fault.
     pub fn fail_allocation(&self, number: Option<u64>) -> Result<()> {
         let number = checked("fail_allocation", number)?;
-        self.change(|state| state.faults.allocation = number)
+        self.update(|plan| plan.allocation = number)
     }
 
-    /// As [`fail_allocation`](Faults::fail_allocation), for pinned memory.
+    /// Fails the `number`th allocation of pinned memory, like [`fail_allocation`](FaultInjector::fail_allocation).
     pub fn fail_pinned_allocation(&self, number: Option<u64>) -> Result<()> {
         let number = checked("fail_pinned_allocation", number)?;
-        self.change(|state| state.faults.pinned_allocation = number)
+        self.update(|plan| plan.pinned_allocation = number)
     }
 
-    /// The next function that is queued does not run, and fails when it is its turn. Called twice, the next
-    /// two do. What is recorded into a graph counts when it is replayed.
+    /// Fails the next host function that is queued, asynchronously and without running it. Every call adds one fault.
+    /// A function that a graph recorded counts when the graph is replayed.
     pub fn fail_next_launch(&self, reason: &str) -> Result<()> {
-        self.change(|state| state.faults.launches.push_back(reason.into()))
+        self.update(|plan| plan.host_fns.push_back(reason.into()))
     }
 
-    /// As [`fail_next_launch`](Faults::fail_next_launch), for copies.
+    /// Fails the next copy, like [`fail_next_launch`](FaultInjector::fail_next_launch).
     pub fn fail_next_copy(&self, reason: &str) -> Result<()> {
-        self.change(|state| state.faults.copies.push_back(reason.into()))
+        self.update(|plan| plan.copies.push_back(reason.into()))
     }
 
-    /// As [`fail_next_launch`](Faults::fail_next_launch), for fills.
+    /// Fails the next fill, like [`fail_next_launch`](FaultInjector::fail_next_launch).
     pub fn fail_next_fill(&self, reason: &str) -> Result<()> {
-        self.change(|state| state.faults.fills.push_back(reason.into()))
+        self.update(|plan| plan.fills.push_back(reason.into()))
     }
 
-    /// The device is gone for good. From now on every call that concerns it fails with [`Error::DeviceLost`],
-    /// and so does what is queued on it or copies from or to it; whoever waits for it is woken. Only a
-    /// function or copy that runs already goes on. Fails with [`Error::NoSuchDevice`] for a device that is not
-    /// there.
+    /// Marks a device as lost, permanently. Calls that use it return [`Error::DeviceLost`]; so does work that is queued
+    /// on it or copies from or to it. Threads that wait for it are woken. A task that is already running continues.
+    ///
+    /// # Errors
+    /// Returns [`Error::NoSuchDevice`] if the driver has no device of this index.
     pub fn lose_device(&self, device: DeviceIndex, reason: &str) -> Result<()> {
         self.shared()?.lock()?.lose_device(device, reason)
     }
 
-    /// No copy begins until the guard, and every other one, is dropped.
-    pub fn hold_copies(&self) -> Result<Hold> {
+    /// Pauses copies that have not started, until every returned guard is dropped.
+    pub fn pause_copies(&self) -> Result<PausedCopies> {
         let shared = self.shared()?;
-        shared.lock()?.faults.holds += 1;
-        Ok(Hold(Arc::downgrade(&shared)))
+        shared.lock()?.faults.copy_pauses += 1;
+        Ok(PausedCopies(Arc::downgrade(&shared)))
     }
 
-    /// What is there now.
+    /// Returns the number of live objects of each kind.
     pub fn live_objects(&self) -> Result<LiveObjects> {
         let shared = self.shared()?;
         let state = shared.lock()?;
         let of_kind = |kind| state.streams.values().filter(|stream| stream.kind == kind).count();
         Ok(LiveObjects {
-            streams: of_kind(StreamKind::Made),
+            streams: of_kind(StreamKind::Created),
             events: state.events.len(),
             graphs: state.graphs.len(),
             executables: state.executables.len(),
-            lanes: of_kind(StreamKind::Replay),
+            replay_streams: of_kind(StreamKind::Replay),
             captures: state.captures.count(),
             threads: state.streams.values().filter(|stream| stream.worker.is_some()).count(),
-            commands: state.streams.values().map(|stream| stream.queued - stream.done).sum(),
+            commands: state.streams.values().map(|stream| stream.submitted - stream.completed).sum(),
             bytes: state.devices.iter().map(|device| device.memory.used()).sum(),
             pinned_bytes: state.pinned.used(),
         })
@@ -200,65 +203,66 @@ fn checked(name: &'static str, number: Option<u64>) -> Result<Option<u64>> {
     Ok(number)
 }
 
-impl fmt::Debug for Faults {
+impl fmt::Debug for FaultInjector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Faults")
+        f.write_str("FaultInjector")
     }
 }
 
-impl Hold {
-    /// Lets one copy begin: of those that wait for nothing else the one that has waited for longest. False
-    /// where there is none.
+impl PausedCopies {
+    /// Starts the copy that was paused first, of those that wait for nothing else. Returns false if there is none.
     pub fn step(&self) -> bool {
         let Some(shared) = self.0.upgrade() else { return false };
         shared.lock().is_ok_and(|mut state| state.begin_paused_copy())
     }
 
-    /// Lets copies begin again, unless something else holds them.
+    /// Resumes copies, unless another guard pauses them.
     pub fn release(self) {}
 }
 
-impl Drop for Hold {
+impl Drop for PausedCopies {
     fn drop(&mut self) {
         let Some(shared) = self.0.upgrade() else { return };
         if let Ok(mut state) = shared.lock() {
-            state.faults.holds = state.faults.holds.saturating_sub(1);
+            state.faults.copy_pauses = state.faults.copy_pauses.saturating_sub(1);
             state.advance_all();
         }
     }
 }
 
-/// What is to go wrong.
+/// The faults that are still to be injected.
 #[derive(Debug, Default)]
 pub(crate) struct FaultPlan {
-    /// Which allocation from now on fails.
+    /// The number of the allocation of device memory that fails; 1 is the next.
     allocation: Option<u64>,
-    /// Which one of pinned memory.
+    /// The number of the allocation of pinned memory that fails; 1 is the next.
     pinned_allocation: Option<u64>,
-    launches: VecDeque<String>,
+    /// Reasons of the errors of the next host functions.
+    host_fns: VecDeque<String>,
     copies: VecDeque<String>,
     fills: VecDeque<String>,
-    holds: u32,
+    /// The number of live [`PausedCopies`].
+    copy_pauses: u32,
 }
 
 impl FaultPlan {
-    /// Counts an allocation, and returns whether it is the one that fails.
+    /// Counts an allocation and returns whether it fails.
     pub(crate) fn allocation_fails(&mut self, is_pinned: bool) -> bool {
         let number = if is_pinned { &mut self.pinned_allocation } else { &mut self.allocation };
         *number = number.map(|left| left - 1);
         number.take_if(|left| *left == 0).is_some()
     }
 
-    /// Why this task fails, which is being queued.
-    pub(crate) fn next_for(&mut self, task: &Task) -> Option<String> {
+    /// Takes the fault for a task that is being queued: the reason of its error.
+    pub(crate) fn take_fault(&mut self, task: &Task) -> Option<String> {
         match task {
-            Task::Launch(_) => self.launches.pop_front(),
+            Task::HostFn(_) => self.host_fns.pop_front(),
             Task::Copy(_) => self.copies.pop_front(),
             Task::Fill(_) => self.fills.pop_front(),
         }
     }
 
     pub(crate) fn copies_are_paused(&self) -> bool {
-        self.holds > 0
+        self.copy_pauses > 0
     }
 }

@@ -1,18 +1,17 @@
-//! Devices made of threads and memory of this computer.
+//! The host driver: devices that are emulated with CPU threads and CPU memory.
 //!
-//! They behave as devices do: streams run at the same time and each in order, errors are reported asynchronously, memory
-//! is limited, copies take turns at few engines. What real devices do only by chance can be [injected](Faults), so that
-//! programs and tests meet it every time.
+//! They behave like GPUs. Streams run concurrently, and each runs its work in order. Errors are reported
+//! asynchronously, memory is limited, and copies share a few copy engines. [`FaultInjector`] injects the errors that
+//! real devices raise only by chance.
 //!
-//! Everything that a driver knows is one `Inner` (`exec/inner.rs`) behind one lock, which is held for a few steps and
-//! never while a queued function runs or something of the caller's is dropped. Each stream has a thread of its own, from
-//! its first work on until it has been idle for a while. A point (`TimelinePoint`) on the timeline of a
-//! stream is a number that only grows: events are such points, and so are the edges of a graph that is replayed. The
-//! thread that holds the lock advances every stream that can advance (`exec/scheduler.rs`); a thread is woken
-//! only for work that takes time.
+//! All state of a driver is one `Inner` (`exec/inner.rs`) behind one mutex. The mutex is never locked while a host
+//! function runs or a value of the caller is dropped. Each stream has its own worker thread, which starts with the
+//! stream's first work and ends after an idle time. A `TimelinePoint` is a position on the timeline of a stream:
+//! events and the edges of a replayed graph are such points. The thread that holds the lock advances every stream that
+//! can advance (`exec/scheduler.rs`); a worker is woken only to run a task.
 //!
-//! The scheduler and the objects that it schedules refer to each other; the heaps, the chains of a graph, the copy engines
-//! and the fault plan do not know it.
+//! The scheduler and the objects that it schedules depend on each other; the heaps, the chains of a graph, the copy
+//! engines and the fault plan do not depend on the scheduler.
 
 mod driver;
 mod exec;
@@ -23,5 +22,5 @@ mod options;
 mod runtime;
 
 pub use driver::HostDriver;
-pub use fault_injection::{Faults, Hold, LiveObjects};
+pub use fault_injection::{FaultInjector, LiveObjects, PausedCopies};
 pub use options::HostOptions;

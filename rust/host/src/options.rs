@@ -1,8 +1,8 @@
-//! What a host driver is made of.
+//! Options of the host driver.
 
 use interlock_driver::{Error, Result};
 
-use crate::fault_injection::Faults;
+use crate::fault_injection::FaultInjector;
 
 /// Options of the host driver: its devices, their memory and injected errors.
 ///
@@ -15,22 +15,22 @@ use crate::fault_injection::Faults;
 /// ```
 #[derive(Clone, Debug)]
 pub struct HostOptions {
-    /// How many devices, from 0 to 128.
+    /// The number of devices, from 0 to 128.
     pub devices: u32,
-    /// Bytes of memory that each has.
+    /// Bytes of memory of each device.
     pub memory: u64,
-    /// What goes wrong: nothing until it is told to. For one driver that is started.
-    pub faults: Faults,
+    /// The fault injector, which injects nothing until it is called. It serves one started driver.
+    pub faults: FaultInjector,
 }
 
 impl HostOptions {
-    /// As many as there are indices.
-    const MOST_DEVICES: u32 = 128;
+    /// The number of valid values of [`DeviceIndex`](interlock_driver::DeviceIndex).
+    const MAX_DEVICES: u32 = 128;
 
-    /// Fails with [`Error::Argument`] for what no driver can be made of.
+    /// Returns [`Error::Argument`] for too many devices.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.devices > Self::MOST_DEVICES {
-            let (given, allowed) = (self.devices.to_string(), format!("0 to {}", Self::MOST_DEVICES));
+        if self.devices > Self::MAX_DEVICES {
+            let (given, allowed) = (self.devices.to_string(), format!("0 to {}", Self::MAX_DEVICES));
             return Err(Error::argument("the number of host devices", given, allowed));
         }
         Ok(())
@@ -38,8 +38,8 @@ impl HostOptions {
 }
 
 impl Default for HostOptions {
-    /// One device of 4 GiB, taken from the computer as it is used.
+    /// Returns the options of one device with 4 GiB, which the system commits as the memory is used.
     fn default() -> Self {
-        HostOptions { devices: 1, memory: 4 << 30, faults: Faults::default() }
+        HostOptions { devices: 1, memory: 4 << 30, faults: FaultInjector::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! The devices once they are used.
+//! The started host driver.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -20,10 +20,10 @@ use super::object::device;
 use super::object::stream::PRIORITIES;
 use super::options::HostOptions;
 
-/// The devices of a host driver. Work that is queued when it is dropped still runs.
+/// The runtime of the host driver. Work that is queued when it is dropped still runs.
 ///
-/// Its methods lock the state, and do without the lock what may block: calls of the system, and destructors of what the
-/// caller queued.
+/// Its methods lock the state. They release the lock before system calls that may block and before they drop values
+/// of the caller.
 pub(crate) struct HostRuntime {
     shared: Arc<Shared>,
     device_count: u32,
@@ -48,7 +48,7 @@ impl HostRuntime {
 
     /// Queues a task, or records it if the stream captures.
     fn queue(&self, stream: StreamHandle, task: Task, operation: &'static str) -> Result<()> {
-        // If it is refused, the task is dropped after the lock is released.
+        // On an error, `task` is dropped after `inner`, and so without the lock.
         let mut inner = self.lock()?;
         let capture = inner.stream(stream, operation)?.capture;
         for device in task.devices() {
@@ -63,7 +63,7 @@ impl HostRuntime {
         Ok(())
     }
 
-    /// Allocates memory of a device, or pinned memory.
+    /// Allocates memory of a device, or pinned memory if `device` is `None`.
     fn allocate_on(&self, device: Option<DeviceIndex>, bytes: usize) -> Result<Address> {
         let out_of_memory = || OutOfMemory::error(device.map_or(Device::CPU, device::named), bytes);
         if !self.lock()?.reserve_memory(device, bytes, ALLOCATING)? {
@@ -73,10 +73,10 @@ impl HostRuntime {
         self.lock()?.heap(device).and_then(|heap| heap.track(allocated, bytes)).ok_or_else(out_of_memory)
     }
 
-    /// Frees memory of a device, whether it is lost or not, or pinned memory.
+    /// Frees memory of a device, even of a lost one, or pinned memory if `device` is `None`.
     ///
     /// # Safety
-    /// [`allocate_on`](Self::allocate_on) returned it for this size, and it is not used.
+    /// [`allocate_on`](Self::allocate_on) returned `address` for `bytes`, and the memory is not used any more.
     unsafe fn free_on(&self, device: Option<DeviceIndex>, address: Address, bytes: usize) -> Result<()> {
         let lost = {
             let mut inner = self.lock()?;
@@ -85,12 +85,12 @@ impl HostRuntime {
             }
             device.map_or(Ok(()), |device| inner.check_not_lost(device, heap::RELEASING))
         };
-        // SAFETY: it was tracked, so `heap::allocate` returned it, and the caller guarantees that it is not used.
+        // SAFETY: the heap tracked the address, so `heap::allocate` returned it; the caller guarantees it is unused.
         unsafe { heap::deallocate(address, bytes) };
         lost
     }
 
-    /// Removes a mapping, whether the device is lost or not.
+    /// Removes a mapping, even of a lost device.
     fn remove_mapping(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
         if let Some(heap) = self.lock()?.heap(Some(device)) {
             heap.remove_mapping(address, bytes);
@@ -103,13 +103,13 @@ impl Drop for HostRuntime {
     fn drop(&mut self) {
         match self.shared.lock() {
             Ok(mut inner) => inner.close(),
-            // What the threads of the parent process use stays as it is.
+            // A forked child leaks its copy: the parent's threads may have been changing it.
             Err(_) => std::mem::forget(self.shared.clone()),
         }
     }
 }
 
-/// Implements methods that lock the state, as each names, and call its method of the same name.
+/// Implements methods that lock the state with the given lock method and call the `Inner` method of that name.
 macro_rules! forward {
     ($($lock:ident: $name:ident($($argument:ident: $type:ty),+) -> $result:ty;)+) => {$(
         fn $name(&self, $($argument: $type),+) -> Result<$result> {
@@ -118,9 +118,9 @@ macro_rules! forward {
     )+};
 }
 
-// SAFETY: memory comes from the heap or the system and is returned only by the free functions, for addresses that are
-// tracked (`memory/`). A task owns its `KeepAlive` until it has run or will not run any more (`exec/worker.rs`,
-// `exec/scheduler.rs`), and so does each node of a graph.
+// SAFETY: memory comes from the global allocator or the system. Only the free functions return it, for tracked
+// addresses (`memory/`). A task owns its `KeepAlive` until it has run or was cancelled (`exec/worker.rs`,
+// `exec/scheduler.rs`); each node of a graph owns a task.
 unsafe impl DriverRuntime for HostRuntime {
     fn device_type(&self) -> DeviceType {
         DeviceType::Host
@@ -143,7 +143,7 @@ unsafe impl DriverRuntime for HostRuntime {
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller guarantees.
+        // SAFETY: the caller upholds the contract of `free`, which implies the contract of `free_on`.
         unsafe { self.free_on(Some(device), address, bytes) }
     }
 
@@ -152,7 +152,7 @@ unsafe impl DriverRuntime for HostRuntime {
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller guarantees.
+        // SAFETY: the caller upholds the contract of `free_pinned`, which implies the contract of `free_on`.
         unsafe { self.free_on(None, address, bytes) }
     }
 
@@ -202,7 +202,7 @@ unsafe impl DriverRuntime for HostRuntime {
             }
             inner.device(device, MAPPING)?.memory.va_space().map(address, bytes);
         }
-        // The mapping is recorded, so no other call takes the addresses.
+        // The mapping is recorded, so no other call maps the addresses meanwhile.
         if virtual_memory::commit(address, bytes) {
             return Ok(());
         }
@@ -220,8 +220,8 @@ unsafe impl DriverRuntime for HostRuntime {
             }
             lost
         };
-        // SAFETY: the mapping is recorded until the pages are gone, so no other call gets the addresses in the meantime,
-        // and the caller guarantees that they are not used.
+        // SAFETY: the mapping stays recorded until the pages are decommitted, so no other call maps the addresses
+        // meanwhile; the caller guarantees that they are unused.
         if !unsafe { virtual_memory::decommit(address, bytes) } {
             return Err(OutOfMemory::error(device::named(device), bytes));
         }
@@ -252,7 +252,7 @@ unsafe impl DriverRuntime for HostRuntime {
     }
 
     fn destroy_stream(&self, stream: StreamHandle) {
-        _ = self.lock().map(|mut inner| inner.release(stream));
+        _ = self.lock().map(|mut inner| inner.destroy_created_stream(stream));
     }
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
@@ -276,12 +276,12 @@ unsafe impl DriverRuntime for HostRuntime {
     }
 
     fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
-        self.queue(stream, Task::Launch(function), "Stream.launch")
+        self.queue(stream, Task::HostFn(function), "Stream.launch")
     }
 
     fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
-        let start_worker = |inner: &mut Inner, stream| worker::ensure_worker(&self.shared, inner, stream);
-        self.lock()?.replay(executable, stream, start_worker)
+        let ensure_worker = |inner: &mut Inner, stream| worker::ensure_worker(&self.shared, inner, stream);
+        self.lock()?.replay(executable, stream, ensure_worker)
     }
 
     fn destroy_graph(&self, graph: GraphHandle) {

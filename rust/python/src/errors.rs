@@ -1,4 +1,4 @@
-//! Errors of the core as exceptions of `interlock.errors`.
+//! Conversion of Rust errors into exceptions of `interlock.errors`.
 
 use interlock::Error as CoreError;
 use interlock::accelerator::Error;
@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::accelerator::Device;
-use crate::kept;
+use crate::pending_exception;
 
-/// The class of `interlock.errors` for an error of flags, names of devices and vendor libraries.
+/// Returns the class of `interlock.errors` for an error of the core crate.
 fn core_class_name(error: &CoreError) -> &'static str {
     match error {
         CoreError::FlagType { .. } => "FlagTypeError",
@@ -28,7 +28,7 @@ fn core_class_name(error: &CoreError) -> &'static str {
     }
 }
 
-/// The class of `interlock.errors` for an error of a device.
+/// Returns the class of `interlock.errors` for an error of the accelerator crate.
 fn class_name(error: &Error) -> &'static str {
     match error {
         Error::Core(error) => core_class_name(error),
@@ -46,7 +46,7 @@ fn class_name(error: &Error) -> &'static str {
     }
 }
 
-/// An error of a crate below as an exception.
+/// Errors that convert into a Python exception.
 pub(crate) trait ToPyErr {
     fn to_pyerr(&self, py: Python<'_>) -> PyErr;
 }
@@ -58,27 +58,27 @@ impl ToPyErr for CoreError {
 }
 
 impl ToPyErr for Error {
-    /// The exception that a function of Python raised, if that is why the operation returned this error; else a new one.
+    /// Returns the pending exception if a Python function raised it and caused this error; otherwise a new exception.
     fn to_pyerr(&self, py: Python<'_>) -> PyErr {
-        if let Some(kept) = kept::take(py, self) {
-            return kept;
+        if let Some(pending) = pending_exception::take(py, self) {
+            return pending;
         }
         let exception = new_exception(py, class_name(self), self.to_string());
-        // Without its attributes the exception still has its class and message.
+        // If an attribute can't be set, the exception still has its class and message.
         let _ = add_attributes(py, exception.value(py), self);
         exception
     }
 }
 
-/// The exception for an error.
+/// Returns the exception for an error.
 pub(crate) fn exception(py: Python<'_>, error: &impl ToPyErr) -> PyErr {
     error.to_pyerr(py)
 }
 
-/// What a program can ask the exception instead of reading its message.
+/// Sets the attributes of an exception, so that a program need not parse its message.
 fn add_attributes(py: Python<'_>, exception: &Bound<'_, PyBaseException>, error: &Error) -> PyResult<()> {
-    if let Error::OutOfMemory(told) = error {
-        return add_what_was_short(py, exception, told);
+    if let Error::OutOfMemory(oom) = error {
+        return add_oom_attributes(py, exception, oom);
     }
     let (Error::Device { device, operation, .. } | Error::DeviceLost { device, operation, .. }) = error
     else {
@@ -92,40 +92,40 @@ fn add_attributes(py: Python<'_>, exception: &Bound<'_, PyBaseException>, error:
     Ok(())
 }
 
-/// How things stood when a request for memory could not be served.
-fn add_what_was_short(
+/// Sets the request and the allocator's state at the time of the error.
+fn add_oom_attributes(
     py: Python<'_>,
     exception: &Bound<'_, PyBaseException>,
-    told: &OutOfMemory,
+    oom: &OutOfMemory,
 ) -> PyResult<()> {
-    exception.setattr("requested", told.requested)?;
-    exception.setattr("device", Bound::new(py, Device::of(told.device))?)?;
-    let Some(cache) = &told.cache else { return Ok(()) };
-    exception.setattr("rounded", cache.rounded)?;
-    exception.setattr("allocated", cache.allocated)?;
-    exception.setattr("reserved", cache.reserved)?;
-    exception.setattr("largest_free", cache.largest_free)?;
-    exception.setattr("limit", cache.limit)?;
-    exception.setattr("free", cache.free)?;
-    exception.setattr("stream", cache.stream)?;
-    exception.setattr("pool", cache.pool)
+    exception.setattr("requested", oom.requested)?;
+    exception.setattr("device", Bound::new(py, Device::of(oom.device))?)?;
+    let Some(state) = &oom.cache else { return Ok(()) };
+    exception.setattr("rounded", state.rounded)?;
+    exception.setattr("allocated", state.allocated)?;
+    exception.setattr("reserved", state.reserved)?;
+    exception.setattr("largest_free", state.largest_free)?;
+    exception.setattr("limit", state.limit)?;
+    exception.setattr("free", state.free)?;
+    exception.setattr("stream", state.stream)?;
+    exception.setattr("pool", state.pool)
 }
 
-/// An exception of a class of `interlock.errors`. The class is looked up when it is needed: statics
-/// hold no Python object.
+/// Creates an exception of a class of `interlock.errors`, which is looked up on every call: statics store no Python
+/// object.
 pub(crate) fn new_exception(py: Python<'_>, class: &str, message: String) -> PyErr {
-    let made = py
+    let created = py
         .import("interlock.errors")
         .and_then(|errors| errors.getattr(class))
         .and_then(|class| class.call1((&message,)));
-    match made {
+    match created {
         Ok(exception) => PyErr::from_value(exception),
-        // A host may have registered the module without installing the Python layer.
+        // An embedding program may have registered the module without the Python layer.
         Err(_) => PyRuntimeError::new_err(message),
     }
 }
 
-/// Converts the result of a crate below into Python's.
+/// Converts a result of the crates below into a `PyResult`.
 pub(crate) trait IntoPyResult<T> {
     fn into_py_result(self, py: Python<'_>) -> PyResult<T>;
 }

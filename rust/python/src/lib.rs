@@ -1,8 +1,8 @@
-//! The extension module `interlock._core`: converts, lets other threads run where it may block, calls
-//! the crates below, converts back.
+//! The extension module `interlock._core`. A binding converts its arguments, detaches from the interpreter if the call
+//! may block, calls the crates below and converts the result.
 //!
-//! A Rust program that embeds Python registers it before it starts the interpreter, with
-//! `pyo3::append_to_inittab!(_core)`; the installed Python layer then binds to that copy.
+//! A Rust program that embeds Python registers the module with `pyo3::append_to_inittab!(_core)` before it initializes
+//! the interpreter; the installed Python layer then uses that copy.
 
 use pyo3::prelude::*;
 
@@ -10,20 +10,21 @@ mod accelerator;
 mod autograd;
 mod backends;
 mod call_site;
-mod detached;
+mod deferred_drop;
+mod detach;
 mod errors;
-mod interpreter;
-mod interrupt;
-mod kept;
-mod object;
+mod pending_exception;
 mod py_buffer;
+mod py_int;
 mod py_stack;
-mod released;
+mod raw_types;
 mod scope_debug;
+mod shutdown;
+mod signals;
+mod single_instance;
 mod state;
 mod submodule;
 mod tensor;
-mod whole;
 
 /// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]
@@ -32,10 +33,10 @@ pub mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        interpreter::refuse_a_second_copy(module.py())?;
+        single_instance::ensure_single_instance(module.py())?;
         call_site::install_hook();
-        detached::watch_the_end(module.py(), module)?;
-        interrupt::end_waits_on_signals();
+        shutdown::register_atexit(module.py(), module)?;
+        signals::install_signal_check();
         autograd::register(module)?;
         backends::register(module)?;
         accelerator::register(module)?;

@@ -6,28 +6,27 @@ use std::ptr::NonNull;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// A buffer that an object has exported, with its shape, strides and format. The exporter keeps the memory valid
-/// until this is dropped.
+/// A buffer that an object has exported, with its shape, strides and format. The exporter keeps the memory valid until
+/// this is dropped.
 ///
-/// On a thread that cannot attach to the interpreter, a drop leaks the buffer.
+/// Dropping it on a thread that cannot attach to the interpreter leaks the buffer.
 pub(crate) struct PyBuffer {
-    // Boxed: exporters may store pointers into the structure itself.
+    // Boxed, because exporters may store pointers into the structure.
     view: Box<ffi::Py_buffer>,
 }
 
 // SAFETY: the structure is only read, and `PyBuffer_Release` runs attached to the interpreter.
 unsafe impl Send for PyBuffer {}
-// SAFETY: as above.
+// SAFETY: shared access only reads the structure.
 unsafe impl Sync for PyBuffer {}
 
 impl PyBuffer {
     /// Requests a buffer with strides and format, read-only or writable.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut view = Box::new(ffi::Py_buffer::new());
-        // SAFETY: the object is alive, and `view` is a place for a buffer.
+        // SAFETY: the object is alive, and `view` is valid for writes.
         let failed = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
         if failed != 0 {
-            // After a failure there is nothing to release.
             return Err(PyErr::fetch(object.py()));
         }
         Ok(PyBuffer { view })
@@ -53,7 +52,7 @@ impl PyBuffer {
         self.view.readonly != 0
     }
 
-    /// Returns the type of the elements in the notation of the module `struct`.
+    /// Returns the type of the elements as a format string of the module `struct`.
     pub fn format(&self) -> &[u8] {
         if self.view.format.is_null() {
             return b"B";
@@ -67,12 +66,12 @@ impl PyBuffer {
         self.values(self.view.shape).iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect()
     }
 
-    /// Returns the distance of neighbours in bytes, for each dimension.
+    /// Returns the stride of each dimension in bytes.
     pub fn strides(&self) -> &[isize] {
         self.values(self.view.strides)
     }
 
-    /// Returns whether elements are reached through pointers (`suboffsets`), as no memory here is.
+    /// Returns whether the buffer has `suboffsets`: its elements are reached through pointers.
     pub fn is_indirect(&self) -> bool {
         self.values(self.view.suboffsets).iter().any(|&offset| offset >= 0)
     }
@@ -86,18 +85,18 @@ impl PyBuffer {
         unsafe { std::slice::from_raw_parts(array, ndim) }
     }
 
-    /// Returns whether the elements fill one piece of memory, in row-major or column-major order.
+    /// Returns whether the elements are contiguous, in row-major or column-major order.
     pub fn is_contiguous(&self) -> bool {
-        // SAFETY: the structure was filled by an exporter.
+        // SAFETY: an exporter has filled the structure.
         unsafe { ffi::PyBuffer_IsContiguous(&raw const *self.view, b'A' as c_char) != 0 }
     }
 
     /// Copies all elements in row-major order.
     ///
     /// # Safety
-    /// `target` has room for [`bytes`](Self::bytes) bytes, which no other thread uses.
+    /// `target` is valid for writes of [`bytes`](Self::bytes) bytes, which no other thread uses.
     pub unsafe fn copy_to(&self, py: Python<'_>, target: *mut u8) -> PyResult<()> {
-        // SAFETY: the caller guarantees the room.
+        // SAFETY: the caller guarantees that `target` is valid.
         let failed: c_int = unsafe {
             ffi::PyBuffer_ToContiguous(target.cast(), &raw const *self.view, self.view.len, b'C' as c_char)
         };
@@ -107,9 +106,9 @@ impl PyBuffer {
 
 impl Drop for PyBuffer {
     fn drop(&mut self) {
-        // SAFETY: the buffer was filled once and is released once, attached to the interpreter.
+        // SAFETY: the buffer was filled once and is released once, on an attached thread.
         let release = |_: Python<'_>| unsafe { ffi::PyBuffer_Release(&raw mut *self.view) };
-        // Without an interpreter the buffer leaks; the box has nothing else to drop.
+        // Without an interpreter the buffer leaks.
         let _ = Python::try_attach(release);
     }
 }

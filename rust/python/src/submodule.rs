@@ -1,8 +1,8 @@
-//! Submodules that can be imported by name, though they are no files.
+//! Submodules of the extension module that can be imported by name.
 
 use pyo3::prelude::*;
 
-/// Makes `interlock._core.NAME` and puts it on its parent and in `sys.modules`.
+/// Creates the submodule `name`, and adds it to its parent and to `sys.modules`.
 pub(crate) fn submodule<'py>(parent: &Bound<'py, PyModule>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     let full_name = format!("{}.{name}", parent.name()?);
     let module = PyModule::new(parent.py(), &full_name)?;

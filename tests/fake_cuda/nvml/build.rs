@@ -1,4 +1,4 @@
-//! Gives the library the name by which the loader knows NVIDIA's.
+//! Sets the soname of NVIDIA's management library.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,7 +1,7 @@
-//! Virtual memory: addresses that are reserved, memory that is created, and the one mapped to the other.
+//! Virtual memory: reserved addresses, physical memory, and mappings.
 //!
-//! Memory that is mapped a second time has lost its content, and it is never mapped twice at the same time: nobody here needs
-//! either.
+//! Two features that the tests do not need are left out: memory loses its content when it is unmapped, and it can't be
+//! mapped twice at a time.
 
 use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_ulonglong};
@@ -19,30 +19,30 @@ use crate::regions::{BlockKind, Kind, Region, count_allocation};
 use crate::state::State;
 use crate::waiting;
 
-/// Bytes that addresses and memory are multiples of.
+/// The granularity of addresses and memory in bytes.
 const GRANULARITY: usize = 2 << 20;
 
-/// Memory without an address.
+/// Physical memory.
 pub(crate) struct Physical {
     device: DeviceIndex,
     pub(crate) bytes: u64,
-    /// Where it is mapped.
+    /// The address of its mapping.
     address: Option<u64>,
-    /// Nobody has its handle any more: it goes when it is unmapped.
+    /// Whether its handle was released; the memory is freed when it is unmapped.
     is_released: bool,
 }
 
-/// Addresses that are the program's.
+/// Reserved addresses.
 pub(crate) struct Reservation {
     bytes: usize,
 }
 
-fn is_whole(bytes: usize) -> bool {
+fn is_multiple(bytes: usize) -> bool {
     bytes > 0 && bytes.is_multiple_of(GRANULARITY)
 }
 
 impl State {
-    /// Fails where devices have no virtual memory, or a capture forbids to change it.
+    /// Fails if devices have no virtual memory, or if a capture forbids changing it.
     fn check_addresses(&mut self) -> Answer {
         if !self.settings.virtual_memory {
             return Err(NOT_SUPPORTED);
@@ -58,7 +58,7 @@ impl State {
         self.located(properties.location)
     }
 
-    /// The device of a location.
+    /// Returns the device of a location.
     fn located(&self, location: CUmemLocation) -> Answer<DeviceIndex> {
         if location.type_ != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE {
             return Err(INVALID_VALUE);
@@ -66,7 +66,7 @@ impl State {
         self.device(location.id)
     }
 
-    /// Whether a range lies within one reservation.
+    /// Returns whether one reservation contains a range.
     fn is_reserved(&self, address: u64, bytes: usize) -> bool {
         let below = self.reservations.range(..=address).next_back();
         below.is_some_and(|(start, reservation)| {
@@ -75,7 +75,7 @@ impl State {
         })
     }
 
-    /// The addresses of mappings that make up a range exactly.
+    /// Returns the addresses of the mappings that form exactly a range.
     fn mappings(&self, address: u64, bytes: usize) -> Answer<Vec<u64>> {
         let end = address.checked_add(bytes as u64).ok_or(INVALID_VALUE)?;
         let mut found = Vec::new();
@@ -92,19 +92,19 @@ impl State {
         if from == end && !found.is_empty() { Ok(found) } else { Err(INVALID_VALUE) }
     }
 
-    /// Takes memory off the books that has neither an address nor a handle.
+    /// Frees memory that has neither a mapping nor a handle.
     fn drop_if_unused(&mut self, handle: Handle) {
         let unused = |physical: &Physical| physical.is_released && physical.address.is_none();
         if self.physical.get(&handle).is_some_and(unused)
             && let Some(Physical { device, bytes, .. }) = self.physical.remove(&handle)
         {
-            self.give_bytes(device, bytes);
+            self.unreserve_bytes(device, bytes);
         }
     }
 }
 
 exported! {
-    /// What addresses and memory must be multiples of.
+    /// Returns the granularity of addresses and memory.
     fn cuMemGetAllocationGranularity(granularity: Out<usize>, properties: In<CUmemAllocationProp>, option: c_uint) |fake| {
         let state = fake.state();
         if !state.settings.virtual_memory {
@@ -122,19 +122,19 @@ exported! {
         let mut state = fake.state();
         state.check_addresses()?;
         address.check()?;
-        // A wish where the addresses be may be passed over.
+        // The driver may ignore the requested address.
         let _ = wanted;
         let is_aligned = alignment == 0 || (alignment.is_power_of_two() && alignment <= GRANULARITY);
-        if !is_whole(bytes) || !is_aligned || flags != 0 {
+        if !is_multiple(bytes) || !is_aligned || flags != 0 {
             return Err(INVALID_VALUE);
         }
-        let reserved = state.driver.reserve_addresses(state.keeper_of_memory(), bytes);
+        let reserved = state.driver.reserve_addresses(state.memory_device(), bytes);
         let Address(found) = reserved.map_err(|_| OUT_OF_MEMORY)?;
         state.reservations.insert(found, Reservation { bytes });
         address.put(found)
     }
 
-    /// Gives addresses back that have no memory.
+    /// Frees reserved addresses without memory.
     fn cuMemAddressFree(address: u64, bytes: usize) |fake| {
         let mut state = fake.state();
         state.check_addresses()?;
@@ -143,30 +143,30 @@ exported! {
             return Err(INVALID_VALUE);
         }
         state.reservations.remove(&address);
-        let keeper = state.keeper_of_memory();
-        // SAFETY: the driver reserved them for as many bytes, and nothing is mapped. Should queued work still own what was,
-        // the driver keeps the addresses.
-        let _ = unsafe { state.driver.free_addresses(keeper, Address(address), bytes) };
+        let memory_device = state.memory_device();
+        // SAFETY: the driver reserved the addresses for this size, and nothing is mapped. If queued work still owns a
+        // former mapping, the driver returns an error and keeps the addresses.
+        let _ = unsafe { state.driver.free_addresses(memory_device, Address(address), bytes) };
         Ok(())
     }
 
-    /// Memory of a device, without an address.
+    /// Allocates physical memory of a device.
     fn cuMemCreate(handle: Out<u64>, bytes: usize, properties: In<CUmemAllocationProp>, flags: c_ulonglong) |fake| {
         let mut state = fake.state();
         state.check_addresses()?;
         handle.check()?;
         let device = state.created_on(&properties)?;
-        if !is_whole(bytes) || flags != 0 {
+        if !is_multiple(bytes) || flags != 0 {
             return Err(INVALID_VALUE);
         }
         count_allocation()?;
-        let bytes = state.take_bytes(device, bytes as u64)?;
-        let name = state.number();
+        let bytes = state.reserve_bytes(device, bytes as u64)?;
+        let name = state.new_handle();
         state.physical.insert(name, Physical { device, bytes, address: None, is_released: false });
         handle.put(name as u64)
     }
 
-    /// Lets memory go; it stays while it is mapped.
+    /// Releases the handle of physical memory, which is freed once it is unmapped.
     fn cuMemRelease(handle: u64) |fake| {
         let mut state = fake.state();
         state.check_addresses()?;
@@ -180,7 +180,7 @@ exported! {
         Ok(())
     }
 
-    /// Maps all of it to reserved addresses. Devices may not use it yet.
+    /// Maps physical memory to reserved addresses. Devices can't access it before `cuMemSetAccess`.
     fn cuMemMap(address: u64, bytes: usize, offset: usize, handle: u64, flags: c_ulonglong) |fake| {
         let mut state = fake.state();
         state.check_addresses()?;
@@ -204,14 +204,14 @@ exported! {
         Ok(())
     }
 
-    /// Takes the memory of addresses that make up whole mappings.
+    /// Unmaps a range that consists of whole mappings.
     fn cuMemUnmap(address: u64, bytes: usize) |fake| {
-        let gone = {
+        let unmapped = {
             let mut state = fake.state();
             state.check_addresses()?;
             let mappings = state.mappings(address, bytes)?;
-            let gone: Vec<_> = mappings.iter().filter_map(|start| state.regions.remove(start)).collect();
-            for region in &gone {
+            let unmapped: Vec<_> = mappings.iter().filter_map(|start| state.regions.remove(start)).collect();
+            for region in &unmapped {
                 if let Kind::Mapped { physical, .. } = region.kind {
                     if let Some(physical) = state.physical.get_mut(&physical) {
                         physical.address = None;
@@ -219,16 +219,16 @@ exported! {
                     state.drop_if_unused(physical);
                 }
             }
-            gone
+            unmapped
         };
-        // A program that unmaps what queued work uses errs; here it is waited for instead of ending the process.
-        if gone.iter().any(|region| Arc::strong_count(&region.block) > 1) {
+        // Unmapping memory that queued work uses is an error of the program; the fake waits instead of crashing.
+        if unmapped.iter().any(|region| Arc::strong_count(&region.block) > 1) {
             waiting::wait_for_all(fake);
         }
         Ok(())
     }
 
-    /// Says which devices may use what is mapped.
+    /// Sets the devices that may access mapped memory.
     fn cuMemSetAccess(address: u64, bytes: usize, descriptions: In<CUmemAccessDesc>, count: usize) |fake| {
         let mut state = fake.state();
         state.check_addresses()?;
@@ -246,7 +246,7 @@ exported! {
             if let Some(region) = state.regions.get_mut(&start)
                 && let Kind::Mapped { usable, .. } = &mut region.kind
             {
-                // Which of the devices that may do the work does it is not looked at.
+                // The fake does not check which device does the work.
                 *usable = !users.is_empty();
             }
         }

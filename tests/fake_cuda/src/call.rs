@@ -1,4 +1,4 @@
-//! What every function does, whatever it is for, and the pointers that they are given.
+//! Common parts of all exported functions: their results, pointer arguments, and the macro that declares them.
 
 use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
@@ -8,48 +8,47 @@ use crate::errors::{INVALID_VALUE, NOT_PERMITTED, UNKNOWN};
 use crate::fake::{self, Fake};
 use crate::{counts, host_functions};
 
-/// What a function returns: 0, or the number of an error. A number and not an enum, because a broken device may answer
-/// with any.
+/// A `CUresult`: 0 or an error code. An integer, because a broken device may return any code.
 pub type Code = c_int;
 
-/// What names a context, stream, event, graph or node. In C it is a pointer to nothing that one may look at.
+/// The handle of a context, stream, event, graph or node: an opaque pointer in C.
 pub type Handle = usize;
 
-/// What a function of the library comes to.
+/// The result of a function of the library.
 pub(crate) type Answer<T = ()> = Result<T, Code>;
 
-/// Where the caller wants a result, or null.
+/// A pointer for a result, or null.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
 
-/// Where the caller put an argument, or null.
+/// A pointer to an argument, or null.
 #[repr(transparent)]
 pub struct In<T>(*const T);
 
-/// Where the caller put an argument and wants a result, or null.
+/// A pointer to an argument that the result replaces, or null.
 #[repr(transparent)]
 pub struct InOut<T>(*mut T);
 
 impl<T> Out<T> {
-    /// No result is wanted.
+    /// A null pointer.
     pub const NULL: Self = Out(std::ptr::null_mut());
 
-    /// The result goes to `place`, which must live until the call returns.
-    pub const fn to(place: &mut T) -> Self {
-        Out(place)
+    /// Returns a pointer to `value`, which must live until the call returns.
+    pub const fn to(value: &mut T) -> Self {
+        Out(value)
     }
 
-    /// The result goes to a `place` without a value, which must live until the call returns.
-    pub const fn to_empty(place: &mut MaybeUninit<T>) -> Self {
-        Out(place.as_mut_ptr())
+    /// Returns a pointer to an uninitialized `value`, which must live until the call returns.
+    pub const fn to_empty(value: &mut MaybeUninit<T>) -> Self {
+        Out(value.as_mut_ptr())
     }
 
-    /// Results go to `places`, which must live until the call returns.
-    pub const fn to_all(places: &mut [T]) -> Self {
-        Out(places.as_mut_ptr())
+    /// Returns a pointer to an array, which must live until the call returns.
+    pub const fn to_all(values: &mut [T]) -> Self {
+        Out(values.as_mut_ptr())
     }
 
-    /// Fails where the caller wants no result.
+    /// Fails for a null pointer.
     pub(crate) fn check(&self) -> Answer {
         if self.0.is_null() { Err(INVALID_VALUE) } else { Ok(()) }
     }
@@ -62,17 +61,17 @@ impl<T> Out<T> {
 
     pub(crate) fn put_if_wanted(&self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: callers of the library pass pointers that can be written to during the call, or null.
+            // SAFETY: callers of the library pass pointers that are valid for writes during the call, or null.
             unsafe { self.0.write(value) };
         }
     }
 
-    /// Fills as many places as there are values.
+    /// Writes values to an array.
     pub(crate) fn put_all(&self, values: impl IntoIterator<Item = T>) -> Answer {
         self.check()?;
-        for (place, value) in values.into_iter().enumerate() {
-            // SAFETY: as above, for as many places as the caller said that there are, and no more values are given.
-            unsafe { self.0.add(place).write(value) };
+        for (index, value) in values.into_iter().enumerate() {
+            // SAFETY: callers of the library pass an array of the length that they state, and there are no more values.
+            unsafe { self.0.add(index).write(value) };
         }
         Ok(())
     }
@@ -83,7 +82,7 @@ impl<T> Out<T> {
 }
 
 impl Out<c_char> {
-    /// Writes a text and the zero that ends it, cut to `length` bytes in all.
+    /// Writes a text and its NUL, truncated to `length` bytes.
     pub(crate) fn put_text(&self, text: &str, length: c_int) -> Answer {
         let room =
             usize::try_from(length).ok().and_then(|length| length.checked_sub(1)).ok_or(INVALID_VALUE)?;
@@ -92,17 +91,17 @@ impl Out<c_char> {
 }
 
 impl<T: Copy> In<T> {
-    /// No argument.
+    /// A null pointer.
     pub const NULL: Self = In(std::ptr::null());
 
-    /// The argument is at `place`, which must live until the call returns.
-    pub const fn at(place: &T) -> Self {
-        In(place)
+    /// Returns a pointer to `value`, which must live until the call returns.
+    pub const fn at(value: &T) -> Self {
+        In(value)
     }
 
-    /// The arguments are at `places`, which must live until the call returns.
-    pub const fn at_all(places: &[T]) -> Self {
-        In(places.as_ptr())
+    /// Returns a pointer to an array, which must live until the call returns.
+    pub const fn at_all(values: &[T]) -> Self {
+        In(values.as_ptr())
     }
 
     pub(crate) fn get(&self) -> Answer<T> {
@@ -113,29 +112,29 @@ impl<T: Copy> In<T> {
         if self.0.is_null() {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: callers of the library pass pointers to as many values as they say, or null.
+        // SAFETY: callers of the library pass an array of the length that they state, or null.
         Ok(unsafe { std::slice::from_raw_parts(self.0, count) })
     }
 }
 
 impl<T: Copy> InOut<T> {
-    /// The argument is at `place`, which must live until the call returns.
-    pub const fn at(place: &mut T) -> Self {
-        InOut(place)
+    /// Returns a pointer to `value`, which must live until the call returns.
+    pub const fn at(value: &mut T) -> Self {
+        InOut(value)
     }
 
-    /// The place of the argument.
+    /// Returns the pointer to the argument.
     pub(crate) fn given(&self) -> In<T> {
         In(self.0)
     }
 
-    /// The place of the result.
+    /// Returns the pointer for the result.
     pub(crate) fn wanted(&self) -> Out<T> {
         Out(self.0)
     }
 }
 
-/// Runs what a function is for: counts the call, refuses it to host functions, and lets no panic into C.
+/// Runs the body of an exported function: counts the call, refuses calls from host functions, and catches panics.
 pub(crate) fn answer(name: &str, body: impl FnOnce() -> Answer) -> Code {
     counts::count(name);
     if host_functions::is_running_here() {
@@ -148,18 +147,18 @@ pub(crate) fn answer(name: &str, body: impl FnOnce() -> Answer) -> Code {
     }
 }
 
-/// As [`answer`], for what needs the driver to have started in this process.
+/// Like [`answer`], but fails if the driver was not started in this process.
 pub(crate) fn answer_started(name: &str, body: impl FnOnce(&'static Fake) -> Answer) -> Code {
     answer(name, || body(fake::started()?))
 }
 
-/// Declares functions of the library. What takes the driver as `|fake|` needs it to have started.
+/// Declares functions of the library. Functions with `|fake|` fail unless the driver was started.
 macro_rules! exported {
     ($($(#[$documentation:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(|$fake:ident|)? $body:block)*) => {$(
         $(#[$documentation])*
         ///
         /// # Safety
-        /// Pointers are null, or to as much as the documentation of CUDA asks for.
+        /// Pointers are null, or valid as CUDA's documentation requires.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, reason = "the names are NVIDIA's")]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $crate::call::Code {

@@ -1,4 +1,4 @@
-//! The books of captures: what streams record instead of running it, and what makes a capture useless.
+//! The captures that are underway: recorded work, and the calls that invalidate a capture.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::operations::Operation;
 use crate::state::State;
 use crate::streams::Stream;
 
-/// Where a capture forbids what a replay could not repeat, or what a thread of a mode may not do meanwhile.
+/// The `CUstreamCaptureMode` of a capture or a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Global,
@@ -25,7 +25,7 @@ pub(crate) enum Mode {
 }
 
 thread_local! {
-    /// The mode of this thread, which may differ from those of captures.
+    /// The capture mode of this thread.
     pub(crate) static MODE: Cell<Mode> = const { Cell::new(Mode::Global) };
 }
 
@@ -36,6 +36,7 @@ impl Mode {
     }
 }
 
+/// A capture that is underway.
 pub(crate) struct Capture {
     pub(crate) mode: Mode,
     /// The thread that began it.
@@ -44,17 +45,17 @@ pub(crate) struct Capture {
     pub(crate) origin: Handle,
     pub(crate) is_invalid: bool,
     pub(crate) nodes: Vec<Node>,
-    /// For each stream that takes part: the nodes that its next one comes after.
+    /// The dependencies of the next node of each stream in the capture.
     ends: BTreeMap<Handle, BTreeSet<usize>>,
 }
 
-/// One piece of work in a capture or graph.
+/// A node of a capture or graph.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) operation: Operation,
     pub(crate) device: DeviceIndex,
     pub(crate) priority: c_int,
-    /// What it comes after, redundant or not: nodes before it.
+    /// The indices of its dependencies, including redundant ones.
     pub(crate) after: BTreeSet<usize>,
 }
 
@@ -70,7 +71,7 @@ impl Capture {
         }
     }
 
-    /// Whether it forbids the calling thread what may be unsafe.
+    /// Returns whether the capture forbids unsafe calls of a thread.
     fn forbids(&self, thread: ThreadId, mode: Mode) -> bool {
         if self.thread == thread {
             self.mode != Mode::Relaxed && mode != Mode::Relaxed
@@ -79,13 +80,13 @@ impl Capture {
         }
     }
 
-    /// Fails where a stream has work that the first stream does not come after.
+    /// Fails if the origin stream does not wait for all work of the other streams.
     pub(crate) fn check_joined(&self) -> Answer {
         let mut covered = BTreeSet::new();
-        let mut open: Vec<_> = self.ends.get(&self.origin).into_iter().flatten().copied().collect();
-        while let Some(node) = open.pop() {
+        let mut unseen: Vec<_> = self.ends.get(&self.origin).into_iter().flatten().copied().collect();
+        while let Some(node) = unseen.pop() {
             if covered.insert(node) {
-                open.extend(self.nodes.get(node).into_iter().flat_map(|node| &node.after));
+                unseen.extend(self.nodes.get(node).into_iter().flat_map(|node| &node.after));
             }
         }
         let joined = self.ends.values().flatten().all(|node| covered.contains(node));
@@ -100,13 +101,13 @@ impl State {
         }
     }
 
-    /// Fails where something has made the capture useless.
+    /// Fails if the capture was invalidated.
     pub(crate) fn check_capture(&self, capture: u64) -> Answer {
         let is_invalid = self.captures.get(&capture).is_none_or(|capture| capture.is_invalid);
         if is_invalid { Err(CAPTURE_INVALIDATED) } else { Ok(()) }
     }
 
-    /// Makes captures useless, and fails if there are any.
+    /// Invalidates the captures that forbid a call, and fails if there are any.
     fn refuse_for(&mut self, mut forbids: impl FnMut(&Capture) -> bool) -> Answer {
         let mut answer = Ok(());
         for capture in self.captures.values_mut() {
@@ -118,14 +119,14 @@ impl State {
         answer
     }
 
-    /// What is done before a call that may be unsafe while something captures.
+    /// Checks a call that is unsafe during captures.
     pub(crate) fn refuse_while_captured(&mut self) -> Answer {
         let (thread, mode) = (thread::current().id(), MODE.get());
         self.refuse_for(|capture| capture.forbids(thread, mode))
     }
 
-    /// What is done before waiting for a device. The programming guide says that what encompasses a stream that captures
-    /// can't be waited for, and makes no exception for a mode.
+    /// Checks a wait for a device. According to the programming guide, a device with a capturing stream can't be
+    /// synchronized in any mode.
     pub(crate) fn refuse_where_captured(&mut self, device: DeviceIndex) -> Answer {
         let on_device = |stream: &&Stream| stream.device == device;
         let there: Vec<_> =
@@ -138,7 +139,7 @@ impl State {
         Err(CAPTURE_UNSUPPORTED)
     }
 
-    /// What is done before a call for one stream that can't be recorded.
+    /// Checks a call for one stream that can't be recorded.
     pub(crate) fn refuse_on_capturing(&mut self, stream: Handle) -> Answer {
         let Some(capture) = self.stream(stream)?.capture else { return Ok(()) };
         self.check_capture(capture)?;
@@ -146,29 +147,29 @@ impl State {
         Err(CAPTURE_UNSUPPORTED)
     }
 
-    /// The nodes that the next one of a stream would come after.
+    /// Returns the dependencies of the next node of a stream.
     pub(crate) fn end_in_capture(&self, capture: u64, stream: Handle) -> BTreeSet<usize> {
         let end = self.captures.get(&capture).and_then(|capture| capture.ends.get(&stream));
         end.cloned().unwrap_or_default()
     }
 
-    /// Records work of a stream that captures.
+    /// Records work of a capturing stream.
     pub(crate) fn record(&mut self, id: u64, stream: Handle, operation: Operation) -> Answer {
         self.check_capture(id)?;
         let found = self.stream(stream)?;
         let (device, priority) = (found.device, found.priority);
         let capture = self.captures.get_mut(&id).ok_or(CAPTURE_INVALIDATED)?;
-        let place = capture.nodes.len();
-        let after = capture.ends.insert(stream, BTreeSet::from([place])).unwrap_or_default();
+        let index = capture.nodes.len();
+        let after = capture.ends.insert(stream, BTreeSet::from([index])).unwrap_or_default();
         capture.nodes.push(Node { operation, device, priority, after });
         Ok(())
     }
 
-    /// A stream waits for an event of a capture, and becomes part of it.
+    /// Adds a stream to a capture because it waits for an event of the capture.
     pub(crate) fn join_capture(&mut self, id: u64, stream: Handle, nodes: BTreeSet<usize>) -> Answer {
         let found = self.stream(stream)?;
         let (is_default, own) = (found.is_default, found.capture);
-        // The event is of a capture that is over, and work outside of it can't depend on it.
+        // The capture has ended, and work outside of a capture can't depend on its events.
         if !self.captures.contains_key(&id) {
             if let Some(own) = own {
                 self.invalidate(own);
@@ -193,17 +194,17 @@ impl State {
         Ok(())
     }
 
-    /// A stream is about to go.
+    /// Invalidates the capture of a stream that is being destroyed.
     pub(crate) fn leave_capture(&mut self, stream: Handle) {
         let Some(id) = self.streams.get_mut(&stream).and_then(|stream| stream.capture.take()) else { return };
         self.invalidate(id);
-        // Nobody can end it any more.
+        // Only the origin stream could end the capture.
         if self.captures.get(&id).is_some_and(|capture| capture.origin == stream) {
             self.end_capture(id);
         }
     }
 
-    /// Takes a capture off the books; its streams run again what is queued.
+    /// Removes a capture; its streams run queued work again.
     pub(crate) fn end_capture(&mut self, id: u64) -> Option<Capture> {
         for stream in self.streams.values_mut().filter(|stream| stream.capture == Some(id)) {
             stream.capture = None;

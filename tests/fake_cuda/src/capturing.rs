@@ -1,4 +1,4 @@
-//! Beginning and ending captures.
+//! The functions that begin, end and query captures.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,11 @@ use crate::errors::{
     NOT_SUPPORTED,
 };
 
-/// How many captures have begun: each has a number of its own.
+/// The id of the last capture.
 static CAPTURES: AtomicU64 = AtomicU64::new(0);
 
 exported! {
-    /// Has a stream record what is queued on it from now on.
+    /// Begins a capture on a stream.
     fn cuStreamBeginCapture_v2(stream: Handle, mode: c_uint) |fake| {
         let mut state = fake.state();
         let name = state.stream_named(stream)?;
@@ -35,7 +35,7 @@ exported! {
         Ok(())
     }
 
-    /// Ends the capture that began on a stream, and makes a graph of it.
+    /// Ends the capture that began on a stream and returns its graph.
     fn cuStreamEndCapture(stream: Handle, graph: Out<Handle>) |fake| {
         let mut state = fake.state();
         state.current()?;
@@ -58,8 +58,7 @@ exported! {
         graph.put(state.add_graph(capture.nodes))
     }
 
-    /// Whether a stream captures, and the number of its capture as long as that can end well. The other results are not
-    /// there to be had.
+    /// Returns the capture status of a stream, and the id of a valid capture. The other results are not supported.
     fn cuStreamGetCaptureInfo_v2(
         stream: Handle,
         status: Out<c_uint>,
@@ -84,7 +83,7 @@ exported! {
         status.put(Status::CU_STREAM_CAPTURE_STATUS_ACTIVE as c_uint)
     }
 
-    /// Changes which captures forbid this thread something, and returns what was before.
+    /// Exchanges the capture mode of this thread.
     fn cuThreadExchangeStreamCaptureMode(mode: InOut<c_uint>) |fake| {
         let _ = fake;
         let wanted = Mode::from_number(mode.given().get()?)?;

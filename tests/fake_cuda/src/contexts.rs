@@ -1,4 +1,4 @@
-//! Primary contexts, one for each device, and which of them is current on a thread.
+//! Primary contexts, one for each device, and the current context of a thread.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -16,22 +16,23 @@ thread_local! {
     static CURRENT: Cell<Option<DeviceIndex>> = const { Cell::new(None) };
 }
 
+/// The primary context of a device.
 pub(crate) struct Context {
     pub(crate) handle: Handle,
-    /// How often it was retained: it is there from the first time on.
+    /// The retain count. The context is active if it is not 0.
     pub(crate) retained: u32,
     pub(crate) default_stream: Handle,
-    /// What every call concerning the device returns, once it is broken.
+    /// The code that every call for a broken device returns.
     pub(crate) broken: Option<Code>,
-    /// Devices whose memory its own reaches.
+    /// The devices whose memory this device accesses.
     peers: BTreeSet<DeviceIndex>,
-    /// Bytes of its memory that are not free.
+    /// Bytes of device memory that are in use.
     pub(crate) used: u64,
 }
 
 impl Context {
     pub(crate) fn new(state: &mut State, device: DeviceIndex) -> interlock_driver::Result<Self> {
-        let (handle, default_stream) = (state.number(), state.number());
+        let (handle, default_stream) = (state.new_handle(), state.new_handle());
         let host = state.driver.default_stream(device)?;
         state
             .streams
@@ -41,22 +42,22 @@ impl Context {
 }
 
 impl State {
-    /// The device of the current context, which must not be broken.
+    /// Returns the device of the current context. Fails if it is broken.
     pub(crate) fn current(&self) -> Answer<DeviceIndex> {
         let device = CURRENT.get().ok_or(INVALID_CONTEXT)?;
         self.check(device)?;
         Ok(device)
     }
 
-    /// The device of a context.
+    /// Returns the device of a context.
     pub(crate) fn device_of_context(&self, handle: Handle) -> Answer<DeviceIndex> {
         let is_it = |context: &Context| context.handle == handle && context.retained > 0;
-        self.contexts.iter().position(is_it).map(|place| place as DeviceIndex).ok_or(INVALID_CONTEXT)
+        self.contexts.iter().position(is_it).map(|index| index as DeviceIndex).ok_or(INVALID_CONTEXT)
     }
 }
 
 exported! {
-    /// Makes the primary context of a device, or counts one that uses it more.
+    /// Retains the primary context of a device.
     fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: c_int) |fake| {
         let mut state = fake.state();
         let device = state.device(device)?;
@@ -66,7 +67,7 @@ exported! {
         context.put(found.handle)
     }
 
-    /// Whether the primary context of a device is there.
+    /// Returns whether the primary context of a device is active.
     fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>) |fake| {
         let state = fake.state();
         let device = state.device_or_broken(device)?;
@@ -74,25 +75,25 @@ exported! {
         active.put((state.context(device)?.retained > 0).into())
     }
 
-    /// The context that is current on this thread, or null.
+    /// Returns the current context of this thread, or null.
     fn cuCtxGetCurrent(context: Out<Handle>) |fake| {
         let state = fake.state();
         let handle = CURRENT.get().map(|device| state.context(device).map(|context| context.handle));
         context.put(handle.transpose()?.unwrap_or(0))
     }
 
-    /// Makes a context current on this thread, or none.
+    /// Sets the current context of this thread; null for none.
     fn cuCtxSetCurrent(context: Handle) |fake| {
         CURRENT.set(if context == 0 { None } else { Some(fake.state().device_of_context(context)?) });
         Ok(())
     }
 
-    /// The device of the current context.
+    /// Returns the device of the current context.
     fn cuCtxGetDevice(device: Out<c_int>) |fake| {
         device.put(fake.state().current()?.into())
     }
 
-    /// Waits for all that is queued on the device of the current context.
+    /// Waits for all work of the current context's device.
     fn cuCtxSynchronize() |fake| {
         let device = {
             let mut state = fake.state();
@@ -103,7 +104,7 @@ exported! {
         waiting::wait(fake, WaitTarget::Device(device))
     }
 
-    /// The priorities that streams may have: a smaller number goes first.
+    /// Returns the range of stream priorities. A smaller number is a greater priority.
     fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) |fake| {
         fake.state().current()?;
         least.put_if_wanted(*streams::PRIORITIES.end());
@@ -111,7 +112,7 @@ exported! {
         Ok(())
     }
 
-    /// Lets the current context's device reach memory of another.
+    /// Enables access of the current context's device to the memory of a peer.
     fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) |fake| {
         let mut state = fake.state();
         let device = state.current()?;

@@ -1,4 +1,4 @@
-//! What tests ask for and look at. Every function may be called on every thread, host functions included.
+//! Functions for tests: fault injection and counts. They may be called on every thread, even in a host function.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -8,23 +8,23 @@ use crate::state::State;
 use crate::{counts, fake, faults};
 
 /// # Safety
-/// A text that ends with zero and lives as long as the call, or null.
+/// `text` is null or a C string that lives as long as `'a`.
 unsafe fn text<'a>(text: *const c_char) -> &'a str {
     if text.is_null() {
         return "";
     }
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees a C string.
     unsafe { CStr::from_ptr(text) }.to_str().unwrap_or("")
 }
 
-/// The allocation that is so many from now on fails for want of memory, whatever it is for; 0 takes that back.
+/// Fails the `number`th allocation of any kind from now on with an out-of-memory error; 0 cancels the fault.
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_cuda_fail_allocation(number: u64) {
     faults::fail_allocation(number);
 }
 
-/// Everything on a device fails with this code from now on, for good: what is queued there does not run any more, and
-/// who waits for it is woken.
+/// Breaks a device permanently: every call for it fails with this code, queued work does not run, and waiting threads
+/// are woken.
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_cuda_break_device(device: c_int, code: c_int) -> c_int {
     let broken = fake::started().and_then(|fake| {
@@ -35,24 +35,24 @@ pub extern "C" fn fake_cuda_break_device(device: c_int, code: c_int) -> c_int {
     broken.err().unwrap_or(SUCCESS)
 }
 
-/// How often a function was called in this process and those that it was forked from.
+/// Returns the number of calls of a function in this process and the processes that it was forked from.
 ///
 /// # Safety
-/// The name ends with zero, or is null.
+/// `name` is a C string or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fake_cuda_calls(name: *const c_char) -> u64 {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees a C string or null.
     counts::count_of(unsafe { text(name) })
 }
 
-/// What there is of a kind: `streams`, `events`, `graphs`, `executables`, `contexts`, or `bytes` of devices and bytes of
-/// `pinned` memory that were given out and not freed.
+/// Returns the number of live objects of a kind (`streams`, `events`, `graphs`, `executables`, `contexts`), or the
+/// allocated bytes of device memory (`bytes`) or pinned memory (`pinned`).
 ///
 /// # Safety
-/// The kind ends with zero, or is null.
+/// `kind` is a C string or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fake_cuda_live(kind: *const c_char) -> u64 {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees a C string or null.
     let kind = unsafe { text(kind) };
     fake::started().map_or(0, |fake| live(&fake.state(), kind))
 }
@@ -74,7 +74,7 @@ fn live(state: &State, kind: &str) -> u64 {
     }
 }
 
-/// How often the primary context of a device was retained; -1 where there is no such device.
+/// Returns the retain count of a device's primary context, or -1 if there is no such device.
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_cuda_context_state(device: c_int) -> c_int {
     let retained = fake::started().and_then(|fake| {

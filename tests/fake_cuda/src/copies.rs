@@ -7,12 +7,12 @@ use interlock_driver::WaitTarget;
 use crate::call::{Answer, Handle, exported};
 use crate::errors::INVALID_VALUE;
 use crate::fake::Fake;
-use crate::operations::{End, Operation, address_of};
+use crate::operations::{Operand, Operation, address_of};
 use crate::waiting;
 
-/// Queues or records a copy. What comes from pageable memory has been read when this returns, and what goes there has been
-/// written, unless the stream captures.
-fn copy(fake: &'static Fake, to: End, from: End, bytes: usize, stream: Handle) -> Answer {
+/// Queues or records a copy. Unless the stream captures, pageable source memory has been read when this returns, and
+/// pageable destination memory has been written.
+fn copy(fake: &'static Fake, to: Operand, from: Operand, bytes: usize, stream: Handle) -> Answer {
     let mut state = fake.state();
     state.current()?;
     let name = state.stream_named(stream)?;
@@ -20,9 +20,9 @@ fn copy(fake: &'static Fake, to: End, from: End, bytes: usize, stream: Handle) -
     if bytes == 0 {
         return Ok(());
     }
-    let (reached_to, mut reached_from) = (state.reach_end(to, bytes)?, state.reach_end(from, bytes)?);
-    let apart = to.address().abs_diff(from.address());
-    if apart != 0 && apart < bytes {
+    let (resolved_to, mut resolved_from) = (state.resolve(to, bytes)?, state.resolve(from, bytes)?);
+    let distance = to.address().abs_diff(from.address());
+    if distance != 0 && distance < bytes {
         return Err(INVALID_VALUE);
     }
     let found = state.stream(name)?;
@@ -30,41 +30,41 @@ fn copy(fake: &'static Fake, to: End, from: End, bytes: usize, stream: Handle) -
     if let Some(capture) = found.capture {
         return state.record(capture, name, Operation::Copy { to, from, bytes });
     }
-    if reached_from.is_pageable {
-        reached_from = state.staged(from.address(), bytes);
+    if resolved_from.is_pageable {
+        resolved_from = state.staged(from.address(), bytes);
     }
-    let waits = reached_to.is_pageable;
-    state.copy(host, reached_to, reached_from, bytes)?;
+    let waits = resolved_to.is_pageable;
+    state.copy(host, resolved_to, resolved_from, bytes)?;
     drop(state);
     if waits { waiting::wait(fake, WaitTarget::Stream(host)) } else { Ok(()) }
 }
 
 exported! {
-    /// Copies from the processor to a device.
+    /// Copies from host memory to a device.
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: Handle) |fake| {
-        copy(fake, End::Device(to), End::Host(address_of(from)), bytes, stream)
+        copy(fake, Operand::Device(to), Operand::Host(address_of(from)), bytes, stream)
     }
 
-    /// Copies from a device to the processor.
+    /// Copies from a device to host memory.
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: Handle) |fake| {
-        copy(fake, End::Host(address_of(to)), End::Device(from), bytes, stream)
+        copy(fake, Operand::Host(address_of(to)), Operand::Device(from), bytes, stream)
     }
 
-    /// Copies within a device, or to another.
+    /// Copies within a device or between devices.
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) |fake| {
-        copy(fake, End::Device(to), End::Device(from), bytes, stream)
+        copy(fake, Operand::Device(to), Operand::Device(from), bytes, stream)
     }
 
-    /// Copies between whatever the addresses lie in.
+    /// Copies between addresses of any kind of memory.
     fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) |fake| {
         let (to, from) = {
             let state = fake.state();
-            (state.end(to), state.end(from))
+            (state.operand(to), state.operand(from))
         };
         copy(fake, to, from, bytes, stream)
     }
 
-    /// Copies from the device of one context to that of another.
+    /// Copies between the devices of two contexts.
     fn cuMemcpyPeerAsync(to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize, stream: Handle) |fake| {
         {
             let state = fake.state();
@@ -72,15 +72,15 @@ exported! {
             for (context, address) in [(to_context, to), (from_context, from)] {
                 let device = state.device_of_context(context)?;
                 state.check(device)?;
-                if bytes > 0 && state.reach(address, bytes as u64)?.0 != device {
+                if bytes > 0 && state.owners(address, bytes as u64)?.0 != device {
                     return Err(INVALID_VALUE);
                 }
             }
         }
-        copy(fake, End::Device(to), End::Device(from), bytes, stream)
+        copy(fake, Operand::Device(to), Operand::Device(from), bytes, stream)
     }
 
-    /// Sets bytes of a device's memory.
+    /// Sets bytes of device memory.
     fn cuMemsetD8Async(address: u64, value: c_uchar, bytes: usize, stream: Handle) |fake| {
         let mut state = fake.state();
         state.current()?;

@@ -1,8 +1,8 @@
-//! How often each function was called.
+//! The number of calls of each function.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The names of all functions, one in each line.
+/// The names of all functions, one per line.
 const NAMES: &str = include_str!("../symbols.txt");
 
 static CALLS: [AtomicU64; 80] = [const { AtomicU64::new(0) }; 80];
@@ -17,7 +17,7 @@ pub(crate) fn count(name: &str) {
     }
 }
 
-/// 0 for a function that there is not.
+/// Returns the number of calls of a function, or 0 if there is no function of this name.
 pub(crate) fn count_of(name: &str) -> u64 {
     calls(name).map_or(0, |calls| calls.load(Ordering::Relaxed))
 }
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_a_count_for_every_function() {
+    fn counts_cover_every_function() {
         assert!(NAMES.lines().all(|name| calls(name).is_some()));
     }
 }

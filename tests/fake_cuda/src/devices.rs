@@ -1,4 +1,4 @@
-//! What devices are there, and what they are.
+//! Devices and their properties.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -8,7 +8,7 @@ use crate::call::{Out, exported};
 use crate::errors::{INVALID_DEVICE, INVALID_VALUE};
 use crate::settings::Settings;
 
-/// One more than the largest number of an attribute.
+/// One more than the largest attribute.
 const ATTRIBUTES_END: c_uint = Attribute::CU_DEVICE_ATTRIBUTE_MAX as c_uint;
 
 fn attribute(number: c_uint, settings: &Settings, physical: u8) -> c_int {
@@ -39,29 +39,29 @@ fn attribute(number: c_uint, settings: &Settings, physical: u8) -> c_int {
     all.find(|(attribute, _)| *attribute as c_uint == number).map_or(0, |(_, value)| value)
 }
 
-/// The number that a device has among those of the computer.
+/// Returns the index of a device among all devices of the machine, visible or not.
 fn physical(settings: &Settings, device: u8) -> Result<u8, c_int> {
     settings.devices.get(usize::from(device)).copied().ok_or(INVALID_DEVICE)
 }
 
 exported! {
-    /// How many devices there are.
+    /// Returns the number of visible devices.
     fn cuDeviceGetCount(count: Out<c_int>) |fake| {
         count.put(fake.state().contexts.len() as c_int)
     }
 
-    /// The device of a number.
+    /// Returns the device of an ordinal.
     fn cuDeviceGet(device: Out<c_int>, ordinal: c_int) |fake| {
         device.put(fake.state().device(ordinal)?.into())
     }
 
-    /// What a device is called.
+    /// Writes the name of a device.
     fn cuDeviceGetName(name: Out<c_char>, length: c_int, device: c_int) |fake| {
         fake.state().device(device)?;
         name.put_text("Fake CUDA device", length)
     }
 
-    /// The sixteen bytes that name a device for good.
+    /// Returns the UUID of a device.
     fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, device: c_int) |fake| {
         let state = fake.state();
         let mut bytes = [0; 16];
@@ -71,14 +71,14 @@ exported! {
         uuid.put(CUuuid { bytes })
     }
 
-    /// Bytes of memory that a device has.
+    /// Returns the bytes of memory of a device.
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) |fake| {
         let state = fake.state();
         state.device(device)?;
         bytes.put(state.settings.memory as usize)
     }
 
-    /// One number that describes a device; 0 where it was not thought of.
+    /// Returns an attribute of a device; 0 for attributes that the fake does not define.
     fn cuDeviceGetAttribute(value: Out<c_int>, number: c_uint, device: c_int) |fake| {
         let state = fake.state();
         let device = state.device(device)?;
@@ -88,19 +88,19 @@ exported! {
         value.put(attribute(number, &state.settings, physical(&state.settings, device)?))
     }
 
-    /// Where a device is plugged in.
+    /// Writes the PCI bus ID of a device.
     fn cuDeviceGetPCIBusId(text: Out<c_char>, length: c_int, device: c_int) |fake| {
         let state = fake.state();
         let bus = physical(&state.settings, state.device(device)?)?;
-        let place = format!("0000:{bus:02X}:00.0");
-        if usize::try_from(length).is_ok_and(|length| length > place.len()) {
-            text.put_text(&place, length)
+        let bus_id = format!("0000:{bus:02X}:00.0");
+        if usize::try_from(length).is_ok_and(|length| length > bus_id.len()) {
+            text.put_text(&bus_id, length)
         } else {
             Err(INVALID_VALUE)
         }
     }
 
-    /// Whether one device reaches memory of another: all do, but none is another than itself.
+    /// Returns whether a device can access the memory of another device: true unless both are one device.
     fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int) |fake| {
         let state = fake.state();
         can.put((state.device(device)? != state.device(peer)?).into())

@@ -1,4 +1,4 @@
-//! The numbers of errors, and what they are called.
+//! Error codes with their names and descriptions.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -10,12 +10,12 @@ macro_rules! errors {
     ($($constant:ident = $number:literal, $name:literal, $text:literal;)*) => {
         $(#[doc = concat!("`", $name, "`: ", $text, ".")] pub const $constant: Code = $number;)*
 
-        /// Number, name and description of each.
+        /// The code, name and description of each error.
         const ALL: &[(Code, &CStr, &CStr)] = &[$(($number, in_c(concat!($name, "\0")), in_c(concat!($text, "\0")))),*];
     };
 }
 
-/// A text that ends with zero, as C has it.
+/// Returns a text that ends with a NUL as a C string.
 const fn in_c(text: &str) -> &CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
@@ -62,8 +62,8 @@ fn look_up(
     ALL.iter().find(|(number, ..)| *number == code).map(found)
 }
 
-fn put(text: Option<&'static CStr>, place: &Out<*const c_char>) -> Answer {
-    place.put(text.map_or(ptr::null(), CStr::as_ptr))?;
+fn put(text: Option<&'static CStr>, to: &Out<*const c_char>) -> Answer {
+    to.put(text.map_or(ptr::null(), CStr::as_ptr))?;
     text.map(drop).ok_or(INVALID_VALUE)
 }
 
@@ -71,10 +71,10 @@ macro_rules! texts {
     ($($(#[$documentation:meta])* $name:ident($entry:pat => $text:ident))*) => {$(
         $(#[$documentation])*
         ///
-        /// Answers always and everywhere, in a host function, too.
+        /// May be called at any time, even in a host function.
         ///
         /// # Safety
-        /// The pointer is null or can be written to.
+        /// The pointer is null or valid for writes.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, reason = "the names are NVIDIA's")]
         pub unsafe extern "C" fn $name(error: Code, text: Out<*const c_char>) -> Code {
@@ -85,9 +85,9 @@ macro_rules! texts {
 }
 
 texts! {
-    /// What an error is called.
+    /// Returns the name of an error code.
     cuGetErrorName((_, name, _) => name)
 
-    /// What an error means.
+    /// Returns the description of an error code.
     cuGetErrorString((_, _, text) => text)
 }

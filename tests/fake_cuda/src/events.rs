@@ -1,4 +1,4 @@
-//! Events: places in streams, or in captures.
+//! Events, which are recorded on streams or in captures.
 
 use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
@@ -12,27 +12,28 @@ use crate::errors::{
 };
 use crate::state::State;
 
-/// Bits of what an event is made with.
+/// Bits of `CUevent_flags`.
 mod flags {
     pub(super) const BLOCKING: u32 = 1;
     pub(super) const NO_TIMING: u32 = 2;
     pub(super) const INTERPROCESS: u32 = 4;
 }
 
+/// An event and its event of the host driver.
 pub(crate) struct Event {
     device: DeviceIndex,
     has_timing: bool,
     host: EventHandle,
-    mark: Mark,
+    recorded_at: RecordedAt,
 }
 
-/// What an event marks.
+/// The point at which an event was last recorded.
 #[derive(Clone)]
-enum Mark {
-    Nothing,
-    /// What the host driver's event marks.
+enum RecordedAt {
+    Never,
+    /// Recorded with the event of the host driver.
     InStream,
-    /// What was recorded last in a capture, by places of nodes.
+    /// The capture, and its nodes that the event comes after.
     InCapture(u64, BTreeSet<usize>),
 }
 
@@ -43,9 +44,9 @@ impl State {
         Ok(event)
     }
 
-    /// What a capture holds of an event makes the capture useless when somebody asks whether it was reached.
+    /// Fails for an event of a capture, which is then invalidated: captured events can't be queried.
     fn refuse_captured(&mut self, handle: Handle) -> Answer {
-        if let Mark::InCapture(capture, _) = self.event(handle)?.mark {
+        if let RecordedAt::InCapture(capture, _) = self.event(handle)?.recorded_at {
             self.invalidate(capture);
             return Err(CAPTURED_EVENT);
         }
@@ -54,20 +55,20 @@ impl State {
 
     pub(crate) fn wait_for_event(&mut self, stream: Handle, handle: Handle) -> Answer {
         let event = self.event(handle)?;
-        let (host, mark) = (event.host, event.mark.clone());
+        let (host, recorded_at) = (event.host, event.recorded_at.clone());
         let found = self.stream(stream)?;
-        match (mark, found.capture) {
-            (Mark::InCapture(capture, nodes), _) => self.join_capture(capture, stream, nodes),
+        match (recorded_at, found.capture) {
+            (RecordedAt::InCapture(capture, nodes), _) => self.join_capture(capture, stream, nodes),
             (_, Some(capture)) => {
                 self.check_capture(capture)?;
-                if let Mark::Nothing = self.event(handle)?.mark {
+                if let RecordedAt::Never = self.event(handle)?.recorded_at {
                     return Ok(());
                 }
                 self.invalidate(capture);
                 Err(CAPTURE_ISOLATION)
             }
-            (Mark::Nothing, None) => Ok(()),
-            (Mark::InStream, None) => {
+            (RecordedAt::Never, None) => Ok(()),
+            (RecordedAt::InStream, None) => {
                 self.driver.wait_event(found.host, host).map_err(|_| self.code(found.device))
             }
         }
@@ -80,20 +81,20 @@ exported! {
         let mut state = fake.state();
         let device = state.current()?;
         event.check()?;
-        let is_for_others = flags & flags::INTERPROCESS != 0;
+        let is_interprocess = flags & flags::INTERPROCESS != 0;
         let known = flags::BLOCKING | flags::NO_TIMING | flags::INTERPROCESS;
-        if flags & !known != 0 || (is_for_others && flags & flags::NO_TIMING == 0) {
+        if flags & !known != 0 || (is_interprocess && flags & flags::NO_TIMING == 0) {
             return Err(INVALID_VALUE);
         }
         let has_timing = flags & flags::NO_TIMING == 0;
         let options = EventOptions { timing: has_timing, ..EventOptions::default() };
         let host = state.driver.create_event(device, options).map_err(|_| state.code(device))?;
-        let handle = state.number();
-        state.events.insert(handle, Event { device, has_timing, host, mark: Mark::Nothing });
+        let handle = state.new_handle();
+        state.events.insert(handle, Event { device, has_timing, host, recorded_at: RecordedAt::Never });
         event.put(handle)
     }
 
-    /// Lets an event go; who waits for its last record still does.
+    /// Destroys an event. Waits for its last record are not affected.
     fn cuEventDestroy_v2(event: Handle) |fake| {
         let mut state = fake.state();
         state.current()?;
@@ -103,7 +104,7 @@ exported! {
         Ok(())
     }
 
-    /// Marks the place after all that is queued on a stream of the same context.
+    /// Records an event on a stream of its context.
     fn cuEventRecord(event: Handle, stream: Handle) |fake| {
         let mut state = fake.state();
         state.current()?;
@@ -113,36 +114,36 @@ exported! {
         if found.device != host.device {
             return Err(INVALID_HANDLE);
         }
-        let mark = match found.capture {
+        let recorded_at = match found.capture {
             Some(capture) => {
                 state.check_capture(capture)?;
-                Mark::InCapture(capture, state.end_in_capture(capture, name))
+                RecordedAt::InCapture(capture, state.end_in_capture(capture, name))
             }
             None => {
                 state.driver.record_event(host, found.host).map_err(|_| state.code(host.device))?;
-                Mark::InStream
+                RecordedAt::InStream
             }
         };
         if let Some(event) = state.events.get_mut(&event) {
-            event.mark = mark;
+            event.recorded_at = recorded_at;
         }
         Ok(())
     }
 
-    /// Whether what an event marks has been reached; an event that was never recorded has.
+    /// Returns whether an event has completed; true for an event that was never recorded.
     fn cuEventQuery(event: Handle) |fake| {
         let mut state = fake.state();
         state.refuse_captured(event)?;
         state.refuse_while_captured()?;
-        let Event { host, ref mark, .. } = *state.event(event)?;
-        if let Mark::Nothing = mark {
+        let Event { host, ref recorded_at, .. } = *state.event(event)?;
+        if let RecordedAt::Never = recorded_at {
             return Ok(());
         }
         let done = state.driver.check(WaitTarget::Event(host)).map_err(|_| state.code(host.device))?;
         if done { Ok(()) } else { Err(NOT_READY) }
     }
 
-    /// Milliseconds from one event to another.
+    /// Returns the milliseconds between two events.
     fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) |fake| {
         let mut state = fake.state();
         state.current()?;
@@ -150,8 +151,8 @@ exported! {
         state.refuse_captured(start)?;
         state.refuse_captured(end)?;
         let (start, end) = (state.event(start)?, state.event(end)?);
-        let can_be_asked = |event: &Event| event.has_timing && matches!(event.mark, Mark::InStream);
-        if start.device != end.device || ![start, end].into_iter().all(can_be_asked) {
+        let is_timed = |event: &Event| event.has_timing && matches!(event.recorded_at, RecordedAt::InStream);
+        if start.device != end.device || ![start, end].into_iter().all(is_timed) {
             return Err(INVALID_HANDLE);
         }
         for event in [start, end] {
@@ -164,7 +165,7 @@ exported! {
         milliseconds.put(elapsed as f32)
     }
 
-    /// What another process would open an event with, if that were supported.
+    /// Exports an event to other processes; not supported.
     fn cuIpcGetEventHandle(handle: Out<c_void>, event: Handle) |fake| {
         let state = fake.state();
         state.current()?;
@@ -173,7 +174,7 @@ exported! {
         Err(NOT_SUPPORTED)
     }
 
-    /// An event of another process, if that were supported.
+    /// Imports an event of another process; not supported.
     fn cuIpcOpenEventHandle(event: Out<Handle>, handle: CUipcEventHandle) |fake| {
         let _ = handle;
         fake.state().current()?;

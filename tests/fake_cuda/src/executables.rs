@@ -1,4 +1,4 @@
-//! Graphs that are ready to be replayed.
+//! Executable graphs.
 
 use std::collections::HashMap;
 use std::ffi::c_ulonglong;
@@ -13,27 +13,28 @@ use crate::fake::Fake;
 use crate::state::State;
 use crate::streams;
 
-/// Bits of how a graph may be made ready: freeing what it allocates before a replay, and priorities of nodes.
+/// The supported flags: `AUTO_FREE_ON_LAUNCH` and `USE_NODE_PRIORITY`.
 const FLAGS: c_ulonglong = 1 | 8;
 
+/// An executable graph.
 pub(crate) struct Executable {
     nodes: Arc<[Node]>,
-    /// Streams of the host driver: what is on different ones runs at the same time.
-    lanes: Vec<StreamHandle>,
-    /// The lane of each node.
-    lane_of: Vec<usize>,
-    /// The end of the latest replay: the next begins after it, on whichever stream.
+    /// Streams of the host driver, one for each chain of nodes.
+    streams: Vec<StreamHandle>,
+    /// The index in `streams` of each node.
+    stream_of: Vec<usize>,
+    /// Recorded at the end of the latest replay, for which the next one waits.
     latest: Option<EventHandle>,
 }
 
-/// Places in streams of the host driver that are needed until everything that waits for them is queued.
-struct Marks<'a> {
+/// Temporary events of the host driver, which are destroyed when all waits for them are queued.
+struct TempEvents<'a> {
     state: &'a State,
     events: Vec<EventHandle>,
 }
 
-impl Marks<'_> {
-    fn mark(&mut self, stream: StreamHandle) -> Answer<EventHandle> {
+impl TempEvents<'_> {
+    fn record(&mut self, stream: StreamHandle) -> Answer<EventHandle> {
         let (driver, failed) = (&self.state.driver, |_| self.state.code(stream.device));
         let event = driver.create_event(stream.device, EventOptions::default()).map_err(failed)?;
         self.events.push(event);
@@ -46,78 +47,80 @@ impl Marks<'_> {
     }
 }
 
-impl Drop for Marks<'_> {
+impl Drop for TempEvents<'_> {
     fn drop(&mut self) {
         self.events.iter().for_each(|event| self.state.driver.destroy_event(*event));
     }
 }
 
 impl State {
-    /// A node goes on the lane of one that it comes after and that nothing follows yet there, or on a new one.
-    fn executable(&self, nodes: Arc<[Node]>) -> Answer<Executable> {
+    /// Creates an executable graph. Assigns a node to the stream of a dependency that is the last node there, or else
+    /// to a new stream.
+    fn instantiate(&self, nodes: Arc<[Node]>) -> Answer<Executable> {
         let mut executable =
-            Executable { nodes: nodes.clone(), lanes: Vec::new(), lane_of: Vec::new(), latest: None };
-        // The lane that each node is the last one of.
+            Executable { nodes: nodes.clone(), streams: Vec::new(), stream_of: Vec::new(), latest: None };
+        // The stream of each node that is the last one there.
         let mut lasts = HashMap::new();
-        for (place, node) in nodes.iter().enumerate() {
-            let fits =
-                |lane: &usize| executable.lanes.get(*lane).is_some_and(|lane| lane.device == node.device);
+        for (index, node) in nodes.iter().enumerate() {
+            let fits = |stream: &usize| {
+                executable.streams.get(*stream).is_some_and(|stream| stream.device == node.device)
+            };
             let followed = node.after.iter().find(|before| lasts.get(*before).is_some_and(fits));
-            let lane = match followed.and_then(|before| lasts.remove(before)) {
-                Some(lane) => lane,
+            let stream = match followed.and_then(|before| lasts.remove(before)) {
+                Some(stream) => stream,
                 None => {
-                    let made = self.driver.create_stream(node.device, streams::host_priority(node.priority));
-                    executable.lanes.push(made.map_err(|_| self.code(node.device))?);
-                    executable.lanes.len() - 1
+                    let created =
+                        self.driver.create_stream(node.device, streams::host_priority(node.priority));
+                    executable.streams.push(created.map_err(|_| self.code(node.device))?);
+                    executable.streams.len() - 1
                 }
             };
-            lasts.insert(place, lane);
-            executable.lane_of.push(lane);
+            lasts.insert(index, stream);
+            executable.stream_of.push(stream);
         }
         Ok(executable)
     }
 
-    /// Queues all nodes between what is on the stream and what will be; returns the end.
+    /// Queues a replay on a stream and returns the event at its end.
     fn replay(
         &self,
         fake: &'static Fake,
         executable: &Executable,
         stream: StreamHandle,
     ) -> Answer<EventHandle> {
-        let mut marks = Marks { state: self, events: Vec::new() };
+        let mut events = TempEvents { state: self, events: Vec::new() };
         if let Some(latest) = executable.latest {
-            marks.wait(stream, latest)?;
+            events.wait(stream, latest)?;
         }
-        let start = marks.mark(stream)?;
-        for lane in &executable.lanes {
-            marks.wait(*lane, start)?;
+        let start = events.record(stream)?;
+        for own in &executable.streams {
+            events.wait(*own, start)?;
         }
-        let lane_of = |place: usize| Some(*executable.lanes.get(*executable.lane_of.get(place)?)?);
+        let stream_of = |index: usize| Some(*executable.streams.get(*executable.stream_of.get(index)?)?);
         let mut ends = Vec::new();
-        for (place, node) in executable.nodes.iter().enumerate() {
-            let lane = lane_of(place).ok_or(INVALID_HANDLE)?;
-            for before in node.after.iter().filter(|before| lane_of(**before) != Some(lane)) {
-                marks.wait(lane, *ends.get(*before).ok_or(INVALID_HANDLE)?)?;
+        for (index, node) in executable.nodes.iter().enumerate() {
+            let own = stream_of(index).ok_or(INVALID_HANDLE)?;
+            for before in node.after.iter().filter(|before| stream_of(**before) != Some(own)) {
+                events.wait(own, *ends.get(*before).ok_or(INVALID_HANDLE)?)?;
             }
-            self.run(fake, lane, &node.operation)?;
-            ends.push(marks.mark(lane)?);
+            self.run(fake, own, &node.operation)?;
+            ends.push(events.record(own)?);
         }
         for end in ends {
-            marks.wait(stream, end)?;
+            events.wait(stream, end)?;
         }
-        marks.mark(stream)?;
-        // The last one is kept.
-        marks.events.pop().ok_or(INVALID_HANDLE)
+        events.record(stream)?;
+        events.events.pop().ok_or(INVALID_HANDLE)
     }
 
-    fn let_go(&self, executable: &Executable) {
-        executable.lanes.iter().for_each(|lane| self.driver.destroy_stream(*lane));
+    fn destroy_executable(&self, executable: &Executable) {
+        executable.streams.iter().for_each(|stream| self.driver.destroy_stream(*stream));
         executable.latest.into_iter().for_each(|event| self.driver.destroy_event(event));
     }
 }
 
 exported! {
-    /// Makes a graph ready to be replayed.
+    /// Instantiates a graph.
     fn cuGraphInstantiateWithFlags(executable: Out<Handle>, graph: Handle, flags: c_ulonglong) |fake| {
         let mut state = fake.state();
         executable.check()?;
@@ -128,14 +131,13 @@ exported! {
         for node in nodes.iter() {
             state.check(node.device)?;
         }
-        let made = state.executable(nodes)?;
-        let handle = state.number();
-        state.executables.insert(handle, made);
+        let instantiated = state.instantiate(nodes)?;
+        let handle = state.new_handle();
+        state.executables.insert(handle, instantiated);
         executable.put(handle)
     }
 
-    /// Queues the work of a graph. What it reaches must still be there: else the device breaks, as it does when work
-    /// reaches memory that is gone.
+    /// Queues a replay of a graph. Breaks the device with an illegal address if memory of the graph was freed.
     fn cuGraphLaunch(executable: Handle, stream: Handle) |fake| {
         let mut state = fake.state();
         let name = state.stream_named(stream)?;
@@ -164,11 +166,11 @@ exported! {
         queued.map(drop)
     }
 
-    /// Lets an executable go; replays that are queued still run.
+    /// Destroys an executable graph. Queued replays still run.
     fn cuGraphExecDestroy(executable: Handle) |fake| {
         let mut state = fake.state();
-        let gone = state.executables.remove(&executable).ok_or(INVALID_HANDLE)?;
-        state.let_go(&gone);
+        let executable = state.executables.remove(&executable).ok_or(INVALID_HANDLE)?;
+        state.destroy_executable(&executable);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The driver of this process, once it has started.
+//! The started driver of this process.
 
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,11 @@ use crate::host_functions::HostFunctions;
 use crate::settings::{self, Settings};
 use crate::state::State;
 
-/// Filled without waiting for another thread, which a forked child may lack, and never dropped: what still runs when
-/// the process ends may need it.
+/// Not a blocking cell: a forked child may lack the thread that initializes it. Never dropped, because threads may use
+/// it until the process exits.
 static START: OnceBox<Start> = OnceBox::new();
 
-/// What the first `cuInit` came to.
+/// The result of the first `cuInit`.
 struct Start {
     process: u32,
     outcome: Result<Fake, Code>,
@@ -24,7 +24,7 @@ struct Start {
 
 pub(crate) struct Fake {
     pub(crate) host_functions: HostFunctions,
-    /// Held for a few steps, never while anybody waits or a host function runs. The host driver's lock comes after it.
+    /// Never locked during waits and host functions. Locked before the lock of the host driver.
     state: Mutex<State>,
 }
 
@@ -38,7 +38,7 @@ impl Fake {
         if settings.devices.is_empty() {
             return Err(NO_DEVICE);
         }
-        faults::fail_allocation_if_asked(settings.fail_allocation);
+        faults::fail_allocation_unless_set(settings.fail_allocation);
         let state = State::new(settings).map_err(|_| UNKNOWN)?;
         Ok(Fake { host_functions: HostFunctions::default(), state: Mutex::new(state) })
     }
@@ -48,7 +48,7 @@ impl Fake {
     }
 }
 
-/// Starts the driver, if it has not started yet. A child of a process in which it had can't.
+/// Starts the driver once. Fails in a forked child whose parent has started it.
 pub(crate) fn start() -> Answer {
     let start = START.get_or_init(|| Box::new(Start { process: process::id(), outcome: Fake::start() }));
     match &start.outcome {
@@ -58,7 +58,7 @@ pub(crate) fn start() -> Answer {
     }
 }
 
-/// The driver, if it has started in this process.
+/// Returns the driver, if it was started in this process.
 pub(crate) fn started() -> Answer<&'static Fake> {
     match START.get().map(|start| (start.process, &start.outcome)) {
         Some((process, Ok(fake))) if process == process::id() => Ok(fake),

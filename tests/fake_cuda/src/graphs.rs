@@ -1,4 +1,4 @@
-//! Graphs, and what they consist of.
+//! Graphs and their nodes.
 
 use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
@@ -12,21 +12,22 @@ use cudarc::driver::sys::{
 use crate::call::{Answer, Handle, InOut, Out, exported};
 use crate::captures::Node;
 use crate::errors::{INVALID_HANDLE, INVALID_VALUE};
-use crate::operations::{End, Operation};
+use crate::operations::{Operand, Operation};
 use crate::state::State;
 
+/// A captured graph.
 pub(crate) struct Graph {
     pub(crate) nodes: Arc<[Node]>,
-    /// What each node is called.
-    names: Vec<Handle>,
+    /// The handle of each node.
+    handles: Vec<Handle>,
 }
 
 impl State {
     pub(crate) fn add_graph(&mut self, nodes: Vec<Node>) -> Handle {
-        let handle = self.number();
-        let names: Vec<_> = nodes.iter().map(|_| self.number()).collect();
-        self.nodes.extend(names.iter().enumerate().map(|(place, name)| (*name, (handle, place))));
-        self.graphs.insert(handle, Graph { nodes: nodes.into(), names });
+        let handle = self.new_handle();
+        let handles: Vec<_> = nodes.iter().map(|_| self.new_handle()).collect();
+        self.nodes.extend(handles.iter().enumerate().map(|(index, node)| (*node, (handle, index))));
+        self.graphs.insert(handle, Graph { nodes: nodes.into(), handles });
         handle
     }
 
@@ -35,12 +36,12 @@ impl State {
     }
 
     fn node(&self, handle: Handle) -> Answer<&Operation> {
-        let (graph, place) = self.nodes.get(&handle).ok_or(INVALID_HANDLE)?;
-        Ok(&self.graph(*graph)?.nodes.get(*place).ok_or(INVALID_HANDLE)?.operation)
+        let (graph, index) = self.nodes.get(&handle).ok_or(INVALID_HANDLE)?;
+        Ok(&self.graph(*graph)?.nodes.get(*index).ok_or(INVALID_HANDLE)?.operation)
     }
 }
 
-/// Fills lists of the caller's, which have as many places as it says. Without lists it is told how many there are.
+/// Fills arrays of the caller with `count` elements. With null arrays, returns the number of items in `count`.
 fn list<const N: usize>(items: &[[Handle; N]], lists: [Out<Handle>; N], count: &InOut<usize>) -> Answer {
     if lists.iter().all(Out::is_null) {
         return count.wanted().put(items.len());
@@ -57,18 +58,18 @@ fn pointer(address: u64) -> *mut c_void {
     ptr::with_exposed_provenance_mut(address as usize)
 }
 
-/// What CUDA calls the memory that an end is in, with its two ways to name an address.
-fn described(end: End) -> (CUmemorytype, *mut c_void, u64) {
-    match end {
-        End::Device(address) => (CUmemorytype::CU_MEMORYTYPE_DEVICE, ptr::null_mut(), address),
-        End::Host(address) => (CUmemorytype::CU_MEMORYTYPE_HOST, pointer(address), 0),
+/// Returns the memory type of an operand, and its address as host and as device pointer.
+fn memory_type(operand: Operand) -> (CUmemorytype, *mut c_void, u64) {
+    match operand {
+        Operand::Device(address) => (CUmemorytype::CU_MEMORYTYPE_DEVICE, ptr::null_mut(), address),
+        Operand::Host(address) => (CUmemorytype::CU_MEMORYTYPE_HOST, pointer(address), 0),
     }
 }
 
-fn copy(to: End, from: End, bytes: u64) -> CUDA_MEMCPY3D {
+fn copy(to: Operand, from: Operand, bytes: u64) -> CUDA_MEMCPY3D {
     let bytes = bytes as usize;
     let ((to_type, to_host, to_device), (from_type, from_host, from_device)) =
-        (described(to), described(from));
+        (memory_type(to), memory_type(from));
     CUDA_MEMCPY3D {
         srcXInBytes: 0,
         srcY: 0,
@@ -99,39 +100,39 @@ fn copy(to: End, from: End, bytes: u64) -> CUDA_MEMCPY3D {
 }
 
 exported! {
-    /// Lets a graph go; what was made of it stays.
+    /// Destroys a graph. Its executable graphs are not affected.
     fn cuGraphDestroy(graph: Handle) |fake| {
         let mut state = fake.state();
-        let gone = state.graphs.remove(&graph).ok_or(INVALID_HANDLE)?;
-        for name in gone.names {
-            state.nodes.remove(&name);
+        let graph = state.graphs.remove(&graph).ok_or(INVALID_HANDLE)?;
+        for node in graph.handles {
+            state.nodes.remove(&node);
         }
         Ok(())
     }
 
-    /// The nodes of a graph, or how many there are.
+    /// Returns the nodes of a graph, or their number.
     fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: InOut<usize>) |fake| {
         let state = fake.state();
-        let names: Vec<_> = state.graph(graph)?.names.iter().map(|name| [*name]).collect();
-        list(&names, [nodes], &count)
+        let handles: Vec<_> = state.graph(graph)?.handles.iter().map(|node| [*node]).collect();
+        list(&handles, [nodes], &count)
     }
 
-    /// The edges of a graph, or how many there are: none is left out because it follows from others.
+    /// Returns the edges of a graph, including redundant ones, or their number.
     fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: InOut<usize>) |fake| {
         let state = fake.state();
         let graph = state.graph(graph)?;
         if from.is_null() != to.is_null() {
             return Err(INVALID_VALUE);
         }
-        let named = |(node, name): (&Node, &Handle)| {
-            let before: BTreeSet<_> = node.after.iter().filter_map(|place| graph.names.get(*place)).collect();
-            before.into_iter().map(|before| [*before, *name]).collect::<Vec<_>>()
+        let edges_to = |(node, handle): (&Node, &Handle)| {
+            let before: BTreeSet<_> = node.after.iter().filter_map(|index| graph.handles.get(*index)).collect();
+            before.into_iter().map(|before| [*before, *handle]).collect::<Vec<_>>()
         };
-        let edges: Vec<_> = graph.nodes.iter().zip(&graph.names).flat_map(named).collect();
+        let edges: Vec<_> = graph.nodes.iter().zip(&graph.handles).flat_map(edges_to).collect();
         list(&edges, [from, to], &count)
     }
 
-    /// What a node does.
+    /// Returns the type of a node.
     fn cuGraphNodeGetType(node: Handle, kind: Out<c_uint>) |fake| {
         kind.put(match fake.state().node(node)? {
             Operation::Copy { .. } => NodeType::CU_GRAPH_NODE_TYPE_MEMCPY as c_uint,
@@ -140,7 +141,7 @@ exported! {
         })
     }
 
-    /// The function of a node, and what it is called with.
+    /// Returns the function and the argument of a host node.
     fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<CUDA_HOST_NODE_PARAMS>) |fake| {
         match fake.state().node(node)? {
             Operation::Host(function) => {
@@ -151,7 +152,7 @@ exported! {
         }
     }
 
-    /// What a node sets bytes to.
+    /// Returns the parameters of a memset node.
     fn cuGraphMemsetNodeGetParams(node: Handle, parameters: Out<CUDA_MEMSET_NODE_PARAMS>) |fake| {
         match fake.state().node(node)? {
             Operation::Fill { address, value, bytes } => parameters.put(CUDA_MEMSET_NODE_PARAMS {
@@ -166,7 +167,7 @@ exported! {
         }
     }
 
-    /// What a node copies.
+    /// Returns the parameters of a memcpy node.
     fn cuGraphMemcpyNodeGetParams(node: Handle, parameters: Out<CUDA_MEMCPY3D>) |fake| {
         match fake.state().node(node)? {
             Operation::Copy { to, from, bytes } => parameters.put(copy(*to, *from, *bytes)),

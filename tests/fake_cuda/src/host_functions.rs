@@ -1,7 +1,7 @@
-//! Functions of the program that run in the order of a stream.
+//! Host functions, which run in stream order.
 //!
-//! They run one at a time, on one thread for all streams, as they often do with NVIDIA's driver: a function that waits for
-//! another one waits forever. On that thread the library refuses everything; on all others it works as usual meanwhile.
+//! They run one at a time on one thread for all streams, as they often do with NVIDIA's driver: a host function that
+//! waits for another one waits forever. The library refuses all calls on that thread.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -17,45 +17,45 @@ use crate::fake::Fake;
 use crate::operations::Operation;
 
 thread_local! {
-    static IS_THEIR_THREAD: Cell<bool> = const { Cell::new(false) };
+    static IS_HOST_FN_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A function and what it is called with.
+/// A host function and its argument.
 #[derive(Clone, Copy)]
 pub(crate) struct Function {
     pub(crate) function: unsafe extern "C" fn(*mut c_void),
-    /// The pointer, as a number.
+    /// The address of the argument.
     pub(crate) data: usize,
 }
 
-/// A function whose turn it is, and how its stream learns that it has returned.
+/// A call of a host function, and the channel that resumes its stream.
 struct Call {
     device: DeviceIndex,
     function: Function,
     returned: SyncSender<()>,
 }
 
-/// The one thread, from the first function on.
+/// The thread that runs host functions, which starts with the first one.
 #[derive(Default)]
 pub(crate) struct HostFunctions(OnceLock<Option<Sender<Call>>>);
 
-/// Whether this is the thread on which they run.
+/// Returns whether the calling thread is the one that runs host functions.
 pub(crate) fn is_running_here() -> bool {
-    IS_THEIR_THREAD.get()
+    IS_HOST_FN_THREAD.get()
 }
 
 impl HostFunctions {
-    /// What a stream of the host driver does to have a function called.
+    /// Returns the work that a stream of the host driver runs to have a host function called.
     pub(crate) fn work(&self, fake: &'static Fake, device: DeviceIndex, function: Function) -> HostFn {
         let calls = self.0.get_or_init(|| {
             let (calls, waiting) = channel::<Call>();
             let serve = move || {
-                IS_THEIR_THREAD.set(true);
+                IS_HOST_FN_THREAD.set(true);
                 for Call { device, function, returned } in waiting {
-                    // What was queued on a device before it broke does not run.
+                    // Work of a broken device does not run.
                     if fake.state().check(device).is_ok() {
                         let data = std::ptr::with_exposed_provenance_mut(function.data);
-                        // SAFETY: the program passed both to be called, once or as often as the graph is replayed.
+                        // SAFETY: the caller of `cuLaunchHostFunc` guarantees that the function can be called with it.
                         unsafe { (function.function)(data) };
                     }
                     let _ = returned.send(());
@@ -74,7 +74,7 @@ impl HostFunctions {
 }
 
 exported! {
-    /// Queues a function.
+    /// Queues a host function.
     fn cuLaunchHostFunc(stream: Handle, function: Option<unsafe extern "C" fn(*mut c_void)>, data: *mut c_void) |fake| {
         let mut state = fake.state();
         state.current()?;

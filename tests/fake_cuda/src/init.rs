@@ -1,4 +1,4 @@
-//! Starting the driver.
+//! Initialization and version of the driver.
 
 use std::ffi::{c_int, c_uint};
 
@@ -15,7 +15,7 @@ exported! {
         fake::start()
     }
 
-    /// The version of CUDA that the driver is for. Does not start it.
+    /// Returns the CUDA version of the driver, without starting it.
     fn cuDriverGetVersion(version: Out<c_int>) {
         if settings::is_stub() {
             return Err(STUB_LIBRARY);

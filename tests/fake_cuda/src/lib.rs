@@ -1,12 +1,11 @@
-//! A stand-in for NVIDIA's driver library, so that what calls it can be tested without a GPU.
+//! A fake of NVIDIA's driver library, for tests without a GPU.
 //!
-//! It exports the functions of `symbols.txt`, and no other of NVIDIA's, with the semantics that the documentation of
-//! the CUDA driver interface gives them: where that leaves a choice, with the stricter one. Behind them are the
-//! streams, events and memory of the host driver. What is created is named by numbers that look like pointers and are
-//! never given out twice, so a handle that is gone is always noticed.
+//! It exports the functions of `symbols.txt` and no others of NVIDIA's, with the semantics of the CUDA driver API's
+//! documentation; where that allows several, with the strictest. Streams, events and memory are those of the host
+//! driver. Handles look like pointers and are never reused, so the use of a destroyed object is always detected.
 //!
-//! The environment says what `cuInit` finds (`settings.rs`); functions whose names begin with `fake_cuda_` make things go
-//! wrong and tell what was called and what is still there (`controls.rs`).
+//! Environment variables configure the devices that `cuInit` finds (`settings.rs`). Functions with the prefix
+//! `fake_cuda_` inject faults and count calls and live objects (`controls.rs`).
 #![cfg(not(loom))]
 
 mod addresses;

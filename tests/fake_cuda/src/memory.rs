@@ -1,4 +1,4 @@
-//! Memory of devices that is allocated and freed at once.
+//! Device memory (`cuMemAlloc`).
 
 use interlock_driver::WaitTarget;
 
@@ -8,7 +8,7 @@ use crate::regions::{Kind, Region, count_allocation};
 use crate::waiting;
 
 exported! {
-    /// Bytes of the current context's device that are free, and how many there are.
+    /// Returns the free and the total bytes of the current context's device.
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) |fake| {
         let state = fake.state();
         let device = state.current()?;
@@ -18,7 +18,7 @@ exported! {
         Ok(())
     }
 
-    /// Memory of the current context's device.
+    /// Allocates memory of the current context's device.
     fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) |fake| {
         address.check()?;
         let mut state = fake.state();
@@ -35,7 +35,7 @@ exported! {
         Ok(())
     }
 
-    /// Frees such memory once all that is queued on its device has ended.
+    /// Frees memory, after all work that is queued on its device has completed.
     fn cuMemFree_v2(address: u64) |fake| {
         fake.state().current()?;
         if address == 0 {
@@ -50,7 +50,7 @@ exported! {
             state.regions.remove(&address).ok_or(INVALID_VALUE)?
         };
         let waited = waiting::wait(fake, WaitTarget::Device(region.device));
-        fake.state().give_bytes(region.device, region.block.bytes as u64);
+        fake.state().unreserve_bytes(region.device, region.block.bytes as u64);
         waited
     }
 }

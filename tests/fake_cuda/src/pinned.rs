@@ -1,4 +1,4 @@
-//! Memory of the processor that devices reach without a detour.
+//! Pinned host memory (`cuMemHostAlloc`).
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -8,16 +8,17 @@ use crate::errors::INVALID_VALUE;
 use crate::regions::{Block, BlockKind, count_allocation};
 use crate::state::State;
 
-/// All bits of what it may be allocated with.
+/// All flags of `cuMemHostAlloc`.
 const FLAGS: c_uint = 7;
 
+/// An allocation of pinned memory.
 pub(crate) struct Pinned {
     pub(crate) bytes: u64,
     block: Arc<Block>,
 }
 
 impl State {
-    /// What owns a range, if all of it is pinned.
+    /// Returns the owner of a range, if all of it is pinned.
     pub(crate) fn pinned_at(&self, address: u64, bytes: u64) -> Option<Arc<Block>> {
         let (start, pinned) = self.pinned.range(..=address).next_back()?;
         let end = (address - start).checked_add(bytes)?;
@@ -26,7 +27,7 @@ impl State {
 }
 
 exported! {
-    /// Pinned memory.
+    /// Allocates pinned memory.
     fn cuMemHostAlloc(pointer: Out<usize>, bytes: usize, flags: c_uint) |fake| {
         let mut state = fake.state();
         state.current()?;
@@ -42,7 +43,7 @@ exported! {
         Ok(())
     }
 
-    /// Frees it.
+    /// Frees pinned memory.
     fn cuMemFreeHost(pointer: usize) |fake| {
         let mut state = fake.state();
         state.current()?;

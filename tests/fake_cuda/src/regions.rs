@@ -1,4 +1,4 @@
-//! What memory of devices there is, and what of it a call may reach.
+//! Regions of device memory and their owners.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::errors::{INVALID_VALUE, OUT_OF_MEMORY};
 use crate::faults;
 use crate::state::State;
 
-/// Bytes to which memory is aligned, and of which every piece takes a multiple.
+/// The alignment of addresses and sizes in bytes.
 pub(crate) const ALIGNMENT: u64 = 512;
 
-/// Memory that a program has.
+/// An allocation or a mapping of device memory.
 pub(crate) struct Region {
     pub(crate) device: DeviceIndex,
     pub(crate) bytes: u64,
@@ -22,18 +22,18 @@ pub(crate) struct Region {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Of `cuMemAlloc`.
+    /// Allocated by `cuMemAlloc`.
     Plain,
-    /// Physical memory at reserved addresses, which devices may use or not yet.
+    /// Physical memory that is mapped to reserved addresses; `usable` after `cuMemSetAccess`.
     Mapped { physical: Handle, usable: bool },
 }
 
-/// Memory of the host driver. Queued work owns what it reaches, so that a program that frees too early finds other
-/// content and not the end of the process.
+/// Memory of the host driver. Queued work shares its ownership, so a program that frees memory too early reads other
+/// content instead of crashing.
 pub(crate) struct Block {
     driver: Arc<dyn DriverRuntime>,
-    /// The host driver's device.
-    keeper: DeviceIndex,
+    /// The device of the host driver that has the memory.
+    memory_device: DeviceIndex,
     pub(crate) address: u64,
     pub(crate) bytes: usize,
     kind: BlockKind,
@@ -49,34 +49,36 @@ pub(crate) enum BlockKind {
 impl Drop for Block {
     fn drop(&mut self) {
         let address = Address(self.address);
-        // SAFETY: the host driver gave this memory for the same bytes, and nothing owns it any more, which queued work
-        // would. What graphs name is looked up when they are replayed.
+        // SAFETY: the host driver returned the memory for this size, and no owner is left. Queued work is an owner;
+        // graphs resolve their addresses when they are replayed.
         let _ = unsafe {
             match self.kind {
-                BlockKind::Memory => self.driver.free(self.keeper, address, self.bytes),
+                BlockKind::Memory => self.driver.free(self.memory_device, address, self.bytes),
                 BlockKind::Pinned => self.driver.free_pinned(address, self.bytes),
-                BlockKind::Mapping => self.driver.unmap(self.keeper, address, self.bytes),
+                BlockKind::Mapping => self.driver.unmap(self.memory_device, address, self.bytes),
             }
         };
     }
 }
 
 impl State {
-    /// Memory from the host driver. Mapped memory comes at `address`.
+    /// Allocates memory from the host driver, or maps it to `address`.
     pub(crate) fn block(&self, kind: BlockKind, bytes: u64, address: u64) -> Answer<Arc<Block>> {
-        let (driver, keeper) = (self.driver.clone(), self.keeper_of_memory());
+        let (driver, memory_device) = (self.driver.clone(), self.memory_device());
         let bytes = usize::try_from(bytes).map_err(|_| OUT_OF_MEMORY)?;
         let found = match kind {
-            BlockKind::Memory => driver.allocate(keeper, bytes),
+            BlockKind::Memory => driver.allocate(memory_device, bytes),
             BlockKind::Pinned => driver.allocate_pinned(0, bytes),
-            BlockKind::Mapping => driver.map(keeper, Address(address), bytes).map(|()| Address(address)),
+            BlockKind::Mapping => {
+                driver.map(memory_device, Address(address), bytes).map(|()| Address(address))
+            }
         };
         let Address(address) = found.map_err(|_| OUT_OF_MEMORY)?;
-        Ok(Arc::new(Block { driver, keeper, address, bytes, kind }))
+        Ok(Arc::new(Block { driver, memory_device, address, bytes, kind }))
     }
 
-    /// Counts bytes of a device as used, rounded up; fails where there are not so many left, or that was asked for.
-    pub(crate) fn take_bytes(&mut self, device: DeviceIndex, bytes: u64) -> Answer<u64> {
+    /// Counts bytes of a device, rounded up, as used. Fails if fewer are free.
+    pub(crate) fn reserve_bytes(&mut self, device: DeviceIndex, bytes: u64) -> Answer<u64> {
         let total = self.settings.memory;
         let bytes = bytes.checked_next_multiple_of(ALIGNMENT).ok_or(OUT_OF_MEMORY)?;
         let context = self.context_mut(device)?;
@@ -85,31 +87,31 @@ impl State {
         Ok(bytes)
     }
 
-    /// Counts them as free again.
-    pub(crate) fn give_bytes(&mut self, device: DeviceIndex, bytes: u64) {
+    /// Counts bytes of a device as free.
+    pub(crate) fn unreserve_bytes(&mut self, device: DeviceIndex, bytes: u64) {
         if let Ok(context) = self.context_mut(device) {
             context.used = context.used.saturating_sub(bytes);
         }
     }
 
-    /// Memory of a device, on the books as used.
+    /// Allocates memory of a device and counts it as used.
     pub(crate) fn new_block(&mut self, device: DeviceIndex, bytes: u64) -> Answer<Arc<Block>> {
-        let bytes = self.take_bytes(device, bytes)?;
+        let bytes = self.reserve_bytes(device, bytes)?;
         let block = self.block(BlockKind::Memory, bytes, 0);
         if block.is_err() {
-            self.give_bytes(device, bytes);
+            self.unreserve_bytes(device, bytes);
         }
         block
     }
 
-    /// The region that an address lies in.
+    /// Returns the region that contains an address.
     pub(crate) fn region_at(&self, address: u64) -> Option<(u64, &Region)> {
         let (start, region) = self.regions.range(..=address).next_back()?;
         (address - start < region.bytes).then_some((*start, region))
     }
 
-    /// What owns a range of a device's memory, and the device: one region, or neighbours that are mapped and usable.
-    pub(crate) fn reach(&self, address: u64, bytes: u64) -> Answer<(DeviceIndex, Vec<KeepAlive>)> {
+    /// Returns the device and the owners of a range of device memory: one region, or adjacent usable mappings.
+    pub(crate) fn owners(&self, address: u64, bytes: u64) -> Answer<(DeviceIndex, Vec<KeepAlive>)> {
         let end = address.checked_add(bytes).ok_or(INVALID_VALUE)?;
         let (_, first) = self.region_at(address).ok_or(INVALID_VALUE)?;
         let mut owners: Vec<KeepAlive> = Vec::new();
@@ -132,7 +134,7 @@ impl State {
     }
 }
 
-/// Fails if this is the allocation that was asked to.
+/// Counts an allocation and fails if a fault is injected for it.
 pub(crate) fn count_allocation() -> Answer {
     if faults::allocation_fails() { Err(OUT_OF_MEMORY) } else { Ok(()) }
 }

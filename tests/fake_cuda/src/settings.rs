@@ -1,4 +1,4 @@
-//! What the environment says of the devices that there are.
+//! Settings of the fake devices, from environment variables.
 
 use std::env;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use crate::call::Code;
 use crate::errors::{STUB_LIBRARY, SUCCESS};
 use crate::visible;
 
-/// The name of a variable, for each thing that it decides.
+/// The names of the variables.
 mod variables {
     pub(super) const DEVICES: &str = "FAKE_CUDA_DEVICES";
     pub(super) const MEMORY: &str = "FAKE_CUDA_MEMORY";
@@ -20,20 +20,20 @@ mod variables {
     pub(super) const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 }
 
-/// What `cuInit` found in the environment.
+/// The settings that `cuInit` reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// The number that each device has among those of the computer, of which a process may see only some.
+    /// The visible devices, by their indices among all devices of the machine.
     pub(crate) devices: Vec<u8>,
-    /// Bytes that each has.
+    /// Bytes of memory of each device.
     pub(crate) memory: u64,
-    /// Whether devices have virtual memory.
+    /// Whether devices support virtual memory.
     pub(crate) virtual_memory: bool,
-    /// Whether streams wait for numbers in memory.
+    /// Whether devices support `cuStreamWaitValue32`.
     pub(crate) wait_value: bool,
-    /// How many others a device reaches at most.
+    /// The maximum number of peers of a device.
     pub(crate) peers: usize,
-    /// Which allocation fails, 0 for none.
+    /// The number of the allocation that fails; 0 for none.
     pub(crate) fail_allocation: u64,
 }
 
@@ -47,7 +47,7 @@ fn is_set(variable: &str) -> bool {
 
 impl Settings {
     pub(crate) fn read() -> Self {
-        // The host driver has one device more, whose memory all of them use.
+        // The host driver has one device more for memory.
         let installed = number(variables::DEVICES, 2_u8).min(120);
         Settings {
             devices: visible::devices(installed, env::var(variables::VISIBLE).ok().as_deref()),
@@ -60,17 +60,17 @@ impl Settings {
     }
 }
 
-/// What `cuInit` is to return.
+/// Returns the code that `cuInit` returns.
 pub(crate) fn outcome() -> Code {
     number(variables::INIT, SUCCESS)
 }
 
-/// Whether this is to be the library that comes with the compiler, of which every function fails.
+/// Returns whether the library acts as the toolkit's stub, of which every function fails.
 pub(crate) fn is_stub() -> bool {
     outcome() == STUB_LIBRARY
 }
 
-/// The version of CUDA that the driver is for.
+/// Returns the CUDA version of the driver.
 pub(crate) fn version() -> Code {
     number(variables::VERSION, 12_020)
 }

@@ -1,11 +1,11 @@
-//! All that the library knows. Each part has a file of its own.
+//! The state of the fake driver. Each kind of object has its own file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::c_int;
 use std::sync::Arc;
 
 use interlock_driver::{DeviceIndex, DriverRuntime};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 use crate::addresses::{Physical, Reservation};
 use crate::call::{Answer, Code, Handle};
@@ -20,34 +20,35 @@ use crate::regions::Region;
 use crate::settings::Settings;
 use crate::streams::Stream;
 
+/// The objects of the fake driver by handle, and the host driver that runs their work.
 pub(crate) struct State {
     pub(crate) settings: Settings,
     pub(crate) driver: Arc<dyn DriverRuntime>,
-    pub(crate) faults: Faults,
-    /// By device.
+    pub(crate) faults: FaultInjector,
+    /// The primary context of each device.
     pub(crate) contexts: Vec<Context>,
     pub(crate) streams: HashMap<Handle, Stream>,
     pub(crate) events: HashMap<Handle, Event>,
-    /// In the order in which they began.
+    /// By id, and so in the order in which they began.
     pub(crate) captures: BTreeMap<u64, Capture>,
     pub(crate) graphs: HashMap<Handle, Graph>,
-    /// The graph of each node, and the node's place in it.
+    /// The graph of each node, and the index of the node in it.
     pub(crate) nodes: HashMap<Handle, (Handle, usize)>,
     pub(crate) executables: HashMap<Handle, Executable>,
-    /// Memory of devices, by address.
+    /// Device memory by address.
     pub(crate) regions: BTreeMap<u64, Region>,
-    /// Pinned memory, by address.
+    /// Pinned memory by address.
     pub(crate) pinned: BTreeMap<u64, Pinned>,
     pub(crate) physical: HashMap<Handle, Physical>,
     pub(crate) reservations: BTreeMap<u64, Reservation>,
-    numbers: usize,
+    last_handle: usize,
 }
 
 impl State {
     pub(crate) fn new(settings: Settings) -> interlock_driver::Result<Self> {
-        let faults = Faults::new();
+        let faults = FaultInjector::new();
         let count = settings.devices.len() as u32;
-        // One device more holds the memory of all of them: so it can be given back when a device is broken.
+        // One device more has the memory of all devices, so that memory of a broken device can be freed.
         let options = HostOptions { devices: count + 1, memory: u64::MAX >> 1, faults: faults.clone() };
         let driver = HostDriver::new(options)?.start()?;
         let mut state = State {
@@ -65,8 +66,8 @@ impl State {
             pinned: BTreeMap::new(),
             physical: HashMap::new(),
             reservations: BTreeMap::new(),
-            // Far from what a program takes for a small number, and from where systems put memory.
-            numbers: 0x00fa_4ecd_a000,
+            // Neither a small number nor an address at which systems place memory.
+            last_handle: 0x00fa_4ecd_a000,
         };
         for device in 0..count {
             let context = Context::new(&mut state, device as DeviceIndex)?;
@@ -75,25 +76,25 @@ impl State {
         Ok(state)
     }
 
-    /// A handle that was never given out.
-    pub(crate) fn number(&mut self) -> Handle {
-        self.numbers += 16;
-        self.numbers
+    /// Returns a new handle. Handles are never reused.
+    pub(crate) fn new_handle(&mut self) -> Handle {
+        self.last_handle += 16;
+        self.last_handle
     }
 
-    /// The device whose memory is that of all of them.
-    pub(crate) fn keeper_of_memory(&self) -> DeviceIndex {
+    /// Returns the device of the host driver that has the memory of all devices.
+    pub(crate) fn memory_device(&self) -> DeviceIndex {
         self.settings.devices.len() as DeviceIndex
     }
 
-    /// The device of a number, if that is not broken.
+    /// Returns the device of an ordinal. Fails if it is broken.
     pub(crate) fn device(&self, number: c_int) -> Answer<DeviceIndex> {
         let device = self.device_or_broken(number)?;
         self.check(device)?;
         Ok(device)
     }
 
-    /// The device of a number, broken or not.
+    /// Returns the device of an ordinal, broken or not.
     pub(crate) fn device_or_broken(&self, number: c_int) -> Answer<DeviceIndex> {
         let known = usize::try_from(number).is_ok_and(|number| number < self.contexts.len());
         if known { Ok(number as DeviceIndex) } else { Err(INVALID_DEVICE) }
@@ -107,23 +108,23 @@ impl State {
         self.contexts.get_mut(usize::from(device)).ok_or(INVALID_DEVICE)
     }
 
-    /// Fails where the device is broken, with what it broke with.
+    /// Fails with the code of a broken device.
     pub(crate) fn check(&self, device: DeviceIndex) -> Answer {
         self.context(device)?.broken.map_or(Ok(()), Err)
     }
 
-    /// The number of an error of the host driver, which has none of its own.
+    /// Returns the code for an error of the host driver: the code of a broken device, or `CUDA_ERROR_UNKNOWN`.
     pub(crate) fn code(&self, device: DeviceIndex) -> Code {
         self.check(device).err().unwrap_or(UNKNOWN)
     }
 
-    /// Makes what is on a device fail from now on.
+    /// Breaks a device permanently.
     pub(crate) fn break_device(&mut self, device: DeviceIndex, code: Code) -> Answer {
         self.context_mut(device)?.broken.get_or_insert(code);
         self.faults.lose_device(device, "it was broken").map_err(|_| UNKNOWN)
     }
 
-    /// All devices.
+    /// Returns all devices.
     pub(crate) fn devices(&self) -> BTreeSet<DeviceIndex> {
         (0..self.contexts.len()).map(|device| device as DeviceIndex).collect()
     }

@@ -1,4 +1,4 @@
-//! Streams that wait until a number in memory is large enough.
+//! Waits of streams for values in memory (`cuStreamWaitValue32`).
 
 use std::ffi::c_uint;
 use std::ptr;
@@ -11,14 +11,14 @@ use interlock_driver::HostFn;
 use crate::call::{Handle, exported};
 use crate::errors::{INVALID_VALUE, NOT_SUPPORTED};
 
-/// The stream goes on once the number is as large as the one given, counted around.
+/// `CU_STREAM_WAIT_VALUE_GEQ`: waits until the cyclic difference is not negative.
 const AT_LEAST: c_uint = 0;
 
-/// How often a stream that waits looks.
-const PAUSE: Duration = Duration::from_micros(200);
+/// The interval at which a waiting stream polls the value.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 exported! {
-    /// Holds a stream back until a number in pinned memory is large enough.
+    /// Blocks a stream until a value in pinned memory is large enough.
     fn cuStreamWaitValue32_v2(stream: Handle, address: u64, value: u32, flags: c_uint) |fake| {
         let state = fake.state();
         state.current()?;
@@ -28,21 +28,21 @@ exported! {
         if flags != AT_LEAST || !address.is_multiple_of(4) {
             return Err(INVALID_VALUE);
         }
-        // NVIDIA's driver records such a wait; nobody here relies on that.
+        // NVIDIA's driver can record a wait in a capture; the tests do not need it.
         if !state.settings.wait_value || found.capture.is_some() {
             return Err(NOT_SUPPORTED);
         }
         let device = found.device;
         let wait = HostFn::new("a wait for a number", move || {
-            let _keeps = &pinned;
-            // SAFETY: the number lies in pinned memory, which this owns, and is aligned.
+            let _owner = &pinned;
+            // SAFETY: the value is aligned and in pinned memory, which the closure owns.
             let number: &AtomicU32 = unsafe { &*ptr::with_exposed_provenance(address as usize) };
             while (number.load(Ordering::Acquire).wrapping_sub(value) as i32) < 0 {
-                // A stream of a broken device waits for nothing any more.
+                // A stream of a broken device does not wait.
                 if fake.state().check(device).is_err() {
                     break;
                 }
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
             }
             Ok(())
         });

@@ -1,7 +1,7 @@
-//! Streams, and what is asked of them.
+//! Streams.
 //!
-//! All streams behave as if they had been made with `CU_STREAM_NON_BLOCKING`: the default stream waits for none of them and
-//! none waits for it. Nobody here relies on the other kind.
+//! All streams behave as if they were created with `CU_STREAM_NON_BLOCKING`: they do not synchronize with the default
+//! stream. The tests do not need blocking streams.
 
 use std::ffi::{c_int, c_uint};
 use std::ops::RangeInclusive;
@@ -13,15 +13,16 @@ use crate::errors::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED};
 use crate::state::State;
 use crate::waiting;
 
-/// The default stream of the current context's device, by its two names.
+/// The two handles of the default stream: null and `CU_STREAM_LEGACY`.
 const LEGACY: RangeInclusive<Handle> = 0..=1;
 
-/// The default stream that each thread has of its own.
+/// `CU_STREAM_PER_THREAD`: the default stream of each thread.
 const PER_THREAD: Handle = 2;
 
 /// The priorities of streams, the greatest first.
 pub(crate) const PRIORITIES: RangeInclusive<c_int> = -5..=0;
 
+/// A stream and its stream of the host driver.
 pub(crate) struct Stream {
     pub(crate) device: DeviceIndex,
     pub(crate) host: StreamHandle,
@@ -31,13 +32,14 @@ pub(crate) struct Stream {
     pub(crate) capture: Option<u64>,
 }
 
-/// A priority of the host driver's, which has fewer.
+/// Returns the priority for the host driver, whose range is smaller.
 pub(crate) fn host_priority(priority: c_int) -> c_int {
     priority.clamp(-3, 0)
 }
 
 impl State {
-    /// What the stream of a handle is called in the table, if its device is not broken.
+    /// Returns the key of a stream in the table: its handle, or the default stream of the current context's device.
+    /// Fails if its device is broken.
     pub(crate) fn stream_named(&self, handle: Handle) -> Answer<Handle> {
         let name = match handle {
             PER_THREAD => return Err(NOT_SUPPORTED),
@@ -51,7 +53,7 @@ impl State {
         Ok(name)
     }
 
-    /// The stream that is called so in the table.
+    /// Returns the stream of a key.
     pub(crate) fn stream(&self, name: Handle) -> Answer<&Stream> {
         self.streams.get(&name).ok_or(INVALID_HANDLE)
     }
@@ -62,7 +64,7 @@ impl State {
 }
 
 exported! {
-    /// A new stream of the current context. A priority beyond the range counts as its end.
+    /// Creates a stream of the current context. Clamps the priority to the range.
     fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: c_uint, priority: c_int) |fake| {
         let mut state = fake.state();
         let device = state.current()?;
@@ -71,14 +73,14 @@ exported! {
             return Err(INVALID_VALUE);
         }
         let priority = priority.clamp(*PRIORITIES.start(), *PRIORITIES.end());
-        let made = state.driver.create_stream(device, host_priority(priority));
-        let host = made.map_err(|_| state.code(device))?;
-        let handle = state.number();
+        let created = state.driver.create_stream(device, host_priority(priority));
+        let host = created.map_err(|_| state.code(device))?;
+        let handle = state.new_handle();
         state.streams.insert(handle, Stream { device, host, priority, is_default: false, capture: None });
         stream.put(handle)
     }
 
-    /// Lets a stream go; what is queued on it still runs. A capture that it is part of can't be ended well any more.
+    /// Destroys a stream. Queued work still runs, and a capture of the stream is invalidated.
     fn cuStreamDestroy_v2(stream: Handle) |fake| {
         let mut state = fake.state();
         state.current()?;
@@ -94,7 +96,7 @@ exported! {
         Ok(())
     }
 
-    /// Whether everything queued on a stream has ended.
+    /// Returns whether all queued work of a stream has completed.
     fn cuStreamQuery(stream: Handle) |fake| {
         let mut state = fake.state();
         state.current()?;
@@ -106,7 +108,7 @@ exported! {
         if done { Ok(()) } else { Err(NOT_READY) }
     }
 
-    /// Waits for everything queued on a stream.
+    /// Waits for all queued work of a stream.
     fn cuStreamSynchronize(stream: Handle) |fake| {
         let host = {
             let mut state = fake.state();
@@ -119,20 +121,20 @@ exported! {
         waiting::wait(fake, WaitTarget::Stream(host))
     }
 
-    /// What is queued on the stream from now on waits for what the event marks now.
+    /// Makes later work of a stream wait for the last record of an event.
     fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) |fake| {
         let mut state = fake.state();
         state.current()?;
         let name = state.stream_named(stream)?;
         match flags {
             0 => state.wait_for_event(name, event),
-            // An event of a graph that is recorded and awaited outside of it.
+            // `CU_EVENT_WAIT_EXTERNAL`.
             1 => Err(NOT_SUPPORTED),
             _ => Err(INVALID_VALUE),
         }
     }
 
-    /// The context of a stream.
+    /// Returns the context of a stream.
     fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) |fake| {
         let state = fake.state();
         state.current()?;

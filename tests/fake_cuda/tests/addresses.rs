@@ -1,4 +1,4 @@
-//! Virtual memory: addresses, memory, and the one mapped to the other.
+//! Virtual memory: reserved addresses, physical memory and mappings.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -20,10 +20,10 @@ fn location(device: i32) -> CUmemLocation {
 }
 
 fn properties(device: i32) -> CUmemAllocationProp {
-    // SAFETY: zeroes are no value of the type, so both numbers that may not be zero are set before it is used as one.
+    // SAFETY: the fields whose types do not allow zero are set before the value is used.
     let mut properties = std::mem::MaybeUninit::<CUmemAllocationProp>::zeroed();
     let place = properties.as_mut_ptr();
-    // SAFETY: the fields lie within the value.
+    // SAFETY: the pointers are to fields of the value.
     unsafe {
         (&raw mut (*place).type_).write(CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED);
         (&raw mut (*place).location).write(location(device));
@@ -46,7 +46,7 @@ fn allow(address: u64, bytes: usize, device: i32) -> Code {
 }
 
 #[test]
-fn memory_counts_from_its_creation_until_it_is_released_and_unmapped() {
+fn physical_memory_is_used_until_it_is_released_and_unmapped() {
     let _session = Session::start();
     let (free, bytes) = (free_bytes(), live("bytes"));
     let (address, handle) = (reserved(2 * PIECE), created(0));
@@ -65,7 +65,7 @@ fn memory_counts_from_its_creation_until_it_is_released_and_unmapped() {
 }
 
 #[test]
-fn what_is_mapped_is_used_once_access_was_given_and_neighbours_together() {
+fn set_access_makes_adjacent_mappings_usable_together() {
     let _session = Session::start();
     let (address, stream) = (reserved(3 * PIECE), stream());
     let fill = |address, bytes| code!(cuMemsetD8Async(address, 4, bytes, stream));
@@ -85,7 +85,7 @@ fn what_is_mapped_is_used_once_access_was_given_and_neighbours_together() {
 }
 
 #[test]
-fn only_whole_pieces_are_mapped_to_reserved_addresses_that_are_free() {
+fn mem_map_maps_whole_memory_to_reserved_unmapped_addresses() {
     let _session = Session::start();
     let (address, handle) = (reserved(PIECE), created(1));
     let map = |address, bytes, offset, handle| code!(cuMemMap(address, bytes, offset, handle, 0));
@@ -107,7 +107,7 @@ fn only_whole_pieces_are_mapped_to_reserved_addresses_that_are_free() {
 }
 
 #[test]
-fn sizes_are_multiples_of_the_granularity() {
+fn virtual_memory_refuses_sizes_that_are_not_multiples_of_granularity() {
     let _session = Session::start();
     let granularity: usize = got!(found => cuMemGetAllocationGranularity(found, In::at(&properties(0)), 0));
     assert_eq!(granularity, PIECE);

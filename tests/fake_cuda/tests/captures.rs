@@ -1,4 +1,4 @@
-//! Captures: what ends them badly, and what may be done meanwhile.
+//! Captures: calls that invalidate them, and calls that are allowed while they are underway.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -38,7 +38,7 @@ fn join(to: Handle, from: Handle) {
     ok!(cuEventDestroy_v2(mark));
 }
 
-/// 0 for a stream that does not capture, 1 for one that does, 2 where that has become useless; and the capture.
+/// Returns the capture status of a stream (0 none, 1 active, 2 invalidated) and the id of its capture.
 fn status(stream: Handle) -> (u32, u64) {
     let (mut status, mut id) = (9, 0);
     ok!(cuStreamGetCaptureInfo_v2(
@@ -52,14 +52,14 @@ fn status(stream: Handle) -> (u32, u64) {
     (status, id)
 }
 
-/// Changes the mode of this thread.
+/// Exchanges the capture mode of this thread.
 fn exchange(mut mode: u32) -> u32 {
     ok!(cuThreadExchangeStreamCaptureMode(InOut::at(&mut mode)));
     mode
 }
 
 #[test]
-fn a_capture_records_and_runs_nothing() {
+fn capture_records_work_without_running_it() {
     let _session = Session::start();
     let (capturing, other) = (stream(), stream());
     static RUNS: AtomicU32 = AtomicU32::new(0);
@@ -81,7 +81,7 @@ fn a_capture_records_and_runs_nothing() {
 }
 
 #[test]
-fn asking_or_waiting_for_a_stream_that_captures_makes_the_capture_useless_in_every_mode() {
+fn stream_query_and_synchronize_invalidate_captures_in_every_mode() {
     let _session = Session::start();
     let address = memory(1);
     for mode in MODES {
@@ -106,7 +106,7 @@ fn asking_or_waiting_for_a_stream_that_captures_makes_the_capture_useless_in_eve
 }
 
 #[test]
-fn an_event_of_a_capture_is_not_to_be_asked() {
+fn event_query_of_a_captured_event_invalidates_the_capture() {
     let _session = Session::start();
     let (stream, mark) = (stream(), event());
     begin(stream, RELAXED);
@@ -121,7 +121,7 @@ fn an_event_of_a_capture_is_not_to_be_asked() {
 }
 
 #[test]
-fn nothing_inside_depends_on_work_outside() {
+fn capture_refuses_dependencies_on_work_outside() {
     let _session = Session::start();
     let (stream, mark, never) = (stream(), event(), event());
     ok!(cuEventRecord(mark, stream));
@@ -132,7 +132,7 @@ fn nothing_inside_depends_on_work_outside() {
 }
 
 #[test]
-fn two_captures_do_not_become_one() {
+fn capture_refuses_to_merge_with_another_capture() {
     let _session = Session::start();
     let (first, second, mark) = (stream(), stream(), event());
     begin(first, RELAXED);
@@ -143,7 +143,7 @@ fn two_captures_do_not_become_one() {
 }
 
 #[test]
-fn the_default_stream_takes_no_part() {
+fn capture_refuses_the_default_stream() {
     let _session = Session::start();
     let (stream, mark) = (stream(), event());
     assert_eq!(code!(cuStreamBeginCapture_v2(0, RELAXED)), CAPTURE_IMPLICIT);
@@ -154,7 +154,7 @@ fn the_default_stream_takes_no_part() {
 }
 
 #[test]
-fn a_stream_whose_work_is_not_joined_ends_the_capture_badly() {
+fn end_capture_fails_for_a_stream_that_was_not_joined() {
     let _session = Session::start();
     let (origin, forked, idle) = (stream(), stream(), stream());
     begin(origin, RELAXED);
@@ -171,7 +171,7 @@ fn a_stream_whose_work_is_not_joined_ends_the_capture_badly() {
 }
 
 #[test]
-fn a_capture_ends_where_it_began() {
+fn end_capture_fails_on_another_stream_than_the_origin() {
     let _session = Session::start();
     let (origin, forked) = (stream(), stream());
     assert_eq!(end(origin), Err(ILLEGAL_STATE));
@@ -184,7 +184,7 @@ fn a_capture_ends_where_it_began() {
 }
 
 #[test]
-fn only_a_relaxed_capture_ends_on_another_thread() {
+fn end_capture_on_another_thread_requires_relaxed_mode() {
     let session = Session::start();
     let ended = MODES.map(|mode| {
         let stream = stream();
@@ -197,7 +197,7 @@ fn only_a_relaxed_capture_ends_on_another_thread() {
     assert_eq!(ended, [wrong, wrong, (Ok(()), Err(ILLEGAL_STATE))]);
 }
 
-/// Whether what may be unsafe is refused, on the thread that captures or another whose mode is `own`.
+/// Returns whether an unsafe call is refused on the capturing thread, or on another thread with the mode `own`.
 fn refuses(
     session: &Session,
     mode: u32,
@@ -225,7 +225,7 @@ fn refuses(
 }
 
 #[test]
-fn the_modes_of_captures_and_threads_say_who_may_do_what_may_be_unsafe() {
+fn capture_modes_decide_which_threads_may_make_unsafe_calls() {
     let session = Session::start();
     let mark = event();
     let asks = |mode, own, same| refuses(&session, mode, own, same, || code!(cuEventQuery(mark)));
@@ -236,7 +236,7 @@ fn the_modes_of_captures_and_threads_say_who_may_do_what_may_be_unsafe() {
 }
 
 #[test]
-fn what_may_be_unsafe_is_refused_during_a_global_capture() {
+fn unsafe_calls_are_refused_during_a_global_capture() {
     let session = Session::start();
     let (address, idle, mark) = (memory(8), stream(), event());
     let pointer = pinned(8).as_ptr() as usize;
@@ -262,7 +262,7 @@ fn what_may_be_unsafe_is_refused_during_a_global_capture() {
 }
 
 #[test]
-fn a_device_with_a_stream_that_captures_is_waited_for_in_no_mode() {
+fn ctx_synchronize_is_refused_in_every_mode_while_a_stream_captures() {
     let session = Session::start();
     assert!(
         MODES.into_iter().all(|mode| refuses(&session, mode, RELAXED, true, || code!(cuCtxSynchronize())))
@@ -277,7 +277,7 @@ fn a_device_with_a_stream_that_captures_is_waited_for_in_no_mode() {
 }
 
 #[test]
-fn a_graph_is_not_launched_into_a_capture() {
+fn graph_launch_is_refused_on_a_capturing_stream() {
     let _session = Session::start();
     let (first, second) = (stream(), stream());
     begin(first, RELAXED);
@@ -290,7 +290,7 @@ fn a_graph_is_not_launched_into_a_capture() {
 }
 
 #[test]
-fn a_stream_that_goes_takes_its_capture_along() {
+fn stream_destroy_invalidates_the_capture() {
     let _session = Session::start();
     let (origin, forked) = (stream(), stream());
     begin(origin, GLOBAL);

@@ -1,4 +1,4 @@
-//! Contexts, and handles that name nothing.
+//! Contexts and invalid handles.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -16,7 +16,7 @@ fn current() -> Handle {
 }
 
 #[test]
-fn what_needs_a_context_fails_on_a_thread_that_has_none() {
+fn calls_fail_on_a_thread_without_a_current_context() {
     let session = Session::start();
     let (existing, found) = (stream(), event());
     ok!(cuCtxSetCurrent(0));
@@ -41,7 +41,7 @@ fn what_needs_a_context_fails_on_a_thread_that_has_none() {
 }
 
 #[test]
-fn each_thread_has_a_current_context() {
+fn current_context_is_per_thread() {
     let session = Session::start();
     session.on(1);
     assert_eq!(current(), session.contexts[1]);
@@ -53,8 +53,8 @@ fn each_thread_has_a_current_context() {
 }
 
 #[test]
-fn a_context_is_there_from_the_first_time_that_it_is_retained() {
-    common::alone("a_context_is_there_from_the_first_time_that_it_is_retained", &[], || {
+fn primary_context_is_active_after_its_first_retain() {
+    common::alone("primary_context_is_active_after_its_first_retain", &[], || {
         ok!(cuInit(0));
         let state = |device| {
             let (mut flags, mut active) = (9, 9);
@@ -71,7 +71,7 @@ fn a_context_is_there_from_the_first_time_that_it_is_retained() {
 }
 
 #[test]
-fn a_stream_knows_its_context_whichever_is_current() {
+fn stream_get_ctx_returns_the_context_of_the_stream() {
     let session = Session::start();
     let first = stream();
     session.on(1);
@@ -81,8 +81,8 @@ fn a_stream_knows_its_context_whichever_is_current() {
 }
 
 #[test]
-fn peers_are_enabled_once_and_none_is_its_own() {
-    common::alone("peers_are_enabled_once_and_none_is_its_own", &[], || {
+fn enable_peer_access_fails_for_itself_and_the_second_time() {
+    common::alone("enable_peer_access_fails_for_itself_and_the_second_time", &[], || {
         let session = Session::start();
         let can: i32 = got!(can => cuDeviceCanAccessPeer(can, 0, 1));
         let cannot: i32 = got!(can => cuDeviceCanAccessPeer(can, 1, 1));
@@ -95,7 +95,7 @@ fn peers_are_enabled_once_and_none_is_its_own() {
 }
 
 #[test]
-fn handles_that_name_nothing_are_refused() {
+fn unknown_handles_are_refused() {
     let _session = Session::start();
     let (gone_stream, gone_event) = (stream(), event());
     ok!(cuStreamDestroy_v2(gone_stream));
@@ -123,14 +123,14 @@ fn handles_that_name_nothing_are_refused() {
 }
 
 #[test]
-fn the_default_stream_is_never_destroyed() {
+fn stream_destroy_refuses_the_default_stream() {
     let _session = Session::start();
     assert_eq!([0, 1].map(|stream| code!(cuStreamDestroy_v2(stream))), [INVALID_HANDLE; 2]);
     ok!(cuStreamSynchronize(1));
 }
 
 #[test]
-fn an_event_is_recorded_only_on_streams_of_its_context() {
+fn event_record_refuses_streams_of_other_contexts() {
     let session = Session::start();
     let (recorded, first) = (event(), stream());
     session.on(1);
@@ -141,7 +141,7 @@ fn an_event_is_recorded_only_on_streams_of_its_context() {
 }
 
 #[test]
-fn priorities_beyond_the_range_count_as_its_ends() {
+fn stream_create_clamps_priorities() {
     let _session = Session::start();
     let (mut least, mut greatest) = (9, 9);
     ok!(cuCtxGetStreamPriorityRange(Out::to(&mut least), Out::to(&mut greatest)));
@@ -153,7 +153,7 @@ fn priorities_beyond_the_range_count_as_its_ends() {
 }
 
 #[test]
-fn results_without_a_place_are_refused_and_leave_nothing_behind() {
+fn null_result_pointers_are_refused_without_leaks() {
     let _session = Session::start();
     let before = ["streams", "events", "bytes", "pinned"].map(live);
     let codes = [

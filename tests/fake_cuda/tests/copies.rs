@@ -1,4 +1,4 @@
-//! Copies and fills: what they may reach, and what they wait for.
+//! Copies and fills: valid ranges and synchronization.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -10,7 +10,7 @@ use fake_cuda::errors::*;
 use fake_cuda::*;
 
 #[test]
-fn bytes_come_back_by_way_of_both_devices() {
+fn copies_between_host_and_both_devices_preserve_bytes() {
     let session = Session::start();
     let (first, stream) = (memory(300), stream());
     session.on(1);
@@ -28,7 +28,7 @@ fn bytes_come_back_by_way_of_both_devices() {
 }
 
 #[test]
-fn what_lies_outside_of_an_allocation_is_refused_at_once() {
+fn copies_and_fills_refuse_ranges_outside_of_allocations() {
     let session = Session::start();
     let (first, second, stream) = (memory(100), memory(100), stream());
     let mut bytes = [0_u8; 200];
@@ -56,7 +56,7 @@ fn what_lies_outside_of_an_allocation_is_refused_at_once() {
 }
 
 #[test]
-fn pageable_memory_has_been_read_when_the_call_returns() {
+fn copy_has_read_pageable_memory_when_it_returns() {
     let _session = Session::start();
     let (stream, address) = (stream(), memory(8));
     let gate = Gate::on(stream);
@@ -68,7 +68,7 @@ fn pageable_memory_has_been_read_when_the_call_returns() {
 }
 
 #[test]
-fn pinned_memory_is_read_in_the_order_of_the_stream() {
+fn copy_reads_pinned_memory_in_stream_order() {
     let _session = Session::start();
     let (stream, address, bytes) = (stream(), memory(8), pinned(8));
     let gate = Gate::on(stream);
@@ -80,7 +80,7 @@ fn pinned_memory_is_read_in_the_order_of_the_stream() {
 }
 
 #[test]
-fn who_copies_to_pageable_memory_waits_and_lets_others_work() {
+fn copy_to_pageable_memory_blocks_only_the_caller() {
     let session = Session::start();
     let (stream, address) = (stream(), memory(8));
     ok!(cuMemsetD8Async(address, 5, 8, stream));

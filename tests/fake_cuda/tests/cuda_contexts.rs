@@ -1,15 +1,16 @@
-//! Which devices get a context, and what is current on a thread afterwards.
+//! Creation of contexts, and the current context of a thread after driver calls.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod fake_library;
 #[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
-mod stand_in;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::sys::CUstreamCaptureMode as Mode;
+use fake_library::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
 use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
 use interlock_driver::{
@@ -17,14 +18,13 @@ use interlock_driver::{
     WaitPolicy, WaitTarget,
 };
 use rig::{Memory, Rig};
-use stand_in::{break_device, contexts, current, device, foreign_context, set_current, set_mode};
 
 const NONE: [u8; 0] = [];
 
 #[test]
-fn a_device_that_is_only_asked_about_gets_no_context() {
-    accelerator::use_driver(stand_in::driver()).unwrap();
-    let driver = stand_in::started();
+fn device_queries_create_no_context() {
+    accelerator::use_driver(fake_library::driver()).unwrap();
+    let driver = fake_library::started();
     for index in 0..2 {
         assert_eq!(driver.device_count(), 2);
         driver.properties(index).unwrap();
@@ -46,8 +46,8 @@ fn a_device_that_is_only_asked_about_gets_no_context() {
 }
 
 #[test]
-fn all_that_one_device_does_leaves_the_others_without_a_context() {
-    accelerator::use_driver(stand_in::driver()).unwrap();
+fn device_operations_create_no_context_of_other_devices() {
+    accelerator::use_driver(fake_library::driver()).unwrap();
     accelerator::set_device(device(1)).unwrap();
     let pinned = PinnedMemory::new(1 << 20).unwrap();
     assert_eq!(contexts(2), [1]);
@@ -79,24 +79,24 @@ fn all_that_one_device_does_leaves_the_others_without_a_context() {
     assert_eq!(contexts(2), [1]);
 }
 
-/// What the methods of the driver are called with: all of device 0.
-struct Made {
+/// The arguments for the methods of the driver, all of device 0.
+struct Objects {
     rig: Rig,
     streams: [StreamHandle; 2],
-    /// Recorded.
+    /// An event that was recorded.
     event: EventHandle,
     graph: GraphHandle,
     executable: GraphExecHandle,
-    /// Of device 0, device 1 and pinned.
+    /// Memory of device 0, memory of device 1 and pinned memory.
     memory: [Arc<Memory>; 3],
 }
 
-const PATIENCE: WaitPolicy = WaitPolicy { timeout: Duration::from_secs(60), blocking: true };
+const POLICY: WaitPolicy = WaitPolicy { timeout: Duration::from_secs(60), blocking: true };
 const TIMED: EventOptions = EventOptions { timing: true, blocking: false, interprocess: false };
 
-impl Made {
+impl Objects {
     fn new() -> Self {
-        let rig = Rig { driver: stand_in::started() };
+        let rig = Rig { driver: fake_library::started() };
         let streams = [rig.stream(0), rig.stream(0)];
         let memory = [rig.memory(0, 64), rig.memory(1, 64), rig.pinned(&[1; 64])];
         let graph = rig.capture(streams[0], || rig.fill(streams[0], &memory[0], 1)).unwrap();
@@ -104,20 +104,19 @@ impl Made {
         let event = rig.driver.create_event(0, TIMED).unwrap();
         rig.driver.record_event(event, streams[0]).unwrap();
         rig.finish(streams[0]);
-        Made { rig, streams, event, graph, executable, memory }
+        Objects { rig, streams, event, graph, executable, memory }
     }
 
-    /// Calls every method, well and with what can't be, and `look` after each of them.
-    fn call_all(&self, look: &dyn Fn(&str)) {
+    /// Calls every method with valid and invalid arguments, and `check` after each call.
+    fn call_all(&self, check: &dyn Fn(&str)) {
         let driver = &*self.rig.driver;
-        let looked = |name: &str| look(name);
         macro_rules! call {
             ($($method:ident($($argument:expr),*);)+) => {
                 $(
                     #[allow(unused_unsafe, reason = "few are unsafe")]
-                    // SAFETY: the memory lives as long as all work, or is the caller's own.
+                    // SAFETY: the memory outlives all work.
                     let _ = unsafe { driver.$method($($argument),*) };
-                    looked(stringify!($method));
+                    check(stringify!($method));
                 )+
             };
         }
@@ -159,20 +158,20 @@ impl Made {
             end_capture(stream);
             end_capture(other);
         }
-        for awaited in [WaitTarget::Stream(stream), WaitTarget::Event(self.event), WaitTarget::Device(0)] {
-            let goal = driver.sync_point(awaited);
-            looked("goal");
+        for target in [WaitTarget::Stream(stream), WaitTarget::Event(self.event), WaitTarget::Device(0)] {
+            let sync_point = driver.sync_point(target);
+            check("sync_point");
             for _ in 0..2 {
-                let _ = goal.as_ref().map(|goal| driver.wait(goal, PATIENCE));
-                looked("wait");
+                let _ = sync_point.as_ref().map(|sync_point| driver.wait(sync_point, POLICY));
+                check("wait");
             }
         }
-        let places = [
+        let endpoints = [
             CopyEndpoint::Device(0, self.memory[0].address),
             CopyEndpoint::Device(1, self.memory[1].address),
+            CopyEndpoint::Host(self.memory[2].address),
         ];
-        let places = [places[0], places[1], CopyEndpoint::Host(self.memory[2].address)];
-        for (to, from) in places.into_iter().flat_map(|to| places.map(|from| (to, from))) {
+        for (to, from) in endpoints.into_iter().flat_map(|to| endpoints.map(|from| (to, from))) {
             call! { copy(stream, Copy { to, from, bytes: 64, keep_alive: Some(Arc::new(self.memory.clone())) }); }
         }
         let fill =
@@ -181,67 +180,67 @@ impl Made {
             fill(stream, fill(64));
             fill(stream, fill(1 << 40));
         }
-        self.make_and_release(&looked);
+        self.create_and_destroy(check);
     }
 
-    fn make_and_release(&self, looked: &dyn Fn(&str)) {
+    fn create_and_destroy(&self, check: &dyn Fn(&str)) {
         let driver = &*self.rig.driver;
         let made = driver.allocate(0, 64);
-        looked("allocate");
-        // SAFETY: nobody uses it.
+        check("allocate");
+        // SAFETY: the memory is not used.
         let _ = made.map(|address| unsafe { driver.free(0, address, 64) });
-        looked("release");
+        check("release");
         let _ = driver.allocate(0, 64 << 20);
-        looked("allocate too much");
+        check("allocate too much");
         let made = driver.allocate_pinned(0, 64);
-        looked("allocate_pinned");
-        // SAFETY: nobody uses it.
+        check("allocate_pinned");
+        // SAFETY: the memory is not used.
         let _ = made.map(|address| unsafe { driver.free_pinned(address, 64) });
-        looked("free_pinned");
+        check("free_pinned");
         let bytes = driver.mapping_granularity(0).unwrap_or(1 << 21);
         let reserved = driver.reserve_addresses(0, bytes);
-        looked("reserve_addresses");
+        check("reserve_addresses");
         let address = reserved.unwrap_or(self.memory[0].address);
         let _ = driver.map(0, address, bytes);
-        looked("map");
-        // SAFETY: nobody uses them, or they were never given.
+        check("map");
+        // SAFETY: the addresses are not used, or the driver refuses them because they were not reserved.
         let _ = unsafe { driver.unmap(0, address, bytes) };
-        looked("unmap");
-        // SAFETY: as above.
+        check("unmap");
+        // SAFETY: the addresses are not used, or the driver refuses them because they were not reserved.
         let _ = unsafe { driver.free_addresses(0, address, bytes) };
-        looked("free_addresses");
+        check("free_addresses");
         let made = driver.create_stream(0, 0);
-        looked("create_stream");
+        check("create_stream");
         let _ = made.map(|stream| driver.destroy_stream(stream));
-        looked("destroy_stream");
+        check("destroy_stream");
         let made = driver.create_event(0, TIMED);
-        looked("create_event");
+        check("create_event");
         let _ = made.map(|event| driver.destroy_event(event));
-        looked("destroy_event");
+        check("destroy_event");
         let made = driver.instantiate(self.graph);
-        looked("instantiate");
+        check("instantiate");
         let _ = made.map(|executable| driver.destroy_graph_exec(executable));
-        looked("destroy_graph_exec");
+        check("destroy_graph_exec");
     }
 
-    fn release_all(self, looked: &dyn Fn(&str)) {
-        let Made { rig, streams, event, graph, executable, memory } = self;
+    fn destroy_all(self, check: &dyn Fn(&str)) {
+        let Objects { rig, streams, event, graph, executable, memory } = self;
         rig.driver.destroy_graph_exec(executable);
-        looked("destroy_graph_exec");
+        check("destroy_graph_exec");
         rig.driver.destroy_graph(graph);
-        looked("destroy_graph");
+        check("destroy_graph");
         rig.driver.destroy_event(event);
-        looked("destroy_event");
+        check("destroy_event");
         streams.iter().for_each(|stream| rig.driver.destroy_stream(*stream));
-        looked("destroy_stream");
-        // What is on a broken device can't be given back.
+        check("destroy_stream");
+        // Memory of a broken device can't be freed.
         std::mem::forget(memory);
     }
 }
 
 #[test]
-fn whatever_is_current_on_a_thread_still_is_after_every_call_that_succeeds_or_fails() {
-    let made = Made::new();
+fn driver_calls_restore_the_current_context_and_capture_mode() {
+    let objects = Objects::new();
     let foreign = [std::ptr::null_mut(), foreign_context(1), foreign_context(0)];
     let modes = [Mode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, Mode::CU_STREAM_CAPTURE_MODE_GLOBAL];
     let call_all = || {
@@ -249,14 +248,14 @@ fn whatever_is_current_on_a_thread_still_is_after_every_call_that_succeeds_or_fa
             for mode in modes {
                 set_current(context);
                 set_mode(mode);
-                made.call_all(&|name| assert_eq!(current(), (context, mode), "{name}"));
+                objects.call_all(&|name| assert_eq!(current(), (context, mode), "{name}"));
             }
         }
     };
     call_all();
     break_device(0, 700);
     call_all();
-    assert!(made.rig.driver.memory_info(0).is_err());
+    assert!(objects.rig.driver.memory_info(0).is_err());
     let before = current();
-    made.release_all(&|name| assert_eq!(current(), before, "{name}"));
+    objects.destroy_all(&|name| assert_eq!(current(), before, "{name}"));
 }

@@ -1,38 +1,38 @@
-//! What calls of the cuda driver cost in calls of NVIDIA's: none is made that nobody asked for.
+//! The number of calls of NVIDIA's driver that each call of the CUDA driver makes.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod fake_library;
 #[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
-mod stand_in;
 
 use std::collections::BTreeMap;
 
+use fake_library::{calls, device, foreign_context, set_current};
 use interlock_accelerator::memory::DeviceBuffer;
 use interlock_accelerator::{Stream, use_driver};
 use interlock_driver::{Fill, KeepAlive};
 use rig::Rig;
-use stand_in::{calls, device, foreign_context, set_current};
 
-/// The functions of the stand-in, one in each line.
+/// The functions of the fake library, one per line.
 const NAMES: &str = include_str!("../symbols.txt");
 
-/// What every call tells the driver of the thread, and asks of the stream.
-const OF_EVERY_CALL: [&str; 4] =
+/// The functions that every operation calls for the context and the capture status.
+const COMMON_CALLS: [&str; 4] =
     ["cuCtxGetCurrent", "cuCtxSetCurrent", "cuThreadExchangeStreamCaptureMode", "cuStreamGetCaptureInfo_v2"];
 
-/// How often functions are called while something is done, apart from those of every call.
+/// Returns the number of calls of each function that `act` makes, without the common calls.
 fn counted(act: impl FnOnce()) -> BTreeMap<&'static str, u64> {
     let count = || NAMES.lines().map(calls);
     let before: Vec<_> = count().collect();
     act();
-    let rise = NAMES.lines().zip(count().zip(before)).map(|(name, (after, before))| (name, after - before));
-    rise.filter(|(name, rise)| *rise > 0 && !OF_EVERY_CALL.contains(name)).collect()
+    let counts = NAMES.lines().zip(count().zip(before)).map(|(name, (after, before))| (name, after - before));
+    counts.filter(|(name, count)| *count > 0 && !COMMON_CALLS.contains(name)).collect()
 }
 
 #[test]
-fn allocating_from_what_is_kept_calls_nobody_however_often() {
-    use_driver(stand_in::driver()).unwrap();
+fn cached_allocation_makes_no_driver_call() {
+    use_driver(fake_library::driver()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     drop(DeviceBuffer::on(&stream, 5000).unwrap());
     for many in [1, 1000] {
@@ -42,30 +42,30 @@ fn allocating_from_what_is_kept_calls_nobody_however_often() {
 }
 
 #[test]
-fn events_are_counted_by_work_and_not_by_memory() {
-    use_driver(stand_in::driver()).unwrap();
+fn event_count_depends_on_work_and_not_on_memory() {
+    use_driver(fake_library::driver()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let program = |memory: usize| {
-        let kept: Vec<_> = (0..memory).map(|_| DeviceBuffer::on(&stream, 512).unwrap()).collect();
+        let buffers: Vec<_> = (0..memory).map(|_| DeviceBuffer::on(&stream, 512).unwrap()).collect();
         let made = counted(|| {
             for _ in 0..10 {
-                kept[0].fill(1, Some(&stream)).unwrap();
+                buffers[0].fill(1, Some(&stream)).unwrap();
                 stream.synchronize().unwrap();
             }
         });
         ["cuEventCreate", "cuEventRecord"].map(|name| made.get(name).copied().unwrap_or(0))
     };
     program(1);
-    // One for each wait; a fill has nothing to keep, as its memory is freed in the order of the stream.
+    // One event per wait. A fill retains no owner, because its memory is freed in stream order.
     assert_eq!([program(1), program(1000)], [[0, 10]; 2]);
 }
 
 #[test]
-fn a_copy_costs_itself_and_one_record_of_an_event_that_is_used_again() {
-    let rig = Rig { driver: stand_in::started() };
+fn copy_costs_one_call_and_one_record_of_a_pooled_event() {
+    let rig = Rig { driver: fake_library::started() };
     let (stream, to, from) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
     let copy = || rig.copy(stream, &to, &from);
-    // The first one makes the event by which it is known when what it reaches can go.
+    // The first copy creates the event after which its owner is released.
     let first = counted(copy);
     assert_eq!(
         first,
@@ -75,7 +75,7 @@ fn a_copy_costs_itself_and_one_record_of_an_event_that_is_used_again() {
     let second = counted(copy);
     assert_eq!(second, BTreeMap::from([("cuEventRecord", 1), ("cuMemcpyDtoDAsync_v2", 1)]));
     rig.finish(stream);
-    // After every 32 it is asked which are over, so that no more events are needed than that.
+    // The events are polled after every 32 operations, so no more events are created.
     let many = counted(|| {
         for _ in 0..1000 {
             copy();
@@ -88,14 +88,14 @@ fn a_copy_costs_itself_and_one_record_of_an_event_that_is_used_again() {
 }
 
 #[test]
-fn a_stream_that_is_never_awaited_needs_no_more_events_than_it_has_work() {
-    let rig = Rig { driver: stand_in::started() };
+fn stream_without_waits_creates_at_most_32_events() {
+    let rig = Rig { driver: fake_library::started() };
     let (stream, memory) = (rig.stream(0), rig.memory(0, 64));
     let made = counted(|| {
         for _ in 0..2000 {
             rig.fill(stream, &memory, 1);
-            // The stand-in works when it is asked to; nothing here is awaited by the driver under test.
-            assert_eq!(stand_in::synchronize(stream.raw), 0);
+            // Waits for the work without a call of the driver under test.
+            assert_eq!(fake_library::synchronize(stream.raw), 0);
         }
     });
     assert!(made["cuEventCreate"] <= 32, "{made:?}");
@@ -103,8 +103,8 @@ fn a_stream_that_is_never_awaited_needs_no_more_events_than_it_has_work() {
 }
 
 #[test]
-fn a_function_costs_a_gate_besides() {
-    let rig = Rig { driver: stand_in::started() };
+fn host_fn_costs_one_semaphore_wait_and_one_event_record() {
+    let rig = Rig { driver: fake_library::started() };
     let stream = rig.stream(0);
     rig.launch(stream, || {});
     rig.finish(stream);
@@ -113,7 +113,7 @@ fn a_function_costs_a_gate_besides() {
     assert_eq!(made, BTreeMap::from(functions.map(|name| (name, 1))));
 }
 
-/// How many functions are called while something is done, with those of every call.
+/// Returns the number of calls that `act` makes, with the common calls.
 fn calls_of(act: impl FnOnce()) -> u64 {
     let count = || NAMES.lines().map(calls).sum::<u64>();
     let before = count();
@@ -122,8 +122,8 @@ fn calls_of(act: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn an_operation_on_a_stream_enters_the_context_of_its_device_once() {
-    let rig = Rig { driver: stand_in::started() };
+fn stream_operation_enters_the_context_of_its_device_once() {
+    let rig = Rig { driver: fake_library::started() };
     let (stream, memory, source) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
     let fill = |keep_alive: Option<KeepAlive>| {
         let fill = Fill { address: memory.address, bytes: 64, value: 1, keep_alive };
@@ -132,14 +132,14 @@ fn an_operation_on_a_stream_enters_the_context_of_its_device_once() {
     };
     let copy = || rig.copy(stream, &memory, &source);
     let function = || rig.launch(stream, || {});
-    // The first of each creates what the others use again.
+    // The first operation of each kind creates events and semaphores that later ones reuse.
     fill(Some(memory.clone()));
     copy();
     function();
     for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
         rig.finish(stream);
         set_current(context);
-        // The query for a capture, the work, and the event by which it is known when its owner can go.
+        // The query of the capture status, the work, and the event after which its owner is released.
         let counts = [
             calls_of(|| fill(None)),
             calls_of(|| fill(Some(memory.clone()))),

@@ -1,22 +1,22 @@
-//! Many devices: copies between all of them, and none that is touched because another is.
+//! Machines with many devices: copies between all of them, and contexts of only the used ones.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod fake_library;
 #[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
-mod stand_in;
 
 use std::thread;
 
+use fake_library::{calls, contexts};
 use interlock_driver::WaitTarget;
 use rig::Rig;
-use stand_in::{calls, contexts};
 
 const DEVICES: u8 = 8;
 
 fn rig() -> Rig {
-    stand_in::set(&[("FAKE_CUDA_DEVICES", &DEVICES.to_string())]);
-    Rig { driver: stand_in::started() }
+    fake_library::set(&[("FAKE_CUDA_DEVICES", &DEVICES.to_string())]);
+    Rig { driver: fake_library::started() }
 }
 
 fn pairs(devices: u8) -> impl Iterator<Item = (u8, u8)> {
@@ -37,20 +37,20 @@ fn copy_between_all(rig: &Rig) {
 }
 
 #[test]
-fn bytes_go_from_every_device_to_every_other_on_streams_of_either() {
+fn copy_works_between_all_devices_on_streams_of_either() {
     copy_between_all(&rig());
-    // Each device lets each other reach its memory once.
+    // Each device enables access to each other device once.
     assert_eq!(calls("cuCtxEnablePeerAccess"), u64::from(DEVICES) * u64::from(DEVICES - 1));
 }
 
 #[test]
-fn bytes_go_to_devices_beyond_those_that_one_can_reach() {
-    stand_in::set(&[("FAKE_CUDA_PEERS", "3")]);
+fn copy_works_between_devices_beyond_the_peer_limit() {
+    fake_library::set(&[("FAKE_CUDA_PEERS", "3")]);
     copy_between_all(&rig());
 }
 
 #[test]
-fn streams_and_events_of_every_device_wait_for_each_other() {
+fn streams_wait_for_events_of_every_device() {
     let rig = rig();
     let streams: Vec<_> = (0..DEVICES).map(|index| rig.stream(index)).collect();
     let latch = rig.block(streams[0]);
@@ -67,7 +67,7 @@ fn streams_and_events_of_every_device_wait_for_each_other() {
 }
 
 #[test]
-fn devices_that_nobody_uses_stay_without_a_context() {
+fn unused_devices_have_no_context() {
     let rig = rig();
     let used = [6, 2];
     let [first, second] = used.map(|index| rig.stream(index));
@@ -85,7 +85,7 @@ fn devices_that_nobody_uses_stay_without_a_context() {
 }
 
 #[test]
-fn threads_that_copy_between_the_same_devices_for_the_first_time_all_succeed() {
+fn first_peer_copies_of_concurrent_threads_succeed() {
     let rig = rig();
     thread::scope(|scope| {
         for thread in 0..8 {

@@ -1,39 +1,39 @@
-//! What the driver is told to fail with, and what is left afterwards.
+//! Errors of broken devices, failed allocations and invalidated captures.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod fake_library;
 #[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
-mod stand_in;
 
 use std::ptr;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
+use fake_library::{break_device, device, fail_allocation, live, set_current};
 use interlock_accelerator::memory::{self, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
 use interlock_driver::{Error, Result};
 use interlock_driver::{EventOptions, Fill, WaitTarget};
 use rig::{Counter, Latch, Rig};
-use stand_in::{break_device, device, fail_allocation, live, set_current};
 
 fn rig() -> Rig {
-    Rig { driver: stand_in::started() }
+    Rig { driver: fake_library::started() }
 }
 
 #[test]
-fn the_first_error_has_its_code_and_every_later_one_names_what_failed_first() {
+fn errors_after_a_sticky_error_name_the_first_failure() {
     for (index, code, name) in [(0, 700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (1, 719, "CUDA_ERROR_LAUNCH_FAILED")]
     {
         let rig = rig();
         let (stream, own) = (rig.stream(index), device(index));
         break_device(index, code);
-        let Err(Error::Device { device, operation, reason, code: told }) = rig.driver.memory_info(index)
+        let Err(Error::Device { device, operation, reason, code: reported }) = rig.driver.memory_info(index)
         else {
             panic!("no error")
         };
-        assert_eq!((device, operation.as_str(), told), (own, "accelerator.get_memory_info", Some(code)));
+        assert_eq!((device, operation.as_str(), reported), (own, "accelerator.get_memory_info", Some(code)));
         assert!(reason.starts_with(&format!("{name}: ")), "{reason}");
         let later = [
             rig.driver.check(WaitTarget::Stream(stream)).map(drop),
@@ -47,14 +47,14 @@ fn the_first_error_has_its_code_and_every_later_one_names_what_failed_first() {
         ];
         let reason = format!("accelerator.get_memory_info had failed: {reason} (error {code})");
         for error in later {
-            let Err(Error::DeviceLost { device, reason: told, .. }) = &error else { panic!("{error:?}") };
-            assert_eq!((*device, told), (own, &reason));
+            let Err(Error::DeviceLost { device, reason: reported, .. }) = &error else { panic!("{error:?}") };
+            assert_eq!((*device, reported), (own, &reason));
         }
     }
 }
 
 #[test]
-fn a_device_that_broke_leaves_the_others_alone() {
+fn broken_device_does_not_affect_other_devices() {
     let rig = rig();
     let (broken, stream, memory, pinned) =
         (rig.stream(0), rig.stream(1), rig.memory(1, 8), rig.pinned(&[1; 8]));
@@ -64,7 +64,7 @@ fn a_device_that_broke_leaves_the_others_alone() {
     rig.copy(stream, &pinned, &memory);
     assert_eq!(rig.wait(WaitTarget::Device(1)), Ok(true));
     assert_eq!(pinned.content(), [7; 8]);
-    // Whichever device it was made near.
+    // Pinned memory can be freed although the device of its allocation is broken.
     let before = live("pinned");
     drop(pinned);
     assert_eq!(live("pinned"), before - 8);
@@ -94,8 +94,8 @@ fn waits_end_when_the_device_breaks() {
 }
 
 #[test]
-fn everything_of_a_broken_device_can_go() {
-    accelerator::use_driver(stand_in::driver()).unwrap();
+fn objects_of_a_broken_device_can_be_dropped() {
+    accelerator::use_driver(fake_library::driver()).unwrap();
     let streams = [(); 2].map(|()| Stream::exclusive(Some(device(0)), 0).unwrap());
     let [stream, other] = &streams;
     let (event, latch) = (Event::new(Some(device(0)), EventOptions::default()).unwrap(), Latch::default());
@@ -130,7 +130,7 @@ fn everything_of_a_broken_device_can_go() {
 }
 
 #[test]
-fn a_shortage_of_memory_is_over_with_the_call() {
+fn out_of_memory_does_not_affect_later_calls() {
     let rig = rig();
     let stream = rig.stream(0);
     fail_allocation(1);
@@ -143,10 +143,10 @@ fn a_shortage_of_memory_is_over_with_the_call() {
     assert_eq!(rig.read(stream, &memory), [1; 64]);
 }
 
-/// Does what no thread may do while a capture is strict: asks for memory behind this crate's back.
+/// Allocates memory directly, which is unsafe during a global capture and invalidates it.
 fn allocate_as_another_library() {
-    stand_in::set_mode(Mode::CU_STREAM_CAPTURE_MODE_GLOBAL);
-    set_current(stand_in::foreign_context(0));
+    fake_library::set_mode(Mode::CU_STREAM_CAPTURE_MODE_GLOBAL);
+    set_current(fake_library::foreign_context(0));
     let mut address = 0;
     // SAFETY: the pointer is valid.
     let refused = unsafe { sys::cuMemAlloc_v2(&raw mut address, 64) };
@@ -155,7 +155,7 @@ fn allocate_as_another_library() {
 }
 
 #[test]
-fn a_capture_that_another_library_broke_is_an_error_of_graphs_and_leaves_nothing_behind() {
+fn capture_invalidated_by_another_library_is_a_graph_error() {
     let rig = rig();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
     for _ in 0..2 {
@@ -163,17 +163,17 @@ fn a_capture_that_another_library_broke_is_an_error_of_graphs_and_leaves_nothing
         allocate_as_another_library();
         assert!(rig.is_capturing(stream));
         let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep_alive: Some(memory.clone()) };
-        // SAFETY: the keeper owns the memory.
+        // SAFETY: `keep_alive` owns the memory.
         let queued = unsafe { rig.driver.fill(stream, fill()) };
         let Err(Error::Graph { operation, reason }) = queued else { panic!("{queued:?}") };
         assert_eq!(operation, "a fill");
         assert!(reason.starts_with("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED: "), "{reason}");
         assert!(matches!(rig.driver.end_capture(stream), Err(Error::Graph { .. })));
         assert!(!rig.is_capturing(stream));
-        // Nobody refuses to wait any more, and the device is awaited as a whole.
-        let waited = stand_in::calls("cuCtxSynchronize");
+        // Waits are allowed again, and a wait for the device uses `cuCtxSynchronize`.
+        let waited = fake_library::calls("cuCtxSynchronize");
         assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
-        assert_eq!(stand_in::calls("cuCtxSynchronize"), waited + 1);
+        assert_eq!(fake_library::calls("cuCtxSynchronize"), waited + 1);
     }
     let ready = rig.ready(stream, || rig.fill(stream, &memory, 5));
     rig.driver.replay(ready, stream).unwrap();
@@ -181,7 +181,7 @@ fn a_capture_that_another_library_broke_is_an_error_of_graphs_and_leaves_nothing
 }
 
 #[test]
-fn a_capture_on_a_device_that_breaks_is_over_when_it_ends() {
+fn end_capture_ends_the_capture_of_a_broken_device() {
     let rig = rig();
     let stream = rig.stream(0);
     rig.stream(1);
@@ -193,7 +193,7 @@ fn a_capture_on_a_device_that_breaks_is_over_when_it_ends() {
 }
 
 #[test]
-fn an_error_is_told_by_the_operation_that_was_called() {
+fn errors_name_the_operation_that_was_called() {
     let rig = rig();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
     let event = rig.record(stream);
@@ -208,7 +208,7 @@ fn an_error_is_told_by_the_operation_that_was_called() {
         rig.driver.check(WaitTarget::Device(0)).map(drop),
         rig.driver.record_event(event, stream),
         rig.driver.wait_event(stream, event),
-        // SAFETY: the keeper owns the memory.
+        // SAFETY: `keep_alive` owns the memory.
         unsafe { rig.driver.fill(stream, fill()) },
         rig.driver.launch_host_fn(stream, HostFn::new("work", || Ok(()))),
         rig.driver.begin_capture(stream, CaptureMode::Relaxed),
@@ -235,12 +235,12 @@ fn an_error_is_told_by_the_operation_that_was_called() {
         "Stream.is_capturing",
     ];
     assert_eq!(operations, called);
-    // What is on a broken device can't be given back.
+    // Memory of a broken device can't be freed.
     std::mem::forget(memory);
 }
 
 #[test]
-fn a_capture_that_must_end_on_its_thread_goes_on_when_another_thread_tries() {
+fn end_capture_on_a_wrong_thread_leaves_the_capture_valid() {
     let rig = rig();
     let (stream, counter) = (rig.stream(0), Counter::default());
     rig.driver.begin_capture(stream, CaptureMode::ThreadLocal).unwrap();
@@ -256,7 +256,7 @@ fn a_capture_that_must_end_on_its_thread_goes_on_when_another_thread_tries() {
 }
 
 #[test]
-fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
+fn capture_ended_by_another_library_keeps_its_resources_alive() {
     let rig = rig();
     for ends in [false, true] {
         let (stream, counter, memory) = (rig.stream(0), Counter::default(), rig.memory(0, 8));
@@ -266,7 +266,7 @@ fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
         let memory = Arc::downgrade(&memory);
         let on = ptr::with_exposed_provenance_mut(stream.raw as usize);
         let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
-        set_current(stand_in::foreign_context(0));
+        set_current(fake_library::foreign_context(0));
         // SAFETY: the pointers are valid and the stream is alive.
         let made = unsafe {
             let ended = sys::cuStreamEndCapture(on, &raw mut graph);
@@ -288,8 +288,8 @@ fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
 }
 
 #[test]
-fn a_graph_may_still_be_captured_to_the_end_after_another_thread_tried() {
-    accelerator::use_driver(stand_in::driver()).unwrap();
+fn graph_capture_end_succeeds_after_a_wrong_thread_tried() {
+    accelerator::use_driver(fake_library::driver()).unwrap();
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let (graph, counter) = (Graph::new(false).unwrap(), Counter::default());
     let _current = stream.guard().unwrap();

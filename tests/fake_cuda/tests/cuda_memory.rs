@@ -1,32 +1,32 @@
-//! The allocator over memory of the cuda driver: with plain allocations and with virtual memory.
+//! The caching allocator on the CUDA driver, with plain allocations and with virtual memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 #[path = "../../../rust/accelerator/tests/allocator/mod.rs"]
 mod allocator;
+mod fake_library;
 #[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
-mod stand_in;
 
 use allocator::careless;
 use allocator::devices::Devices;
 use allocator::run::Run;
 use allocator::steps::{CAPACITY, Step, program};
+use fake_library::{calls, device, fail_allocation, live};
 use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{HostFn, Stream, use_driver};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use stand_in::{calls, device, fail_allocation, live};
 
-/// Devices with as much memory as programs expect.
+/// Returns devices with the capacity that the generated programs expect.
 fn devices() -> Devices {
-    stand_in::set(&[("FAKE_CUDA_MEMORY", &CAPACITY.to_string())]);
-    use_driver(stand_in::driver()).unwrap();
+    fake_library::set(&[("FAKE_CUDA_MEMORY", &CAPACITY.to_string())]);
+    use_driver(fake_library::driver()).unwrap();
     Devices { fail_allocation: Box::new(fail_allocation), live_bytes: Box::new(|| live("bytes")) }
 }
 
-/// Runs drawn programs, the same each time. No step blocks a stream: `cuMemFree` waits for the whole device.
+/// Runs random programs from a fixed seed, without steps that block a stream: `cuMemFree` waits for the whole device.
 fn run_programs(devices: &Devices) {
-    // What the driver needs for functions it asks for once, and no program is to fail for it.
+    // The driver allocates its semaphores here, so that no program runs out of memory because of them.
     let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
     let other = Stream::exclusive(Some(device(1)), 0).unwrap();
     for stream in [stream, other] {
@@ -35,26 +35,26 @@ fn run_programs(devices: &Devices) {
     }
     let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let told = runner.run(&program(), |program| {
+    let result = runner.run(&program(), |program| {
         let mut run = Run::new(devices);
         program.iter().filter(|step| !matches!(step, Step::Block { .. })).for_each(|step| run.step(*step));
         run.end();
         Ok(())
     });
-    if let Err(told) = told {
-        panic!("{told}");
+    if let Err(failure) = result {
+        panic!("{failure}");
     }
 }
 
 #[test]
-fn the_allocator_does_what_its_model_says() {
+fn allocator_behaves_like_its_model() {
     let devices = devices();
     run_programs(&devices);
     assert!(calls("cuMemAlloc_v2") > 0);
 }
 
-/// Whichever allocation fails first, the program goes on, and everything goes back to the system.
-fn is_whole_whichever_allocation_fails(devices: &Devices) {
+/// Checks for each allocation that the program continues after it fails, and that all memory is freed at the end.
+fn check_every_failed_allocation(devices: &Devices) {
     let mut shortages = 0;
     for number in 1..=40 {
         let streams = careless::streams();
@@ -70,23 +70,23 @@ fn is_whole_whichever_allocation_fails(devices: &Devices) {
 }
 
 #[test]
-fn a_shortage_leaves_everything_whole() {
-    is_whole_whichever_allocation_fails(&devices());
+fn allocator_survives_every_failed_allocation() {
+    check_every_failed_allocation(&devices());
 }
 
 #[test]
-fn a_shortage_leaves_segments_that_grow_whole() {
+fn expandable_segments_survive_every_failed_allocation() {
     let devices = devices();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
-    is_whole_whichever_allocation_fails(&devices);
-    // What was made is mapped once, and unmapped once.
+    check_every_failed_allocation(&devices);
+    // Each successfully created mapping is mapped once and unmapped once.
     let mapped = calls("cuMemMap");
     assert!(mapped > 0 && mapped < calls("cuMemCreate"));
     assert_eq!([calls("cuMemRelease"), calls("cuMemUnmap")], [mapped; 2]);
 }
 
 #[test]
-fn what_was_freed_goes_back_to_the_system_with_the_cache() {
+fn empty_cache_returns_freed_memory_to_the_driver() {
     let devices = devices();
     let stream = Stream::exclusive(Some(device(1)), 0).unwrap();
     let sizes = [100, 3 << 20, 30 << 20];

@@ -1,10 +1,10 @@
-//! Streams of other libraries, and of several threads.
+//! Streams of other libraries, and streams that several threads use.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod fake_library;
 #[path = "../../../rust/accelerator/tests/rig/mod.rs"]
 mod rig;
-mod stand_in;
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +15,9 @@ use interlock_accelerator::CaptureMode;
 use interlock_driver::{Address, Copy, CopyEndpoint, Fill, StreamHandle, WaitTarget};
 use rig::{Latch, Rig};
 
-/// A stream on device 0 that another library made.
+/// Creates a stream on device 0 as another library would.
 fn foreign_stream() -> CUstream {
-    stand_in::set_current(stand_in::foreign_context(0));
+    fake_library::set_current(fake_library::foreign_context(0));
     let mut stream = ptr::null_mut();
     // SAFETY: the pointer is valid.
     let made = unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, 1, 0) };
@@ -26,15 +26,15 @@ fn foreign_stream() -> CUstream {
 }
 
 #[test]
-fn a_stream_that_its_library_let_go_is_not_asked_any_more() {
-    let rig = Rig { driver: stand_in::started() };
+fn external_stream_is_not_queried_after_its_library_destroyed_it() {
+    let rig = Rig { driver: fake_library::started() };
     let (foreign, capturing, memory) = (foreign_stream(), rig.stream(0), rig.memory(0, 8));
-    // SAFETY: it is a stream of the stand-in, which looks every handle up.
+    // SAFETY: it is a stream of the fake library, which validates every handle.
     let adopted = unsafe { rig.driver.wrap_external_stream(0, foreign.expose_provenance() as u64).unwrap() };
     let latch = rig.block(adopted);
     rig.fill(adopted, &memory, 1);
     let is_done = || rig.driver.check(WaitTarget::Device(0));
-    // SAFETY: nobody uses it any more; what is queued still runs.
+    // SAFETY: the handle is not used after this; queued work still runs.
     assert_eq!(unsafe { sys::cuStreamDestroy_v2(foreign) }, CUresult::CUDA_SUCCESS);
     assert_eq!(is_done(), Ok(false));
     rig.driver.begin_capture(capturing, CaptureMode::Relaxed).unwrap();
@@ -46,10 +46,10 @@ fn a_stream_that_its_library_let_go_is_not_asked_any_more() {
 }
 
 #[test]
-fn functions_that_threads_queue_on_one_stream_never_run_side_by_side() {
+fn host_fns_of_one_stream_never_run_concurrently() {
     static RUNS: AtomicBool = AtomicBool::new(false);
     static OVERLAPPED: AtomicBool = AtomicBool::new(false);
-    let rig = Rig { driver: stand_in::started() };
+    let rig = Rig { driver: fake_library::started() };
     let stream = rig.stream(0);
     let queue = |stream: StreamHandle| {
         for _ in 0..200 {
@@ -66,15 +66,15 @@ fn functions_that_threads_queue_on_one_stream_never_run_side_by_side() {
 }
 
 #[test]
-fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits_for_it() {
-    let rig = Rig { driver: stand_in::started() };
+fn host_fn_may_queue_work_while_a_pageable_copy_waits_for_it() {
+    let rig = Rig { driver: fake_library::started() };
     let (stream, memory, copied) = (rig.stream(0), rig.memory(0, 8), AtomicBool::new(false));
     let (latch, again) = (Latch::default(), rig.driver.clone());
     let (opened, queued) = (latch.clone(), memory.clone());
     rig.launch(stream, move || {
         opened.wait();
         let fill = Fill { address: queued.address, bytes: 8, value: 7, keep_alive: Some(queued.clone()) };
-        // SAFETY: the keeper owns the memory.
+        // SAFETY: `keep_alive` owns the memory.
         unsafe { again.fill(stream, fill) }.unwrap();
     });
     let mut pageable = vec![0_u8; 8];
@@ -83,11 +83,11 @@ fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits
         Copy { to: CopyEndpoint::Host(to), from: memory.place(), bytes: 8, keep_alive: Some(memory.clone()) };
     thread::scope(|scope| {
         scope.spawn(|| {
-            // SAFETY: the bytes stay until the copy has been done, which the driver waits for.
+            // SAFETY: the driver waits for the copy to pageable memory, and `pageable` lives longer.
             unsafe { rig.driver.copy(stream, copy) }.unwrap();
             copied.store(true, Ordering::SeqCst);
         });
-        while stand_in::calls("cuMemcpyDtoHAsync_v2") == 0 {
+        while fake_library::calls("cuMemcpyDtoHAsync_v2") == 0 {
             thread::yield_now();
         }
         assert!(!copied.load(Ordering::SeqCst));
@@ -97,10 +97,10 @@ fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits
 }
 
 #[test]
-fn a_handle_that_cannot_be_an_address_is_refused_before_the_library_sees_it() {
-    let rig = Rig { driver: stand_in::started() };
+fn wrap_external_stream_refuses_handles_that_are_no_addresses() {
+    let rig = Rig { driver: fake_library::started() };
     for raw in [3, 4095, 4097, 1 << 63, u64::MAX] {
-        // SAFETY: the driver refuses what cannot be an address.
+        // SAFETY: the driver refuses handles that can't be addresses.
         let adopted = unsafe { rig.driver.wrap_external_stream(0, raw) };
         assert!(matches!(adopted, Err(interlock_driver::Error::Argument { .. })), "{raw:#x}: {adopted:?}");
     }

@@ -1,19 +1,19 @@
-//! What the cuda driver calls and what the stand-in exports are one list, with the exceptions that are named here.
+//! The functions that the CUDA driver calls are those that the fake library exports, with the exceptions listed here.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::collections::BTreeSet;
 
-/// Where each function that is called is named once.
+/// The source file that lists the functions that the driver calls.
 const API: &str = include_str!("../../../rust/cuda/src/sys/api.rs");
 
-/// What the probe calls before any of them, through a loader of its own.
-const OF_THE_PROBE: [&str; 2] = ["cuDriverGetVersion", "cuInit"];
+/// The functions that the probe loads and calls directly.
+const PROBE_CALLS: [&str; 2] = ["cuDriverGetVersion", "cuInit"];
 
-/// What only the tests of the stand-in call: to see which context is current and to wait for a stream.
-const OF_OTHERS: [&str; 2] = ["cuCtxGetDevice", "cuStreamSynchronize"];
+/// The functions that only tests of the fake library call.
+const TEST_CALLS: [&str; 2] = ["cuCtxGetDevice", "cuStreamSynchronize"];
 
-/// The names between the braces of `functions! { ... }`.
+/// Returns the names between the braces of `functions! { ... }`.
 fn called() -> BTreeSet<&'static str> {
     let (_, list) = API.split_once("\nfunctions! {").unwrap();
     let (list, _) = list.split_once("\n}").unwrap();
@@ -23,10 +23,10 @@ fn called() -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn the_stand_in_exports_what_is_called_and_nothing_else() {
+fn exports_are_the_functions_that_the_driver_calls() {
     let exported: BTreeSet<_> = include_str!("../symbols.txt").lines().collect();
-    let exceptions: BTreeSet<_> = OF_THE_PROBE.into_iter().chain(OF_OTHERS).collect();
+    let exceptions: BTreeSet<_> = PROBE_CALLS.into_iter().chain(TEST_CALLS).collect();
     let called = called();
-    assert!(called.is_disjoint(&exceptions), "what is called is no exception");
+    assert!(called.is_disjoint(&exceptions), "the driver calls an exception");
     assert_eq!(exported, &called | &exceptions);
 }

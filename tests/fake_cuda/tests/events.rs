@@ -1,4 +1,4 @@
-//! Events: what they mark, and the time between them.
+//! Events: records, waits and elapsed time.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -22,7 +22,7 @@ fn elapsed(start: Handle, end: Handle) -> Result<f32, Code> {
 }
 
 #[test]
-fn an_event_is_reached_once_what_was_queued_before_has_ended() {
+fn event_completes_after_the_work_before_it() {
     let _session = Session::start();
     let (stopped, waiting, mark) = (stream(), stream(), event());
     ok!(cuEventQuery(mark));
@@ -37,7 +37,7 @@ fn an_event_is_reached_once_what_was_queued_before_has_ended() {
 }
 
 #[test]
-fn who_waits_for_an_event_waits_for_what_it_marked_then() {
+fn wait_event_waits_for_the_record_at_the_time_of_the_call() {
     let _session = Session::start();
     let (first, second, waiting, mark) = (stream(), stream(), stream(), event());
     ok!(cuEventRecord(mark, first));
@@ -51,7 +51,7 @@ fn who_waits_for_an_event_waits_for_what_it_marked_then() {
 }
 
 #[test]
-fn the_time_between_events_is_known_once_both_were_reached() {
+fn elapsed_time_is_available_when_both_events_completed() {
     let _session = Session::start();
     let (stopped, start, end) = (stream(), timed(), timed());
     assert_eq!(elapsed(start, end), Err(INVALID_HANDLE));
@@ -66,7 +66,7 @@ fn the_time_between_events_is_known_once_both_were_reached() {
 }
 
 #[test]
-fn events_without_timing_have_no_time() {
+fn elapsed_time_refuses_events_without_timing() {
     let _session = Session::start();
     let (stream, with, without) = (stream(), timed(), event());
     ok!(cuEventRecord(with, stream));
@@ -77,7 +77,7 @@ fn events_without_timing_have_no_time() {
 }
 
 #[test]
-fn flags_that_there_are_not_and_shared_events_with_timing_are_refused() {
+fn event_create_refuses_unknown_flags_and_timed_ipc_events() {
     let _session = Session::start();
     let mut event = 0;
     for (flags, expected) in [(8, INVALID_VALUE), (4, INVALID_VALUE), (6, SUCCESS), (3, SUCCESS)] {

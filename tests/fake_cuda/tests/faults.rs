@@ -1,4 +1,4 @@
-//! Devices that break.
+//! Broken devices.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -13,8 +13,8 @@ use fake_cuda::errors::*;
 use fake_cuda::*;
 
 #[test]
-fn nothing_succeeds_on_a_broken_device_and_everything_on_others() {
-    alone("nothing_succeeds_on_a_broken_device_and_everything_on_others", &[], || {
+fn broken_device_fails_all_calls_and_other_devices_work() {
+    alone("broken_device_fails_all_calls_and_other_devices_work", &[], || {
         let session = Session::start();
         let (stream, mark, address) = (stream(), event(), memory(8));
         assert_eq!(fake_cuda_break_device(0, ILLEGAL_ADDRESS), 0);
@@ -56,8 +56,8 @@ fn nothing_succeeds_on_a_broken_device_and_everything_on_others() {
 }
 
 #[test]
-fn queued_work_does_not_run_any_more_and_who_waits_is_told() {
-    alone("queued_work_does_not_run_any_more_and_who_waits_is_told", &[], || {
+fn broken_device_drops_queued_work_and_wakes_waits() {
+    alone("broken_device_drops_queued_work_and_wakes_waits", &[], || {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let session = Session::start();
         let (stopped, behind, other) = (stream(), stream(), stream());

@@ -1,4 +1,4 @@
-//! Graphs: what can be read from them, and what replays do.
+//! Graphs: nodes, edges and replays.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -17,7 +17,7 @@ use cudarc::driver::sys::{CUDA_HOST_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE
 use fake_cuda::errors::*;
 use fake_cuda::*;
 
-/// A graph of what `record` queues.
+/// Returns the graph of the work that `record` queues.
 fn captured(origin: Handle, record: impl FnOnce()) -> Handle {
     ok!(cuStreamBeginCapture_v2(origin, 2));
     record();
@@ -43,7 +43,7 @@ fn nodes(graph: Handle) -> Vec<Handle> {
     nodes
 }
 
-/// Pairs of places in `nodes`.
+/// Returns the edges as pairs of indices in `nodes`.
 fn edges(graph: Handle) -> BTreeSet<(usize, usize)> {
     let (nodes, mut count) = (nodes(graph), 0);
     ok!(cuGraphGetEdges(graph, Out::NULL, Out::NULL, InOut::at(&mut count)));
@@ -55,16 +55,16 @@ fn edges(graph: Handle) -> BTreeSet<(usize, usize)> {
     edges
 }
 
-/// What a call says of a node.
+/// Returns the result of a call that must succeed.
 fn parameters<T>(call: impl FnOnce(Out<T>) -> Code) -> T {
-    let mut place = MaybeUninit::uninit();
-    assert_eq!(call(Out::to_empty(&mut place)), 0);
-    // SAFETY: calls that succeed have put a value there.
-    unsafe { place.assume_init() }
+    let mut result = MaybeUninit::uninit();
+    assert_eq!(call(Out::to_empty(&mut result)), 0);
+    // SAFETY: a call that succeeds has written the result.
+    unsafe { result.assume_init() }
 }
 
 #[test]
-fn nodes_tell_what_they_do() {
+fn node_parameters_describe_the_recorded_work() {
     let _session = Session::start();
     extern "C" fn nothing(_: *mut c_void) {}
     let (stream, address, bytes) = (stream(), memory(64), pinned(64));
@@ -98,7 +98,7 @@ fn nodes_tell_what_they_do() {
 }
 
 #[test]
-fn edges_are_all_there_with_those_that_follow_from_others() {
+fn get_edges_includes_redundant_edges() {
     let _session = Session::start();
     let (origin, forked) = (stream(), stream());
     let graph = captured(origin, || {
@@ -116,7 +116,7 @@ fn edges_are_all_there_with_those_that_follow_from_others() {
 }
 
 #[test]
-fn lists_with_more_room_than_nodes_end_with_null() {
+fn get_nodes_fills_the_rest_of_a_longer_array_with_null() {
     let _session = Session::start();
     let stream = stream();
     let graph = captured(stream, || launch(stream, || {}));
@@ -126,7 +126,7 @@ fn lists_with_more_room_than_nodes_end_with_null() {
 }
 
 #[test]
-fn replays_follow_the_edges_and_one_another() {
+fn replays_run_in_order_and_follow_the_edges() {
     let _session = Session::start();
     let [origin, forked, other] = [stream(), stream(), stream()];
     let seen = Arc::new(Mutex::new(String::new()));
@@ -159,7 +159,7 @@ fn replays_follow_the_edges_and_one_another() {
 }
 
 #[test]
-fn a_replay_reads_what_memory_holds_then() {
+fn replay_reads_memory_when_it_runs() {
     let _session = Session::start();
     let (stream, address, mut bytes) = (stream(), memory(4), [1_u8; 4]);
     let graph = captured(stream, || ok!(cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), 4, stream)));
@@ -173,7 +173,7 @@ fn a_replay_reads_what_memory_holds_then() {
 }
 
 #[test]
-fn branches_of_a_graph_run_on_their_own_but_not_before_an_earlier_replay_is_over() {
+fn replay_runs_branches_concurrently_after_the_previous_replay() {
     let _session = Session::start();
     let [origin, forked, other, again] = [stream(), stream(), stream(), stream()];
     let (address, mark, gate) = (memory(4), event(), Mutex::new(None));
@@ -186,7 +186,7 @@ fn branches_of_a_graph_run_on_their_own_but_not_before_an_earlier_replay_is_over
     let (gate, executable) = (gate.lock().unwrap().unwrap(), instantiated(graph));
     ok!(cuGraphLaunch(executable, origin));
     gate.wait_until_entered();
-    // The fill is not behind the function, so it ends at some time.
+    // The fill does not depend on the function, so it completes.
     while content(address, 4, other) != [9; 4] {
         thread::yield_now();
     }
@@ -201,8 +201,8 @@ fn branches_of_a_graph_run_on_their_own_but_not_before_an_earlier_replay_is_over
 }
 
 #[test]
-fn replays_that_reach_memory_that_is_gone_break_the_device() {
-    alone("replays_that_reach_memory_that_is_gone_break_the_device", &[], || {
+fn replay_with_freed_memory_breaks_the_device() {
+    alone("replay_with_freed_memory_breaks_the_device", &[], || {
         let _session = Session::start();
         let (stream, address) = (stream(), memory(4));
         let graph = captured(stream, || ok!(cuMemsetD8Async(address, 9, 4, stream)));
@@ -214,7 +214,7 @@ fn replays_that_reach_memory_that_is_gone_break_the_device() {
 }
 
 #[test]
-fn a_graph_that_is_not_there_is_refused() {
+fn unknown_graphs_are_refused() {
     let _session = Session::start();
     let mut executable = 0;
     assert_eq!(code!(cuGraphInstantiateWithFlags(Out::to(&mut executable), 12_345, 0)), INVALID_HANDLE);

@@ -1,4 +1,4 @@
-//! Functions of the program in the order of streams.
+//! Host functions.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -15,7 +15,7 @@ use fake_cuda::errors::*;
 use fake_cuda::*;
 
 #[test]
-fn they_run_in_order_and_all_on_one_thread() {
+fn host_functions_run_in_order_on_one_thread() {
     let _session = Session::start();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let streams = [stream(), stream()];
@@ -34,7 +34,7 @@ fn they_run_in_order_and_all_on_one_thread() {
 }
 
 #[test]
-fn one_runs_at_a_time_whichever_its_stream() {
+fn host_functions_of_all_streams_run_one_at_a_time() {
     let _session = Session::start();
     let [first, second] = [stream(), stream()];
     let gate = Gate::on(first);
@@ -49,7 +49,7 @@ fn one_runs_at_a_time_whichever_its_stream() {
 }
 
 #[test]
-fn they_may_call_nothing_but_for_the_names_of_errors() {
+fn host_functions_may_call_only_error_names() {
     let _session = Session::start();
     let (stream, mark) = (stream(), event());
     let codes = Arc::new(Mutex::new(Vec::new()));
@@ -73,7 +73,7 @@ fn they_may_call_nothing_but_for_the_names_of_errors() {
 }
 
 #[test]
-fn other_threads_may_call_anything_while_one_runs() {
+fn host_functions_do_not_block_calls_of_other_threads() {
     let session = Session::start();
     let [stopped, other] = [stream(), stream()];
     let address = common::memory(8);
@@ -95,7 +95,7 @@ fn other_threads_may_call_anything_while_one_runs() {
 }
 
 #[test]
-fn there_must_be_a_function() {
+fn launch_host_func_refuses_a_null_function() {
     let _session = Session::start();
     assert_eq!(code!(cuLaunchHostFunc(0, None, ptr::null_mut::<c_void>())), INVALID_VALUE);
 }

@@ -1,4 +1,4 @@
-//! Memory of devices and pinned memory.
+//! Device memory and pinned memory.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -16,7 +16,7 @@ use fake_cuda::*;
 const TOTAL: usize = 64 << 20;
 
 #[test]
-fn memory_is_counted_and_ends() {
+fn mem_alloc_counts_bytes_and_runs_out() {
     let _session = Session::start();
     let (free, bytes) = (free_bytes(), live("bytes"));
     let address = memory(1000);
@@ -32,7 +32,7 @@ fn memory_is_counted_and_ends() {
 }
 
 #[test]
-fn freeing_waits_for_the_whole_device_and_for_no_other() {
+fn mem_free_waits_for_its_device_only() {
     static FREED: AtomicBool = AtomicBool::new(false);
     let session = Session::start();
     let (address, stopped) = (memory(8), stream());
@@ -60,7 +60,7 @@ fn freeing_waits_for_the_whole_device_and_for_no_other() {
 }
 
 #[test]
-fn pinned_memory_goes_once() {
+fn mem_free_host_fails_the_second_time() {
     let _session = Session::start();
     let before = live("pinned");
     let pointer = pinned(100).as_ptr() as usize;
@@ -72,7 +72,7 @@ fn pinned_memory_goes_once() {
 }
 
 #[test]
-fn the_allocation_that_was_asked_to_is_out_of_memory_whatever_it_is_for() {
+fn fail_allocation_counts_allocations_of_every_kind() {
     let _session = Session::start();
     let free = free_bytes();
     let (mut address, mut pointer) = (0, 0);
@@ -94,8 +94,8 @@ fn the_allocation_that_was_asked_to_is_out_of_memory_whatever_it_is_for() {
 }
 
 #[test]
-fn the_environment_says_which_allocation_fails() {
-    alone("the_environment_says_which_allocation_fails", &[("FAKE_CUDA_FAIL_ALLOCATION", "2")], || {
+fn fail_allocation_is_read_from_the_environment() {
+    alone("fail_allocation_is_read_from_the_environment", &[("FAKE_CUDA_FAIL_ALLOCATION", "2")], || {
         let _session = Session::start();
         let codes = [(); 3].map(|()| code!(cuMemAlloc_v2(Out::to(&mut 0), 8)));
         assert_eq!(codes, [SUCCESS, OUT_OF_MEMORY, SUCCESS]);
@@ -103,9 +103,9 @@ fn the_environment_says_which_allocation_fails() {
 }
 
 #[test]
-fn devices_may_have_no_virtual_memory() {
+fn virtual_memory_can_be_disabled_by_the_environment() {
     let variables = [("FAKE_CUDA_NO_VIRTUAL_MEMORY", "1")];
-    alone("devices_may_have_no_virtual_memory", &variables, || {
+    alone("virtual_memory_can_be_disabled_by_the_environment", &variables, || {
         let _session = Session::start();
         assert_eq!(got!(value => cuDeviceGetAttribute(value, 102, 0)), 0);
         let codes = [code!(cuMemAddressReserve(Out::to(&mut 0), 2 << 20, 0, 0, 0)), code!(cuMemUnmap(0, 0))];
@@ -114,7 +114,7 @@ fn devices_may_have_no_virtual_memory() {
 }
 
 #[test]
-fn devices_have_virtual_memory_by_default() {
+fn virtual_memory_is_supported_by_default() {
     let _session = Session::start();
     let attribute = |number| -> c_int { got!(value => cuDeviceGetAttribute(value, number, 0)) };
     assert_eq!([115, 102, 75].map(attribute), [1, 1, 9]);

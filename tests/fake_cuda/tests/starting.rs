@@ -1,4 +1,4 @@
-//! Starting the driver: before it, without devices, in forked processes.
+//! Initialization of the driver: calls before it, failures, and forked processes.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -26,8 +26,8 @@ fn count() -> Result<i32, Code> {
 }
 
 #[test]
-fn before_it_has_started_only_version_and_names_of_errors_are_to_be_had() {
-    alone("before_it_has_started_only_version_and_names_of_errors_are_to_be_had", &[], || {
+fn calls_before_init_fail_except_version_and_error_names() {
+    alone("calls_before_init_fail_except_version_and_error_names", &[], || {
         assert_eq!(count(), Err(NOT_INITIALIZED));
         let (mut stream, mut address) = (0, 0);
         let codes = [
@@ -44,7 +44,7 @@ fn before_it_has_started_only_version_and_names_of_errors_are_to_be_had() {
         assert_eq!(version(), 12_020);
         let mut name: *const c_char = ptr::null();
         ok!(cuGetErrorName(900, Out::to(&mut name)));
-        // SAFETY: the library returns texts that live as long as it does.
+        // SAFETY: the library returns static C strings.
         assert_eq!(unsafe { CStr::from_ptr(name) }, c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
         assert_eq!(code!(cuGetErrorName(12_345, Out::to(&mut name))), INVALID_VALUE);
         assert!(name.is_null());
@@ -54,8 +54,8 @@ fn before_it_has_started_only_version_and_names_of_errors_are_to_be_had() {
 }
 
 #[test]
-fn it_takes_no_flags_and_may_be_started_again() {
-    alone("it_takes_no_flags_and_may_be_started_again", &[("FAKE_CUDA_VERSION", "11040")], || {
+fn init_refuses_flags_and_may_be_repeated() {
+    alone("init_refuses_flags_and_may_be_repeated", &[("FAKE_CUDA_VERSION", "11040")], || {
         assert_eq!(code!(cuInit(1)), INVALID_VALUE);
         assert_eq!(count(), Err(NOT_INITIALIZED));
         ok!(cuInit(0));
@@ -65,8 +65,8 @@ fn it_takes_no_flags_and_may_be_started_again() {
 }
 
 #[test]
-fn every_function_of_a_stub_says_that_it_is_one() {
-    alone("every_function_of_a_stub_says_that_it_is_one", &[("FAKE_CUDA_INIT", "34")], || {
+fn stub_fails_every_function_with_stub_library() {
+    alone("stub_fails_every_function_with_stub_library", &[("FAKE_CUDA_INIT", "34")], || {
         let mut version = 0;
         for _ in 0..2 {
             assert_eq!(code!(cuDriverGetVersion(Out::to(&mut version))), STUB_LIBRARY);
@@ -77,25 +77,25 @@ fn every_function_of_a_stub_says_that_it_is_one() {
 }
 
 #[test]
-fn a_driver_that_does_not_start_stays_so() {
-    alone("a_driver_that_does_not_start_stays_so", &[("FAKE_CUDA_INIT", "304")], || {
+fn init_failure_is_permanent() {
+    alone("init_failure_is_permanent", &[("FAKE_CUDA_INIT", "304")], || {
         assert_eq!([code!(cuInit(0)), code!(cuInit(0))], [OPERATING_SYSTEM; 2]);
         assert_eq!(count(), Err(NOT_INITIALIZED));
     });
 }
 
 #[test]
-fn without_a_visible_device_it_does_not_start() {
-    alone("without_a_visible_device_it_does_not_start", &[("CUDA_VISIBLE_DEVICES", "-1")], || {
+fn init_fails_without_a_visible_device() {
+    alone("init_fails_without_a_visible_device", &[("CUDA_VISIBLE_DEVICES", "-1")], || {
         assert_eq!(code!(cuInit(0)), NO_DEVICE);
     });
 }
 
 #[test]
-fn visible_devices_have_numbers_of_their_own_and_keep_their_names() {
+fn visible_devices_are_renumbered_and_keep_their_uuids() {
     let variables =
         [("FAKE_CUDA_DEVICES", "20"), ("CUDA_VISIBLE_DEVICES", "18,3"), ("FAKE_CUDA_MEMORY", "4096")];
-    alone("visible_devices_have_numbers_of_their_own_and_keep_their_names", &variables, || {
+    alone("visible_devices_are_renumbered_and_keep_their_uuids", &variables, || {
         ok!(cuInit(0));
         assert_eq!(count(), Ok(2));
         let mut uuid = CUuuid { bytes: [1; 16] };
@@ -114,7 +114,7 @@ fn visible_devices_have_numbers_of_their_own_and_keep_their_names() {
 }
 
 #[test]
-fn names_are_cut_to_the_room_that_there_is_and_end_with_zero() {
+fn device_name_is_truncated_and_ends_with_nul() {
     let _session = Session::start();
     let mut name = [1; 5];
     ok!(cuDeviceGetName(Out::to_all(&mut name), 5, 0));
@@ -123,8 +123,8 @@ fn names_are_cut_to_the_room_that_there_is_and_end_with_zero() {
 }
 
 #[test]
-fn a_child_of_a_process_in_which_it_had_started_can_do_nothing() {
-    alone("a_child_of_a_process_in_which_it_had_started_can_do_nothing", &[], || {
+fn forked_child_of_a_started_process_cannot_use_the_driver() {
+    alone("forked_child_of_a_started_process_cannot_use_the_driver", &[], || {
         let session = Session::start();
         assert!(is_true_in_child(|| {
             count() == Err(NOT_INITIALIZED)
@@ -137,8 +137,8 @@ fn a_child_of_a_process_in_which_it_had_started_can_do_nothing() {
 }
 
 #[test]
-fn a_child_that_was_forked_before_starts_it_for_itself() {
-    alone("a_child_that_was_forked_before_starts_it_for_itself", &[], || {
+fn forked_child_starts_the_driver_if_its_parent_did_not() {
+    alone("forked_child_starts_the_driver_if_its_parent_did_not", &[], || {
         assert_eq!(version(), 12_020);
         assert!(is_true_in_child(|| {
             let _session = Session::start();

@@ -1,4 +1,4 @@
-//! What the built library exports, read from the table of its symbols.
+//! The exported symbols of the built library.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// The library, which is built with its tests: beside this one, or one folder up.
+/// Returns the path of the library, which is built into the folder of the tests or its parent.
 fn library() -> PathBuf {
     let test = env::current_exe().unwrap();
     let folders = test.ancestors().skip(1).take(2);
@@ -15,7 +15,7 @@ fn library() -> PathBuf {
     built.find(|path| path.exists()).unwrap()
 }
 
-/// A file in the format ELF, of 64 bits and with the smallest byte first.
+/// A 64-bit little-endian ELF file.
 struct Elf(Vec<u8>);
 
 struct Section {
@@ -36,8 +36,8 @@ impl Elf {
         text.map(|letter| char::from(*letter)).collect()
     }
 
-    fn section(&self, place: usize) -> Section {
-        let header = self.number(0x28, 8) + place * self.number(0x3a, 2);
+    fn section(&self, index: usize) -> Section {
+        let header = self.number(0x28, 8) + index * self.number(0x3a, 2);
         Section {
             kind: self.number(header + 0x04, 4),
             start: self.number(header + 0x18, 8),
@@ -47,10 +47,10 @@ impl Elf {
     }
 
     fn sections(&self, kind: usize) -> impl Iterator<Item = Section> {
-        (0..self.number(0x3c, 2)).map(|place| self.section(place)).filter(move |section| section.kind == kind)
+        (0..self.number(0x3c, 2)).map(|index| self.section(index)).filter(move |section| section.kind == kind)
     }
 
-    /// The names of dynamic symbols that are defined here.
+    /// Returns the names of the defined dynamic symbols.
     fn exported(&self) -> BTreeSet<String> {
         const DYNAMIC_SYMBOLS: usize = 11;
         let table = self.sections(DYNAMIC_SYMBOLS).next().unwrap();
@@ -60,7 +60,7 @@ impl Elf {
         defined.map(|symbol| self.text(names + self.number(symbol, 4))).collect()
     }
 
-    /// The name by which programs ask for it.
+    /// Returns the soname.
     fn soname(&self) -> String {
         const DYNAMIC: usize = 6;
         const SONAME: usize = 14;
@@ -73,7 +73,7 @@ impl Elf {
 }
 
 #[test]
-fn it_exports_the_functions_of_the_list_and_nothing_else_of_anybodys() {
+fn library_exports_the_listed_functions_and_no_others() {
     let elf = Elf(fs::read(library()).unwrap());
     let listed: BTreeSet<_> = include_str!("../symbols.txt").lines().map(str::to_owned).collect();
     let (own, exported): (BTreeSet<_>, BTreeSet<_>) =

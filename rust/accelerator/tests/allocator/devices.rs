@@ -1,7 +1,7 @@
 //! The devices on which programs run, which may be of any driver.
 
 use interlock_accelerator::{Device, current_accelerator, use_driver};
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 /// What a test does to the driver in use, and asks of it.
 pub struct Devices {
@@ -14,7 +14,7 @@ pub struct Devices {
 impl Devices {
     /// Uses the host driver, with so many devices and bytes of each.
     pub fn of_host(devices: usize, memory: usize) -> Self {
-        let faults = Faults::new();
+        let faults = FaultInjector::new();
         let options = HostOptions { devices: devices as u32, memory: memory as u64, faults: faults.clone() };
         use_driver(HostDriver::new(options).unwrap()).unwrap();
         let failing = faults.clone();

@@ -1,4 +1,4 @@
-//! One device: its context, and the error that poisoned it.
+//! A device: its primary context and its sticky error.
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUresult};
 use once_cell::race::OnceBox;
@@ -10,13 +10,13 @@ use crate::sys::api;
 use crate::sys::context_guard::{Context, ContextGuard, RelaxedCapture};
 use crate::sys::error::{Code, check, read};
 
-/// A device of the driver, from its start on.
+/// A device of the started driver.
 pub(crate) struct CudaDevice {
     index: DeviceIndex,
     ordinal: CUdevice,
-    /// Retained on first use, so that a device which is not used has none.
+    /// Retained on first use, so that an unused device has no context.
     context: OnceBox<Context>,
-    /// The error after which the context can't be used.
+    /// The first error that made the context unusable.
     sticky_error: OnceBox<StickyError>,
 }
 
@@ -26,7 +26,7 @@ struct StickyError {
 }
 
 impl CudaDevice {
-    /// Returns the device of an index below their count. Uses no context.
+    /// Returns the device of an index. Uses no context.
     pub(crate) fn new(index: DeviceIndex) -> Result<Self> {
         let mut device =
             CudaDevice { index, ordinal: 0, context: OnceBox::new(), sticky_error: OnceBox::new() };
@@ -40,7 +40,7 @@ impl CudaDevice {
         self.index
     }
 
-    /// Returns the driver's number of the device.
+    /// Returns the driver's ordinal (`CUdevice`) of the device.
     pub(crate) fn ordinal(&self) -> CUdevice {
         self.ordinal
     }
@@ -53,12 +53,12 @@ impl CudaDevice {
     /// Returns the primary context, which is created if it does not exist.
     pub(crate) fn context(&self, operation: &'static str) -> Result<Context> {
         let retain = || {
-            // Two threads may both retain it, which the driver counts.
+            // If two threads retain the context at once, the driver counts both.
             let context = read(std::ptr::null_mut(), |context| {
                 // SAFETY: the pointer is valid, and the device is one of the driver's.
                 unsafe { api::cuDevicePrimaryCtxRetain(context, self.ordinal) }
             });
-            context.map(|raw| Box::new(Context::of(raw))).map_err(|code| self.error(operation, code))
+            context.map(|raw| Box::new(Context::new(raw))).map_err(|code| self.error(operation, code))
         };
         self.context.get_or_try_init(retain).copied()
     }
@@ -68,7 +68,7 @@ impl CudaDevice {
         self.context.get().is_some()
     }
 
-    /// Returns whether an error is known after which the context can't be used.
+    /// Returns whether a sticky error has made the context unusable.
     pub(crate) fn is_poisoned(&self) -> bool {
         self.sticky_error.get().is_some()
     }
@@ -85,35 +85,36 @@ impl CudaDevice {
         check(queried).is_ok() && active != 0
     }
 
-    /// Begins an operation, which may call every function.
+    /// Begins an operation that may call any driver function.
     pub(crate) fn begin(&self, operation: &'static str) -> Result<DeviceOp<'_>> {
         let mut op = self.begin_on_stream(operation)?;
         op.relaxed = Some(RelaxedCapture::enter());
         Ok(op)
     }
 
-    /// Begins an operation that only queues work on streams, which no capture of another stream forbids.
+    /// Begins an operation that only queues work on streams, which captures of other streams never forbid.
     pub(crate) fn begin_on_stream(&self, operation: &'static str) -> Result<DeviceOp<'_>> {
         let guard = ContextGuard::enter(self.context(operation)?);
         let _context = guard.map_err(|code| self.error(operation, code))?;
         Ok(DeviceOp { relaxed: None, _context, device: self, operation })
     }
 
-    /// Calls a function that destroys an object. It fails on a device that can't be used any more.
+    /// Calls a driver function that destroys an object. Its error poisons the device if it is sticky, and is otherwise
+    /// ignored.
     pub(crate) fn destroy(&self, operation: &'static str, act: impl FnOnce() -> CUresult) {
         if let Ok(op) = self.begin(operation) {
             let _ = op.check(act());
         }
     }
 
-    /// Returns the error of a function that needs no context.
+    /// Returns the error of a driver function that needs no context.
     pub(crate) fn check(&self, operation: &'static str, result: CUresult) -> Result<()> {
         check(result).map_err(|code| self.error(operation, code))
     }
 
-    /// Returns the error for a code. After a sticky error every operation reports the first one.
+    /// Returns the error for a code. After a sticky error, every operation reports the first sticky error.
     pub(crate) fn error(&self, operation: &'static str, code: Code) -> Error {
-        if code.is_of_capture() {
+        if code.is_capture_error() {
             return Error::Graph { operation, reason: code.describe() };
         }
         if code == Code::NOT_SUPPORTED {
@@ -124,7 +125,7 @@ impl CudaDevice {
             return Error::DeviceLost { device: self.device_id(), operation: operation.to_owned(), reason };
         }
         if code.is_sticky() {
-            // Another thread that noticed it at the same time may have been first.
+            // Another thread may have set it first.
             let _ = self.sticky_error.set(Box::new(StickyError { operation, code }));
         }
         Error::Device {
@@ -135,7 +136,7 @@ impl CudaDevice {
         }
     }
 
-    /// Returns an attribute of the device; 0 where the driver does not know it.
+    /// Returns an attribute of the device, or 0 if the driver does not know the attribute.
     pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> i32 {
         // SAFETY: the pointer is valid, and the device is one of the driver's.
         read(0, |value| unsafe { api::cuDeviceGetAttribute(value, attribute, self.ordinal) }).unwrap_or(0)
@@ -144,7 +145,7 @@ impl CudaDevice {
 
 /// An operation on a device, whose context is current until this is dropped.
 pub(crate) struct DeviceOp<'d> {
-    // Fields are dropped in this order.
+    // Declared first, so that the capture mode is restored before the context.
     relaxed: Option<RelaxedCapture>,
     _context: ContextGuard,
     device: &'d CudaDevice,
@@ -156,27 +157,27 @@ impl<'d> DeviceOp<'d> {
         self.device
     }
 
-    /// Allows functions besides those that queue work, until the returned guard is dropped.
+    /// Allows driver functions that do not queue work, until the returned guard is dropped.
     pub(crate) fn relax(&self) -> Option<RelaxedCapture> {
         self.relaxed.is_none().then(RelaxedCapture::enter)
     }
 
-    /// Returns what a function writes to the pointer that it gets, at first `initial`.
+    /// Passes a pointer to `initial` to a driver function and returns the value that the function writes.
     pub(crate) fn read<T>(&self, initial: T, query: impl FnOnce(*mut T) -> CUresult) -> Result<T> {
         read(initial, query).map_err(|code| self.error(code))
     }
 
-    /// Returns the error of a function, if it failed.
+    /// Returns the error of a driver function, if it failed.
     pub(crate) fn check(&self, result: CUresult) -> Result<()> {
         self.device.check(self.operation, result)
     }
 
-    /// Like [`check`](DeviceOp::check), for a function that may lack memory for `bytes`.
+    /// Like [`check`](DeviceOp::check), for a driver function that may run out of memory for `bytes`.
     pub(crate) fn check_memory(&self, bytes: usize, result: CUresult) -> Result<()> {
         self.read_memory(bytes, (), |_| result)
     }
 
-    /// Like [`read`](DeviceOp::read), for a function that may lack memory for `bytes`.
+    /// Like [`read`](DeviceOp::read), for a driver function that may run out of memory for `bytes`.
     pub(crate) fn read_memory<T>(
         &self,
         bytes: usize,
@@ -189,7 +190,7 @@ impl<'d> DeviceOp<'d> {
         })
     }
 
-    /// Returns whether a query succeeded; "not ready" is no error.
+    /// Returns whether a query succeeded; `CUDA_ERROR_NOT_READY` is not an error.
     pub(crate) fn is_ready(&self, result: CUresult) -> Result<bool> {
         match check(result) {
             Ok(()) => Ok(true),

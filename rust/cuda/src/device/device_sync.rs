@@ -1,4 +1,4 @@
-//! Waits for all work of a device, including that of other libraries.
+//! Waits for all work of a device, including the work of other libraries.
 
 use std::sync::{Arc, Condvar, PoisonError};
 use std::thread;
@@ -10,44 +10,43 @@ use crate::sys::api;
 use crate::sys::context_guard::{Context, ContextGuard, RelaxedCapture};
 use crate::sys::error::{Code, check};
 
-/// Waits for one device. `cuCtxSynchronize` has no timeout, so a thread of its own calls it, and waiting threads can give
-/// up.
+/// Runs `cuCtxSynchronize` for one device on a dedicated thread. The function has no timeout; waiting threads do.
 #[derive(Default)]
 pub(crate) struct DeviceSync(Arc<(Mutex<Tickets>, Condvar)>);
 
 #[derive(Default)]
 struct Tickets {
-    /// The number of waits that were requested.
+    /// The last ticket that was issued.
     requested: u64,
-    /// How many of these have ended.
-    ended: u64,
+    /// The last ticket whose wait has completed.
+    completed: u64,
     has_thread: bool,
-    failed: Option<Failed>,
+    failure: Option<Failure>,
 }
 
 /// The error of the waits whose tickets are greater than `after` and at most `up_to`.
-struct Failed {
+struct Failure {
     after: u64,
     up_to: u64,
     code: Code,
 }
 
 impl Tickets {
-    /// Ends all waits up to a ticket.
-    fn end(&mut self, up_to: u64, waited: Result<(), Code>) {
-        if let Err(code) = waited {
-            // Waits that failed before may not have been checked yet.
-            let before = self.failed.as_ref().filter(|failed| failed.up_to == self.ended);
-            let after = before.map_or(self.ended, |failed| failed.after);
-            self.failed = Some(Failed { after, up_to, code });
+    /// Completes all waits up to a ticket.
+    fn complete(&mut self, up_to: u64, result: Result<(), Code>) {
+        if let Err(code) = result {
+            // Joins a failure directly before: its waits may not have been checked yet.
+            let previous = self.failure.as_ref().filter(|failure| failure.up_to == self.completed);
+            let after = previous.map_or(self.completed, |failure| failure.after);
+            self.failure = Some(Failure { after, up_to, code });
         }
-        // Where there is no thread, waits may end in another order than they began.
-        self.ended = self.ended.max(up_to);
+        // Without a thread, waits may complete out of order.
+        self.completed = self.completed.max(up_to);
     }
 }
 
 impl DeviceSync {
-    /// Begins to wait for what is queued now. Returns the ticket of the wait.
+    /// Begins a wait for all work that is queued now and returns its ticket.
     pub(crate) fn begin(&self, context: Context) -> u64 {
         let (tickets, woken) = &*self.0;
         let mut tickets = tickets.lock();
@@ -57,43 +56,43 @@ impl DeviceSync {
             let run = move || run(&shared, context);
             tickets.has_thread = thread::Builder::new().name("cuda waits".into()).spawn(run).is_ok();
         }
-        let number = tickets.requested;
+        let ticket = tickets.requested;
         if !tickets.has_thread {
-            // The system has no more threads, so this one waits.
+            // The thread could not be created, so the calling thread waits.
             drop(tickets);
-            let waited = synchronize(context);
-            self.0.0.lock().end(number, waited);
+            let result = synchronize(context);
+            self.0.0.lock().complete(ticket, result);
         }
         woken.notify_all();
-        number
+        ticket
     }
 
     /// Waits for a ticket; returns false on timeout.
     ///
     /// # Errors
-    /// Returns the driver's code if its wait failed.
-    pub(crate) fn wait(&self, number: u64, policy: WaitPolicy) -> Result<bool, Code> {
+    /// Returns the driver's code if `cuCtxSynchronize` failed.
+    pub(crate) fn wait(&self, ticket: u64, policy: WaitPolicy) -> Result<bool, Code> {
         let (tickets, woken) = &*self.0;
-        let is_waiting = |tickets: &mut Tickets| tickets.ended < number;
+        let is_waiting = |tickets: &mut Tickets| tickets.completed < ticket;
         let tickets = woken.wait_timeout_while(tickets.lock(), policy.timeout, is_waiting);
         let (tickets, _) = tickets.unwrap_or_else(PoisonError::into_inner);
-        match &tickets.failed {
-            Some(failed) if (failed.after + 1..=failed.up_to).contains(&number) => Err(failed.code),
-            _ => Ok(tickets.ended >= number),
+        match &tickets.failure {
+            Some(failure) if (failure.after + 1..=failure.up_to).contains(&ticket) => Err(failure.code),
+            _ => Ok(tickets.completed >= ticket),
         }
     }
 }
 
-/// Runs one wait of the driver for all that were requested before it began.
+/// Calls `cuCtxSynchronize` once for all tickets that were issued before the call.
 fn run(shared: &(Mutex<Tickets>, Condvar), context: Context) {
     let (tickets, woken) = shared;
     loop {
         let requested = {
-            let is_idle = |tickets: &mut Tickets| tickets.ended >= tickets.requested;
+            let is_idle = |tickets: &mut Tickets| tickets.completed >= tickets.requested;
             woken.wait_while(tickets.lock(), is_idle).unwrap_or_else(PoisonError::into_inner).requested
         };
-        let waited = synchronize(context);
-        tickets.lock().end(requested, waited);
+        let result = synchronize(context);
+        tickets.lock().complete(requested, result);
         woken.notify_all();
     }
 }
@@ -112,21 +111,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_that_failed_is_told_to_who_looks_after_a_later_one_has_failed_as_well() {
+    fn device_sync_reports_a_failed_wait_after_a_later_one_failed_too() {
         let sync = DeviceSync::default();
-        let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: false };
-        let wait = |number| sync.wait(number, at_once);
-        for (up_to, waited) in [(1, Ok(())), (2, Err(Code::NOT_READY)), (3, Err(Code::NOT_READY))] {
-            sync.0.0.lock().end(up_to, waited);
+        let policy = WaitPolicy { timeout: Duration::ZERO, blocking: false };
+        let wait = |ticket| sync.wait(ticket, policy);
+        for (up_to, result) in [(1, Ok(())), (2, Err(Code::NOT_READY)), (3, Err(Code::NOT_READY))] {
+            sync.0.0.lock().complete(up_to, result);
         }
         assert_eq!([1, 2, 3, 4].map(wait), [Ok(true), Err(Code::NOT_READY), Err(Code::NOT_READY), Ok(false)]);
     }
 
     #[test]
-    fn who_asked_later_is_served_once_and_for_all() {
+    fn device_sync_keeps_a_ticket_completed_when_waits_complete_out_of_order() {
         let sync = DeviceSync::default();
-        for number in [2, 1] {
-            sync.0.0.lock().end(number, Ok(()));
+        for ticket in [2, 1] {
+            sync.0.0.lock().complete(ticket, Ok(()));
         }
         assert_eq!(sync.wait(2, WaitPolicy { timeout: Duration::ZERO, blocking: false }), Ok(true));
     }

@@ -1,4 +1,4 @@
-//! Devices: their contexts, properties and access to each other's memory.
+//! Devices: contexts, properties, synchronization and peer access.
 
 #[expect(clippy::module_inception, reason = "the file takes the type's name")]
 pub(crate) mod device;

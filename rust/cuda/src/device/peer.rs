@@ -1,4 +1,4 @@
-//! Direct access of devices to each other's memory.
+//! Peer access: direct access of a device to the memory of another.
 
 use interlock_driver::Result;
 
@@ -6,14 +6,14 @@ use super::device::CudaDevice;
 use crate::sys::api;
 use crate::sys::error::{Code, check, read};
 
-/// Returns whether a device can access the memory of another.
+/// Returns whether `device` can access the memory of `other`.
 pub(crate) fn can_access_peer(device: &CudaDevice, other: &CudaDevice) -> bool {
     // SAFETY: the pointer is valid, and both are devices of the driver.
     let can = read(0, |can| unsafe { api::cuDeviceCanAccessPeer(can, device.ordinal(), other.ordinal()) });
     can.is_ok_and(|can| can != 0)
 }
 
-/// Lets `peer` access the memory of a device; returns false where it accesses as many devices as it can already.
+/// Enables access of `peer` to the memory of `device`. Returns false if the hardware supports no more peers.
 pub(crate) fn enable_peer_access(
     device: &CudaDevice,
     peer: &CudaDevice,

@@ -1,4 +1,4 @@
-//! Properties of a device. Uses no context.
+//! Device properties, which are queried without a context.
 
 use std::ffi::{CStr, c_char};
 
@@ -12,7 +12,7 @@ use crate::sys::error::read;
 
 const OPERATION: &str = "accelerator.device_properties";
 
-/// Returns the bytes of memory that a device has.
+/// Returns the bytes of memory of a device.
 pub(crate) fn total_memory(device: &CudaDevice) -> Result<usize> {
     // SAFETY: the pointer is valid, and the device is one of the driver's.
     let bytes = read(0, |bytes| unsafe { api::cuDeviceTotalMem_v2(bytes, device.ordinal()) });
@@ -20,9 +20,9 @@ pub(crate) fn total_memory(device: &CudaDevice) -> Result<usize> {
 }
 
 pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
-    // SAFETY: the pointer is valid for so many bytes.
+    // SAFETY: the pointer is valid for `bytes` bytes, and the device is one of the driver's.
     let name = text(device, |text, bytes| unsafe { api::cuDeviceGetName(text, bytes, device.ordinal()) })?;
-    // SAFETY: as above.
+    // SAFETY: the pointer is valid for `bytes` bytes, and the device is one of the driver's.
     let bus_id =
         text(device, |text, bytes| unsafe { api::cuDeviceGetPCIBusId(text, bytes, device.ordinal()) })?;
     let number = |attribute| device.attribute(attribute);
@@ -48,15 +48,15 @@ pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
     })
 }
 
-/// As NVIDIA's own tools write it.
+/// Returns the UUID of a device in the format of `nvidia-smi`.
 fn uuid(device: &CudaDevice) -> Result<String> {
     let mut uuid = CUuuid { bytes: [0; 16] };
     // SAFETY: the pointer is valid, and the device is one of the driver's.
     let queried = unsafe { api::cuDeviceGetUuid_v2(&raw mut uuid, device.ordinal()) };
     device.check(OPERATION, queried)?;
     let mut text = String::from("GPU-");
-    for (place, byte) in uuid.bytes.into_iter().enumerate() {
-        if [4, 6, 8, 10].contains(&place) {
+    for (index, byte) in uuid.bytes.into_iter().enumerate() {
+        if [4, 6, 8, 10].contains(&index) {
             text.push('-');
         }
         text.push_str(&format!("{:02x}", byte.cast_unsigned()));
@@ -66,7 +66,7 @@ fn uuid(device: &CudaDevice) -> Result<String> {
 
 fn text(device: &CudaDevice, query: impl FnOnce(*mut c_char, i32) -> CUresult) -> Result<String> {
     let mut bytes = [0u8; 256];
-    // One byte less, so that there is always a zero at the end.
+    // One byte less, so that the text always ends with a NUL.
     device.check(OPERATION, query(bytes.as_mut_ptr().cast(), bytes.len() as i32 - 1))?;
     Ok(CStr::from_bytes_until_nul(&bytes).unwrap_or_default().to_string_lossy().into_owned())
 }

@@ -1,5 +1,5 @@
-//! How many devices there are, asked without starting the driver wherever that is possible: where it has been
-//! started, no forked child can use it.
+//! The number of devices, counted without starting the driver if possible: a forked child cannot use a driver that its
+//! parent has started.
 
 use interlock_core::base::env;
 
@@ -10,7 +10,10 @@ use super::visible_devices::{self, visible};
 use crate::sys::api;
 use crate::sys::error::read;
 
-/// How many devices a start of the driver would show to this process, or why it can't be used.
+/// Returns the number of devices that this process would see after a start of the driver.
+///
+/// # Errors
+/// Returns the status of a driver that can't be used.
 pub(crate) fn count() -> Result<u32, DriverStatus> {
     match probe::probe() {
         DriverStatus::Found { .. } if probe::is_init_cached() => count_by_starting(),
@@ -19,8 +22,8 @@ pub(crate) fn count() -> Result<u32, DriverStatus> {
     }
 }
 
-/// Like [`count`], but `None` where the library would have to be loaded, NVML asked or the driver started; 0 where the
-/// driver can't be used.
+/// Like [`count`], but does not load a library, query NVML or start the driver: returns `None` if that is needed, and 0
+/// if the driver can't be used.
 pub(crate) fn device_count_if_known() -> Option<u32> {
     match probe::probed()? {
         DriverStatus::Found { .. } if probe::is_init_cached() => Some(count_by_starting().unwrap_or(0)),
@@ -31,26 +34,26 @@ pub(crate) fn device_count_if_known() -> Option<u32> {
 
 fn count_without_starting() -> Result<u32, DriverStatus> {
     match nvml::gpus() {
-        Err(NvmlError::Refused(nvml::NO_PERMISSION)) => Err(DriverStatus::NotPermitted),
-        Err(NvmlError::Refused(nvml::DRIVER_NOT_LOADED)) => Err(DriverStatus::NotLoaded),
-        Err(NvmlError::Path(error)) => Err(DriverStatus::PathOfNvml { error: error.to_string() }),
-        // It is missing in many containers, and does not know every device that is part of a processor.
+        Err(NvmlError::Code(nvml::NO_PERMISSION)) => Err(DriverStatus::NotPermitted),
+        Err(NvmlError::Code(nvml::DRIVER_NOT_LOADED)) => Err(DriverStatus::NotLoaded),
+        Err(NvmlError::Path(error)) => Err(DriverStatus::InvalidNvmlPath { error: error.to_string() }),
+        // NVML is missing in many containers and does not list every integrated GPU.
         Err(_) => count_by_starting(),
         Ok(gpus) if gpus.is_empty() => count_by_starting(),
         Ok(gpus) => {
             let variable = env::read_lossy(env::VISIBLE_DEVICES);
             match (visible(variable.as_deref(), &gpus).len(), variable) {
-                (0, Some(variable)) => Err(DriverStatus::Hidden { variable }),
+                (0, Some(variable)) => Err(DriverStatus::AllDevicesHidden { variable }),
                 (count, _) => some(u32::try_from(count).ok()),
             }
         }
     }
 }
 
-/// The driver's own answer. No child that is forked from now on can use it.
+/// Starts the driver and returns its device count. Children that are forked afterwards can't use the driver.
 pub(crate) fn count_by_starting() -> Result<u32, DriverStatus> {
     match probe::start() {
-        // Counting is what every driver can; an error after a good start is a device that is gone.
+        // Every driver can count devices; an error after a successful start means that a device was lost.
         DriverStatus::Ready { .. } => {
             // SAFETY: the pointer is valid.
             let count = read(0, |count| unsafe { api::cuDeviceGetCount(count) });
@@ -64,7 +67,7 @@ fn some(count: Option<u32>) -> Result<u32, DriverStatus> {
     count.filter(|count| *count > 0).ok_or(DriverStatus::NoDevice)
 }
 
-/// What `CUDA_VISIBLE_DEVICES` says now, if the driver read something else of it when this process started it.
+/// Returns a warning if `CUDA_VISIBLE_DEVICES` has changed since this process started the driver.
 pub(crate) fn stale_env_warning() -> Option<String> {
     let at_start = probe::variable_at_start()?;
     let now = visible_devices::variable();

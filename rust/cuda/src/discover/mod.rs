@@ -1,4 +1,4 @@
-//! Whether NVIDIA's driver can be used and how many devices it has, without starting it wherever that is possible.
+//! Availability of NVIDIA's driver and its number of devices, determined without starting the driver if possible.
 
 pub(crate) mod device_count;
 mod nvml;

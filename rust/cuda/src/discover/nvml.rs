@@ -1,8 +1,7 @@
-//! NVIDIA's management library, which knows the devices without starting the driver.
+//! NVIDIA's management library (NVML), which lists the devices without starting the driver.
 //!
-//! It stays initialised: where nothing else keeps the devices awake, each first initialisation takes as long as
-//! waking them. To initialise it again only counts. A forked child goes on with what its parent initialised, which it
-//! may, unlike with the driver.
+//! NVML stays initialized: without persistence mode, each first initialization takes as long as waking the devices, and
+//! a later one only increases a counter. Unlike the driver, NVML may be used in a child whose parent initialized it.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -12,27 +11,27 @@ use interlock_core::{Error, Result, libraries};
 
 use super::visible_devices::{Gpu, MigDevice};
 
-/// What its functions answer where this process may not use a device.
+/// `NVML_ERROR_NO_PERMISSION`: this process may not use a device.
 pub(crate) const NO_PERMISSION: i32 = 4;
 
-/// What it answers where the kernel's part of the driver is missing.
+/// `NVML_ERROR_DRIVER_NOT_LOADED`: the kernel module is not loaded.
 pub(crate) const DRIVER_NOT_LOADED: i32 = 9;
 
-/// Why the library could not be queried.
+/// The reason why NVML could not be queried.
 #[derive(Debug)]
 pub(crate) enum NvmlError {
     /// The library is absent, or lacks a function.
     Absent,
-    /// The path that the user gave for it is of no use.
+    /// The library at the user's path can't be loaded.
     Path(Error),
-    /// One of its functions returned this number.
-    Refused(i32),
+    /// A function returned this `nvmlReturn_t`.
+    Code(i32),
 }
 
-/// What the library calls a device.
+/// `nvmlDevice_t`.
 type Handle = *mut c_void;
 
-/// Declares functions of the library that are looked up together, each with the type that its interface declares.
+/// Declares a table of functions of the library, with their types.
 macro_rules! functions {
     ($(#[$doc:meta])* $table:ident { $($name:ident = $symbol:literal ($($argument:ty),*);)+ }) => {
         $(#[$doc])*
@@ -50,9 +49,9 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Its functions, by the names that drivers of CUDA 12 and newer have, and mostly older ones too.
+    /// The functions that are needed, with the names that drivers for CUDA 12 and newer have.
     Functions {
-        initialise = c"nvmlInit_v2" ();
+        init = c"nvmlInit_v2" ();
         count = c"nvmlDeviceGetCount_v2" (*mut c_uint);
         device = c"nvmlDeviceGetHandleByIndex_v2" (c_uint, *mut Handle);
         uuid = c"nvmlDeviceGetUUID" (Handle, *mut c_char, c_uint);
@@ -60,29 +59,29 @@ functions! {
 }
 
 functions! {
-    /// What it has for GPUs that are divided.
+    /// The functions for MIG (Multi-Instance GPU) devices.
     Mig {
         mode = c"nvmlDeviceGetMigMode" (Handle, *mut c_uint, *mut c_uint);
-        most_parts = c"nvmlDeviceGetMaxMigDeviceCount" (Handle, *mut c_uint);
-        part = c"nvmlDeviceGetMigDeviceHandleByIndex" (Handle, c_uint, *mut Handle);
+        max_count = c"nvmlDeviceGetMaxMigDeviceCount" (Handle, *mut c_uint);
+        device = c"nvmlDeviceGetMigDeviceHandleByIndex" (Handle, c_uint, *mut Handle);
         gpu_instance = c"nvmlDeviceGetGpuInstanceId" (Handle, *mut c_uint);
         compute_instance = c"nvmlDeviceGetComputeInstanceId" (Handle, *mut c_uint);
     }
 }
 
-/// The library, with what it has for divided GPUs, if anything.
+/// The loaded library.
 struct Nvml {
     functions: Functions,
     mig: Option<Mig>,
 }
 
-/// The GPUs that this process may use, in the order of the bus. Asked again each time.
+/// Returns the GPUs that this process may use, in PCI bus order. Queries NVML in every call.
 pub(crate) fn gpus() -> Result<Vec<Gpu>, NvmlError> {
-    // Not a blocking cell: a fork while another thread loads it would leave the child waiting.
+    // Not a blocking cell: a child forked while another thread loads the library would wait forever.
     static NVML: OnceBox<Nvml> = OnceBox::new();
     let nvml = NVML.get_or_try_init(|| Nvml::load().map(Box::new));
     match nvml {
-        Ok(nvml) => nvml.gpus().map_err(NvmlError::Refused),
+        Ok(nvml) => nvml.gpus().map_err(NvmlError::Code),
         Err(error @ Error::LibraryPath { .. }) => Err(NvmlError::Path(error)),
         Err(_) => Err(NvmlError::Absent),
     }
@@ -94,15 +93,15 @@ impl Nvml {
     }
 
     fn gpus(&self) -> Result<Vec<Gpu>, i32> {
-        // SAFETY: may be called at any time.
-        succeeded(unsafe { (self.functions.initialise)() })?;
-        // SAFETY: writes a number, as the library is initialised.
-        let count = written(|count| unsafe { (self.functions.count)(count) })?;
+        // SAFETY: the function may be called at any time.
+        check(unsafe { (self.functions.init)() })?;
+        // SAFETY: the pointer is valid, and the library is initialized.
+        let count = read_uint(|count| unsafe { (self.functions.count)(count) })?;
         let mut gpus = Vec::new();
         for index in 0..count {
             match self.gpu(index) {
                 Ok(gpu) => gpus.push(gpu),
-                // It counts those as well of which the process may open none, and CUDA does not.
+                // NVML counts devices that this process may not open; CUDA does not.
                 Err(NO_PERMISSION) => {}
                 Err(code) => return Err(code),
             }
@@ -111,63 +110,61 @@ impl Nvml {
     }
 
     fn gpu(&self, index: u32) -> Result<Gpu, i32> {
-        let handle = handle(|handle| {
-            // SAFETY: writes a handle, or fails where there is no such device.
-            unsafe { (self.functions.device)(index, handle) }
-        })?;
-        Ok(Gpu { uuid: self.uuid_of(handle)?, mig: self.parts(handle) })
+        // SAFETY: the pointer is valid; the function fails if there is no device of this index.
+        let handle = read_handle(|handle| unsafe { (self.functions.device)(index, handle) })?;
+        Ok(Gpu { uuid: self.uuid_of(handle)?, mig: self.mig_devices(handle) })
     }
 
     fn uuid_of(&self, device: Handle) -> Result<String, i32> {
-        // As long as its interface demands of buffers that are long enough for all kinds of devices.
+        // NVML_DEVICE_UUID_V2_BUFFER_SIZE, sufficient for GPUs and MIG devices.
         const LENGTH: c_uint = 96;
         let mut text = [0; LENGTH as usize];
-        // SAFETY: writes at most as many bytes.
-        succeeded(unsafe { (self.functions.uuid)(device, text.as_mut_ptr(), LENGTH) })?;
+        // SAFETY: the buffer has `LENGTH` bytes.
+        check(unsafe { (self.functions.uuid)(device, text.as_mut_ptr(), LENGTH) })?;
         let text = text.map(|letter| letter as u8);
         Ok(CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned())
     }
 
-    /// The parts of a GPU; `None` where it is not divided, or can't be.
-    fn parts(&self, gpu: Handle) -> Option<Vec<MigDevice>> {
+    /// Returns the MIG devices of a GPU; `None` if MIG mode is disabled or not supported.
+    fn mig_devices(&self, gpu: Handle) -> Option<Vec<MigDevice>> {
         const ENABLED: c_uint = 1;
         let mig = self.mig.as_ref()?;
         let mut pending = 0;
-        // SAFETY: writes two numbers, or fails where the GPU knows no parts.
-        let mode = written(|mode| unsafe { (mig.mode)(gpu, mode, &raw mut pending) }).ok()?;
+        // SAFETY: the pointers are valid; the function fails if the GPU does not support MIG.
+        let mode = read_uint(|mode| unsafe { (mig.mode)(gpu, mode, &raw mut pending) }).ok()?;
         if mode != ENABLED {
             return None;
         }
-        // SAFETY: writes a number.
-        let most = written(|most| unsafe { (mig.most_parts)(gpu, most) }).unwrap_or(0);
-        // What is not there, or not for this process, is passed over.
-        Some((0..most).filter_map(|index| self.part(mig, gpu, index).ok()).collect())
+        // SAFETY: the pointer is valid.
+        let max_count = read_uint(|count| unsafe { (mig.max_count)(gpu, count) }).unwrap_or(0);
+        // Skips devices that do not exist or that this process may not use.
+        Some((0..max_count).filter_map(|index| self.mig_device(mig, gpu, index).ok()).collect())
     }
 
-    fn part(&self, mig: &Mig, gpu: Handle, index: u32) -> Result<MigDevice, i32> {
-        // SAFETY: writes a handle, or fails where there is no such part.
-        let part = handle(|part| unsafe { (mig.part)(gpu, index, part) })?;
-        // SAFETY: both write a number, of a part that was just found.
+    fn mig_device(&self, mig: &Mig, gpu: Handle, index: u32) -> Result<MigDevice, i32> {
+        // SAFETY: the pointer is valid; the function fails if there is no MIG device of this index.
+        let device = read_handle(|device| unsafe { (mig.device)(gpu, index, device) })?;
+        // SAFETY: the pointers and the handle are valid.
         let (gpu_instance, compute_instance) = unsafe {
             (
-                written(|number| (mig.gpu_instance)(part, number))?,
-                written(|number| (mig.compute_instance)(part, number))?,
+                read_uint(|number| (mig.gpu_instance)(device, number))?,
+                read_uint(|number| (mig.compute_instance)(device, number))?,
             )
         };
-        Ok(MigDevice { uuid: self.uuid_of(part)?, gpu_instance, compute_instance })
+        Ok(MigDevice { uuid: self.uuid_of(device)?, gpu_instance, compute_instance })
     }
 }
 
-fn succeeded(code: c_int) -> Result<(), i32> {
+fn check(code: c_int) -> Result<(), i32> {
     if code == 0 { Ok(()) } else { Err(code) }
 }
 
-fn written(write: impl FnOnce(*mut c_uint) -> c_int) -> Result<u32, i32> {
+fn read_uint(query: impl FnOnce(*mut c_uint) -> c_int) -> Result<u32, i32> {
     let mut number = 0;
-    succeeded(write(&raw mut number)).map(|()| number)
+    check(query(&raw mut number)).map(|()| number)
 }
 
-fn handle(write: impl FnOnce(*mut Handle) -> c_int) -> Result<Handle, i32> {
+fn read_handle(query: impl FnOnce(*mut Handle) -> c_int) -> Result<Handle, i32> {
     let mut handle = std::ptr::null_mut();
-    succeeded(write(&raw mut handle)).map(|()| handle)
+    check(query(&raw mut handle)).map(|()| handle)
 }

@@ -1,7 +1,7 @@
-//! Whether NVIDIA's driver can be used, asked before any call into cudarc: cudarc panics where the
-//! library or one of its functions is missing.
+//! The probe of NVIDIA's driver library, which precedes all calls of cudarc: cudarc panics if the library or one of its
+//! functions is missing.
 //!
-//! Looking loads the library and does not start the driver: a process that has only looked may still fork.
+//! The probe loads the library and does not start the driver, so a process that has only probed may still fork.
 
 use std::ffi::{OsString, c_int};
 
@@ -15,14 +15,14 @@ use interlock_core::base::sync::RelaxedU64;
 use interlock_core::libraries;
 use interlock_core::libraries::reason_of;
 
-use super::status::{DriverStatus, OLDEST, SONAME, Version};
+use super::status::{DriverStatus, MIN_VERSION, SONAME, Version};
 use super::visible_devices;
 use crate::sys::api;
 
-/// What the driver's functions answer, in its own numbers.
+/// Values of `CUresult`.
 mod code {
     pub(crate) const SUCCESS: i32 = 0;
-    /// What a child of a fork is told whose parent started the driver.
+    /// Returned in a forked child whose parent started the driver.
     pub(crate) const NOT_INITIALIZED: i32 = 3;
     pub(crate) const STUB_LIBRARY: i32 = 34;
     pub(crate) const NO_DEVICE: i32 = 100;
@@ -33,29 +33,29 @@ mod code {
 type Start = unsafe extern "C" fn(u32) -> c_int;
 type VersionOf = unsafe extern "C" fn(*mut c_int) -> c_int;
 
-/// The library as it was found.
+/// The result of the probe.
 struct Probe {
     status: DriverStatus,
-    /// Kept, so that it stays loaded: cudarc will use it, and what has started threads can't be closed.
+    /// Never closed: cudarc uses the library, and a library that has started threads can't be unloaded.
     library: Option<Library>,
 }
 
-/// Looks for the driver without starting it; asked once. What was found holds in a forked child as well.
+/// Loads and checks the driver library without starting the driver, once. A forked child inherits the result.
 pub(crate) fn probe() -> &'static DriverStatus {
     &probe_once().status
 }
 
-/// What [`probe`] found, if it has been called.
+/// Returns the result of [`probe`], if it has been called.
 pub(crate) fn probed() -> Option<&'static DriverStatus> {
     PROBE.get().map(|probe| &probe.status)
 }
 
-// Not a blocking cell: a fork while another thread looks would leave the child waiting.
+// Not a blocking cell: a child forked while another thread probes would wait forever.
 static PROBE: OnceBox<Probe> = OnceBox::new();
 
 fn probe_once() -> &'static Probe {
     PROBE.get_or_init(|| {
-        // SAFETY: the driver library's initialisers are made to run in any process.
+        // SAFETY: the driver library's constructors may run in any process.
         let (status, library) = match unsafe { Library::new(SONAME) } {
             Ok(library) => (validate(&library).unwrap_or_else(|status| status), Some(library)),
             Err(error) => (DriverStatus::Absent { reason: reason_of(&error) }, None),
@@ -64,26 +64,26 @@ fn probe_once() -> &'static Probe {
     })
 }
 
-/// Whether what was loaded is a driver that has all we call, and is what cudarc will call.
+/// Checks that the library is a driver with all required functions, and that cudarc will use this library.
 fn validate(library: &Library) -> Result<DriverStatus, DriverStatus> {
     let start: Start = function(library, "cuInit")?;
     let version_of: VersionOf = function(library, "cuDriverGetVersion")?;
     let mut version = 0;
-    // SAFETY: this may be called before the driver is started, and writes a number.
+    // SAFETY: the function may be called before `cuInit`, and the pointer is valid.
     match unsafe { version_of(&raw mut version) } {
         code::SUCCESS => {}
         code::STUB_LIBRARY => return Err(DriverStatus::Stub { path: file_of(start) }),
         code => return Err(DriverStatus::Failed { function: "cuDriverGetVersion", code }),
     }
     let version = Version(version);
-    if version < OLDEST {
+    if version < MIN_VERSION {
         return Err(DriverStatus::TooOld { version });
     }
     for name in api::NAMES {
         function::<Start>(library, name)?;
     }
-    // SAFETY: opens the first of several names that can be opened. Only where there were none would it panic, and the
-    // last of them is open already.
+    // SAFETY: `culib` loads the first of several library names and panics if none can be loaded; the last of these
+    // names is loaded already.
     let other: Start = function(unsafe { culib() }, "cuInit")?;
     if std::ptr::fn_addr_eq(start, other) {
         Ok(DriverStatus::Found { version })
@@ -92,43 +92,43 @@ fn validate(library: &Library) -> Result<DriverStatus, DriverStatus> {
     }
 }
 
-/// A function of the library, as a copy: the library is never closed.
+/// Returns a function of the library. The pointer stays valid, as the library is never closed.
 fn function<F: Copy>(library: &Library, name: &str) -> Result<F, DriverStatus> {
-    // SAFETY: every `F` that is called is what the driver's interface declares for the name.
+    // SAFETY: every `F` that is called is the type that the driver API declares for the name.
     let found = unsafe { library.get::<F>(name.as_bytes()) };
-    found.map(|function| *function).map_err(|_| DriverStatus::Lacks { function: name.to_owned() })
+    found.map(|function| *function).map_err(|_| DriverStatus::MissingSymbol { function: name.to_owned() })
 }
 
-/// The file that a function was loaded from, in words.
+/// Returns the file that a function was loaded from, for messages.
 fn file_of(function: Start) -> String {
     let file = libraries::file_of(function as usize);
     file.map_or_else(|| "a library without a name".to_owned(), |file| file.to_string_lossy().into_owned())
 }
 
-/// A start of the driver in this process.
+/// The result of `cuInit` in this process.
 struct InitRecord {
     status: DriverStatus,
-    /// What `CUDA_VISIBLE_DEVICES` was, which the driver reads then and never again.
+    /// The value of `CUDA_VISIBLE_DEVICES`, which the driver reads only in `cuInit`.
     variable: Option<OsString>,
 }
 
-/// The fork generation, plus one, of the last process after whose start no child of a fork can start the driver; 0 if there
-/// is none.
+/// The fork generation, plus 1, of the last process that started the driver, whose forked children can't start it; 0 if
+/// there is none.
 static POISONED_BY: RelaxedU64 = RelaxedU64::new(0);
 
 fn is_poisoned_by_parent() -> bool {
     ![0, u64::from(fork::generation()) + 1].contains(&POISONED_BY.get())
 }
 
-/// The start that this process made, if it has made one.
+/// Returns the cell with the result of `cuInit` in this process.
 fn record() -> &'static OnceBox<InitRecord> {
-    // Not blocking cells: a fork while another thread starts the driver would leave the child waiting. Starting it twice is
-    // harmless.
+    // Not blocking cells: a child forked while another thread starts the driver would wait forever. Two calls of
+    // `cuInit` are harmless.
     static INIT: OnceBox<ForkLocal<OnceBox<InitRecord>>> = OnceBox::new();
     INIT.get_or_init(Box::default).get()
 }
 
-/// Starts the driver if it can be used; done once in a process.
+/// Starts the driver if it can be used, once in each process.
 pub(crate) fn start() -> &'static DriverStatus {
     let init = || {
         let variable = visible_devices::variable();
@@ -141,12 +141,12 @@ pub(crate) fn start() -> &'static DriverStatus {
     &record().get_or_init(init).status
 }
 
-/// Whether what [`start`] answers is known: it has been asked, or what the parent of this process did decides it.
+/// Returns whether the result of [`start`] is known: it was called, or the parent process had started the driver.
 pub(crate) fn is_init_cached() -> bool {
     record().get().is_some() || is_poisoned_by_parent()
 }
 
-/// What `CUDA_VISIBLE_DEVICES` was when this process started the driver; `None` where it has not.
+/// Returns the value that `CUDA_VISIBLE_DEVICES` had when this process started the driver; `None` if it has not.
 pub(crate) fn variable_at_start() -> Option<&'static Option<OsString>> {
     let started = record().get()?;
     matches!(started.status, DriverStatus::Ready { .. }).then_some(&started.variable)
@@ -160,7 +160,7 @@ fn init_now() -> DriverStatus {
         Ok(start) => start,
         Err(status) => return status,
     };
-    // SAFETY: what every program that uses the driver calls first; 0 is the only flag.
+    // SAFETY: `cuInit` may be called at any time; 0 is the only valid flag.
     match unsafe { start(0) } {
         code::SUCCESS => DriverStatus::Ready { version: *version },
         code::NOT_INITIALIZED => DriverStatus::Forked,

@@ -1,49 +1,49 @@
-//! What is known of NVIDIA's driver, as a sentence that says what to do where there is something to do.
+//! The status of NVIDIA's driver, as a message with a remedy where there is one.
 
 use std::fmt;
 
 use interlock_core::base::env;
 
-/// The driver library, as the loader knows it everywhere.
+/// The soname of the driver library.
 pub(crate) const SONAME: &str = "libcuda.so.1";
 
-/// The oldest driver interface that the bindings are made for: CUDA 12.0.
-pub(crate) const OLDEST: Version = Version(12_000);
+/// The oldest CUDA version that the bindings support: 12.0.
+pub(crate) const MIN_VERSION: Version = Version(12_000);
 
-/// What is known of the driver.
+/// The status of the driver in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DriverStatus {
-    /// The library is not installed, or can't be loaded, for the loader's reason.
+    /// The library is not installed or can't be loaded, for the loader's reason.
     Absent { reason: String },
-    /// The library in this file is the stub that the toolkit ships for linking.
+    /// The library at this path is the toolkit's stub for linking.
     Stub { path: String },
-    /// The driver speaks a CUDA version that is older than the bindings.
+    /// The driver supports only a CUDA version that is older than the bindings.
     TooOld { version: Version },
-    /// The driver has not all functions that are called, such as this one.
-    Lacks { function: String },
-    /// The bindings would use another library than the driver: the file that they find first.
+    /// The library lacks a required function.
+    MissingSymbol { function: String },
+    /// The bindings would load another file than the driver library.
     OtherLibrary { found: String, driver: String },
-    /// The path that the user gave for NVML is of no use.
-    PathOfNvml { error: String },
-    /// The library is there and the kernel's part of the driver is not.
+    /// NVML can't be loaded from the user's path.
+    InvalidNvmlPath { error: String },
+    /// The library is installed, but the kernel module is not loaded.
     NotLoaded,
-    /// The driver runs and sees no device.
+    /// The driver found no device.
     NoDevice,
-    /// The driver has devices and `CUDA_VISIBLE_DEVICES`, which has this value, shows none of them.
-    Hidden { variable: String },
+    /// `CUDA_VISIBLE_DEVICES`, with this value, hides all devices.
+    AllDevicesHidden { variable: String },
     /// This process may not use the devices.
     NotPermitted,
-    /// The driver was started by the process from which this one was forked.
+    /// The parent of this forked process has started the driver.
     Forked,
-    /// The driver refused for another reason: a function returned a code.
+    /// A function returned another error code.
     Failed { function: &'static str, code: i32 },
-    /// The driver, which speaks this CUDA version, can be started.
+    /// The driver for this CUDA version can be started.
     Found { version: Version },
-    /// The driver, which speaks this CUDA version, is started.
+    /// The driver for this CUDA version is started.
     Ready { version: Version },
 }
 
-/// A CUDA version as the driver counts it: 12020 is 12.2.
+/// A CUDA version as `cuDriverGetVersion` returns it: 12020 is 12.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version(pub(crate) i32);
 
@@ -59,18 +59,18 @@ interlock_core::messages! { DriverStatus {
         "{path}, which was loaded as {SONAME}, is the toolkit's stub for linking and no driver; take its folder \
          out of the library search path";
     DriverStatus::TooOld { version } =>
-        "NVIDIA's driver speaks CUDA {version}, and {OLDEST} or newer is needed; install a newer driver";
-    DriverStatus::Lacks { function } =>
+        "NVIDIA's driver speaks CUDA {version}, and {MIN_VERSION} or newer is needed; install a newer driver";
+    DriverStatus::MissingSymbol { function } =>
         "NVIDIA's driver library {SONAME} lacks the function {function}: it is incomplete, or too old for the \
-         version that it tells; install the driver anew";
+         version that it reports; reinstall the driver";
     DriverStatus::OtherLibrary { found, driver } =>
         "{found} would be used in place of NVIDIA's driver {driver}; take its folder out of the library search path";
-    DriverStatus::PathOfNvml { error } => "{error}";
+    DriverStatus::InvalidNvmlPath { error } => "{error}";
     DriverStatus::NotLoaded =>
         "NVIDIA's driver library is installed and the kernel module is not loaded; load it, or start the \
          container with access to the devices";
     DriverStatus::NoDevice => "NVIDIA's driver sees no device";
-    DriverStatus::Hidden { variable } =>
+    DriverStatus::AllDevicesHidden { variable } =>
         "{} is {variable:?}, which shows none of NVIDIA's devices", env::VISIBLE_DEVICES;
     DriverStatus::NotPermitted => "NVIDIA's driver refused: this process may not use its devices";
     DriverStatus::Forked =>
@@ -86,24 +86,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_read_as_people_write_them() {
+    fn version_displays_major_and_minor() {
         assert_eq!(Version(12_020).to_string(), "12.2");
-        assert_eq!(OLDEST.to_string(), "12.0");
+        assert_eq!(MIN_VERSION.to_string(), "12.0");
     }
 
     #[test]
-    fn every_answer_is_one_sentence_without_a_line_break() {
+    fn driver_status_displays_a_distinct_message_of_one_line() {
         let version = Version(11_040);
         let name = || "a name".to_owned();
         let every = [
             DriverStatus::Absent { reason: name() },
             DriverStatus::Stub { path: name() },
             DriverStatus::TooOld { version },
-            DriverStatus::Lacks { function: name() },
+            DriverStatus::MissingSymbol { function: name() },
             DriverStatus::OtherLibrary { found: name(), driver: name() },
             DriverStatus::NotLoaded,
             DriverStatus::NoDevice,
-            DriverStatus::Hidden { variable: "\n".to_owned() },
+            DriverStatus::AllDevicesHidden { variable: "\n".to_owned() },
             DriverStatus::NotPermitted,
             DriverStatus::Forked,
             DriverStatus::Failed { function: "cuInit", code: 999 },

@@ -1,27 +1,27 @@
-//! Which devices CUDA shows to a process, as `CUDA_VISIBLE_DEVICES` chooses them.
+//! The devices that `CUDA_VISIBLE_DEVICES` makes visible to a process.
 //!
-//! The rules are CUDA's, where they are documented or were seen: entries count until the first that names no
-//! device, and a device that is named twice hides them all. The first entry decides whether all are indices, UUIDs of
-//! GPUs or UUIDs of MIG devices.
+//! The rules follow CUDA's documentation and observed behavior. Entries count up to the first invalid one, and a
+//! duplicate entry hides all devices. The first entry decides whether all entries are indices, UUIDs of GPUs or UUIDs
+//! of MIG devices.
 //!
-//! Indices here are in the order of NVML, which is that of the bus. CUDA orders the fastest device first, unless
-//! `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`; so an index may name another GPU there. It names one as long as it is in range,
-//! so the count is the same, with one exception: of GPUs with and without MIG devices.
+//! Indices here follow NVML, which orders devices by PCI bus. CUDA orders the fastest device first, unless
+//! `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`, so an index may select another GPU there. The count is equal all the same,
+//! except on machines that have GPUs with and without MIG devices.
 
 use std::ffi::OsString;
 
 use interlock_core::base::env;
 
-/// A GPU that is in the computer and may be used by this process.
+/// A GPU of the machine that this process may use.
 #[derive(Debug)]
 pub(crate) struct Gpu {
     /// `GPU-` and hexadecimal digits.
     pub(crate) uuid: String,
-    /// The devices into which it is divided; `None` where that mode is off.
+    /// Its MIG devices; `None` if MIG mode is disabled.
     pub(crate) mig: Option<Vec<MigDevice>>,
 }
 
-/// A part of a GPU that is a device of its own.
+/// A MIG (Multi-Instance GPU) device.
 #[derive(Debug)]
 pub(crate) struct MigDevice {
     /// `MIG-` and hexadecimal digits.
@@ -30,46 +30,46 @@ pub(crate) struct MigDevice {
     pub(crate) compute_instance: u32,
 }
 
-/// A device that CUDA shows, by its place in the list of GPUs.
+/// A visible device, by its index in the list of GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visible {
-    /// A whole one.
     Gpu(usize),
-    /// A part of one, by its place there.
+    /// The index of the GPU and of its MIG device.
     Mig(usize, usize),
 }
 
-/// What the variable is now.
+/// Returns the value of the variable.
 pub(crate) fn variable() -> Option<OsString> {
     env::value(env::VISIBLE_DEVICES)
 }
 
-/// The devices that CUDA shows where the variable holds this text, or is not set.
+/// Returns the devices that are visible with this value of the variable; `None` if it is not set.
 pub(crate) fn visible(variable: Option<&str>, gpus: &[Gpu]) -> Vec<Visible> {
-    let named = match variable {
+    let selected = match variable {
         None => devices(gpus).collect(),
-        Some(text) => named(text, gpus),
+        Some(text) => select(text, gpus),
     };
-    // A process sees a single MIG device, and beside it no whole GPU.
-    match named.iter().find(|device| matches!(device, Visible::Mig(..))) {
+    // A process sees at most one MIG device, and no GPU beside it.
+    match selected.iter().find(|device| matches!(device, Visible::Mig(..))) {
         Some(first) => vec![*first],
-        None => named,
+        None => selected,
     }
 }
 
-/// What indices count: a GPU that is divided stands for its first part, and is none where it has no parts yet.
+/// Returns the devices that indices select: each GPU, or its first MIG device in MIG mode. A GPU in MIG mode without
+/// MIG devices has no index.
 fn devices(gpus: &[Gpu]) -> impl Iterator<Item = Visible> {
-    gpus.iter().enumerate().filter_map(|(place, gpu)| as_one_device(place, gpu))
+    gpus.iter().enumerate().filter_map(|(index, gpu)| gpu_or_first_mig(index, gpu))
 }
 
-fn as_one_device(place: usize, gpu: &Gpu) -> Option<Visible> {
+fn gpu_or_first_mig(index: usize, gpu: &Gpu) -> Option<Visible> {
     match &gpu.mig {
-        None => Some(Visible::Gpu(place)),
-        Some(parts) => (!parts.is_empty()).then_some(Visible::Mig(place, 0)),
+        None => Some(Visible::Gpu(index)),
+        Some(devices) => (!devices.is_empty()).then_some(Visible::Mig(index, 0)),
     }
 }
 
-fn named(text: &str, gpus: &[Gpu]) -> Vec<Visible> {
+fn select(text: &str, gpus: &[Gpu]) -> Vec<Visible> {
     let find = match text.get(..4) {
         Some("GPU-") => by_uuid,
         Some("MIG-") => by_mig_uuid,
@@ -89,8 +89,8 @@ fn by_index(entry: &str, gpus: &[Gpu]) -> Option<Visible> {
     devices(gpus).nth(leading_number(entry)?)
 }
 
-/// The number with which a text begins, as C's `strtol` reads it: what follows the digits does not count. `None` where
-/// there is none that is an index.
+/// Parses the number at the beginning of a text like C's `strtol`, which ignores the rest. Returns `None` if there is
+/// no number or it is negative.
 fn leading_number(text: &str) -> Option<usize> {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -102,28 +102,28 @@ fn leading_number(text: &str) -> Option<usize> {
     (!negative || number == 0).then_some(number)
 }
 
-/// The GPU of which an entry is the UUID or enough of its beginning.
+/// Returns the GPU whose UUID begins with an entry, if exactly one does.
 fn by_uuid(entry: &str, gpus: &[Gpu]) -> Option<Visible> {
     if !entry.starts_with("GPU-") {
         return None;
     }
-    let (place, gpu) = only(gpus.iter().enumerate().filter(|(_, gpu)| gpu.uuid.starts_with(entry)))?;
-    as_one_device(place, gpu)
+    let (index, gpu) = only(gpus.iter().enumerate().filter(|(_, gpu)| gpu.uuid.starts_with(entry)))?;
+    gpu_or_first_mig(index, gpu)
 }
 
 fn by_mig_uuid(entry: &str, gpus: &[Gpu]) -> Option<Visible> {
     let name = entry.strip_prefix("MIG-")?;
-    let is_named = |gpu: &Gpu, part: &MigDevice| match name.starts_with("GPU-") {
-        true => name == format!("{}/{}/{}", gpu.uuid, part.gpu_instance, part.compute_instance),
-        false => part.uuid.starts_with(entry),
+    let is_named = |gpu: &Gpu, mig: &MigDevice| match name.starts_with("GPU-") {
+        true => name == format!("{}/{}/{}", gpu.uuid, mig.gpu_instance, mig.compute_instance),
+        false => mig.uuid.starts_with(entry),
     };
-    only(gpus.iter().enumerate().flat_map(|(place, gpu)| {
-        let parts = gpu.mig.iter().flatten().enumerate();
-        parts.filter(move |(_, part)| is_named(gpu, part)).map(move |(part, _)| Visible::Mig(place, part))
+    only(gpus.iter().enumerate().flat_map(|(index, gpu)| {
+        let devices = gpu.mig.iter().flatten().enumerate();
+        devices.filter(move |(_, mig)| is_named(gpu, mig)).map(move |(mig, _)| Visible::Mig(index, mig))
     }))
 }
 
-/// The one item that there is.
+/// Returns the only item of an iterator; `None` if it has no item or several.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     items.next().filter(|_| items.next().is_none())
 }
@@ -134,37 +134,37 @@ mod tests {
 
     const UUIDS: [&str; 4] = ["GPU-9e8d35e3", "GPU-9e8d4700", "GPU-0a1b", "GPU-0a1b-2"];
 
-    /// GPUs of which some are divided: how many parts each has.
-    fn gpus<const N: usize>(parts: [Option<u32>; N]) -> Vec<Gpu> {
-        let part = |gpu: &str, number| MigDevice {
+    /// Returns GPUs with these numbers of MIG devices; `None` for a GPU without MIG mode.
+    fn gpus<const N: usize>(mig_counts: [Option<u32>; N]) -> Vec<Gpu> {
+        let mig = |gpu: &str, number| MigDevice {
             uuid: gpu.replace("GPU-", &format!("MIG-{number}")),
             gpu_instance: 7 + number,
             compute_instance: 0,
         };
-        let gpu = |(uuid, parts): (&str, Option<u32>)| Gpu {
+        let gpu = |(uuid, count): (&str, Option<u32>)| Gpu {
             uuid: uuid.to_owned(),
-            mig: parts.map(|parts| (0..parts).map(|number| part(uuid, number)).collect()),
+            mig: count.map(|count| (0..count).map(|number| mig(uuid, number)).collect()),
         };
-        UUIDS.into_iter().zip(parts).map(gpu).collect()
+        UUIDS.into_iter().zip(mig_counts).map(gpu).collect()
     }
 
-    /// What a variable shows of four whole GPUs.
-    fn shown(variable: &str) -> Vec<usize> {
-        let place = |device: Visible| match device {
-            Visible::Gpu(place) => place,
+    /// Returns the indices that a value makes visible of four GPUs without MIG mode.
+    fn visible_gpus(variable: &str) -> Vec<usize> {
+        let index = |device: Visible| match device {
+            Visible::Gpu(index) => index,
             Visible::Mig(..) => panic!("{device:?}"),
         };
-        visible(Some(variable), &gpus([None; 4])).into_iter().map(place).collect()
+        visible(Some(variable), &gpus([None; 4])).into_iter().map(index).collect()
     }
 
     #[test]
-    fn without_the_variable_every_gpu_is_visible() {
+    fn visible_returns_every_gpu_without_the_variable() {
         assert_eq!(visible(None, &gpus([None; 3])), [0, 1, 2].map(Visible::Gpu));
         assert_eq!(visible(None, &[]), []);
     }
 
     #[test]
-    fn entries_count_until_the_first_that_is_no_device() {
+    fn visible_reads_entries_up_to_the_first_invalid_one() {
         let table: [(&str, &[usize]); 31] = [
             ("0", &[0]),
             ("2,1", &[2, 1]),
@@ -199,12 +199,12 @@ mod tests {
             ("０", &[]),
         ];
         for (variable, expected) in table {
-            assert_eq!(shown(variable), expected, "{variable:?}");
+            assert_eq!(visible_gpus(variable), expected, "{variable:?}");
         }
     }
 
     #[test]
-    fn a_gpu_is_named_by_as_much_of_its_uuid_as_tells_it_from_the_others() {
+    fn visible_accepts_an_unambiguous_prefix_of_a_uuid() {
         let table: [(&str, &[usize]); 12] = [
             ("GPU-9e8d35e3", &[0]),
             ("GPU-9e8d3", &[0]),
@@ -220,12 +220,12 @@ mod tests {
             ("gpu-9e8d3", &[]),
         ];
         for (variable, expected) in table {
-            assert_eq!(shown(variable), expected, "{variable:?}");
+            assert_eq!(visible_gpus(variable), expected, "{variable:?}");
         }
     }
 
     #[test]
-    fn of_mig_devices_one_is_visible_and_no_gpu_beside_it() {
+    fn visible_returns_at_most_one_mig_device_and_no_gpu_beside_it() {
         let gpus = gpus([None, Some(2), Some(0), Some(1)]);
         let first = Visible::Mig(1, 0);
         let table: [(Option<&str>, &[Visible]); 16] = [
@@ -233,7 +233,7 @@ mod tests {
             (Some("0"), &[Visible::Gpu(0)]),
             (Some("0,1"), &[first]),
             (Some("1"), &[first]),
-            // The third GPU has no device, so the next index is that of the last.
+            // The third GPU has no MIG device, so index 2 selects the fourth.
             (Some("2,1"), &[Visible::Mig(3, 0)]),
             (Some("3"), &[]),
             (Some("1,1"), &[]),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_divided_gpu_without_parts_is_no_device() {
+    fn visible_skips_a_gpu_in_mig_mode_without_mig_devices() {
         assert_eq!(visible(None, &gpus([Some(0), None])), [Visible::Gpu(1)]);
         assert_eq!(visible(Some("GPU-9e8d3"), &gpus([Some(0), None])), []);
     }

@@ -1,4 +1,4 @@
-//! Captures that this process has begun, and what their graphs own.
+//! The captures that are underway, and the resources of their graphs.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -8,60 +8,61 @@ use interlock_driver::{CaptureMode, KeepAlive, StreamHandle};
 
 use crate::stream::replay_tracker::ReplayTracker;
 
-/// What a capture records besides the driver's graph.
+/// Resources of a captured graph, which the executable graph and its replays share.
 #[derive(Default)]
-pub(crate) struct CapturedWork {
-    /// Owners of what the recorded work uses.
+pub(crate) struct GraphResources {
+    /// Owners of the memory and functions that the recorded work uses.
     keep_alive: Vec<KeepAlive>,
-    /// The replays, if functions of this program are recorded.
+    /// Present if the graph contains host functions.
     replays: Option<Arc<ReplayTracker>>,
 }
 
-impl CapturedWork {
-    /// Leaks the owners: the graph belongs to another library, which does not report when it is destroyed.
-    pub(crate) fn leak_resources(self) {
+impl GraphResources {
+    /// Leaks the owners: the graph belongs to another library, which does not report its destruction.
+    pub(crate) fn leak(self) {
         std::mem::forget(self.keep_alive);
     }
 
-    /// Returns the tracker of the replays, if functions of this program are recorded.
+    /// Returns the tracker of the replays, if the graph contains host functions.
     pub(crate) fn replays(&self) -> Option<&Arc<ReplayTracker>> {
         self.replays.as_ref()
     }
 }
 
-/// The captures behind a lock, under which no user code runs.
+/// The captures behind a lock. No user code runs while it is locked.
 #[derive(Default)]
-pub(crate) struct CaptureTable(Mutex<Captures<CapturedWork>>);
+pub(crate) struct CaptureTable(Mutex<Captures<GraphResources>>);
 
 impl CaptureTable {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Captures<CapturedWork>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Captures<GraphResources>> {
         self.0.lock()
     }
 
-    /// Adds a capture. Another library has ended the one that began on this stream before, and has its graph.
+    /// Adds a capture. An earlier capture of the stream that is still listed was ended by another library, which owns
+    /// its graph.
     pub(crate) fn begin(&self, id: CaptureId, origin: StreamHandle, mode: CaptureMode) {
         let mut captures = self.lock();
         let stale = captures.by_origin(origin).and_then(|stale| captures.end(stale));
-        captures.begin(id, origin, mode, CapturedWork::default());
+        captures.begin(id, origin, mode, GraphResources::default());
         drop(captures);
         if let Some(stale) = stale {
-            stale.content.leak_resources();
+            stale.content.leak();
         }
     }
 
-    /// Keeps what recorded work uses until no graph has the work.
+    /// Keeps an owner alive as long as a graph contains the recorded work.
     pub(crate) fn retain(&self, id: CaptureId, keep_alive: KeepAlive) {
         match self.lock().content_mut(id) {
-            Some(work) => work.keep_alive.push(keep_alive),
-            // The graph belongs to another library, which does not report when it is destroyed.
+            Some(resources) => resources.keep_alive.push(keep_alive),
+            // The graph belongs to another library, which does not report its destruction.
             None => std::mem::forget(keep_alive),
         }
     }
 
-    /// Returns the tracker of the replays of what is being captured.
+    /// Returns the tracker of the replays of the graph that is being captured.
     pub(crate) fn replays(&self, id: CaptureId) -> Arc<ReplayTracker> {
         let mut captures = self.lock();
-        let replays = captures.content_mut(id).map(|work| work.replays.get_or_insert_default().clone());
-        replays.unwrap_or_default()
+        let resources = captures.content_mut(id);
+        resources.map(|resources| resources.replays.get_or_insert_default().clone()).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Captures and graphs.
+//! Stream captures, graphs and their descriptions.
 
 pub(crate) mod capture;
 pub(crate) mod dump;

@@ -1,4 +1,4 @@
-//! Memory of devices.
+//! Device memory.
 
 use interlock_driver::{Address, MemoryInfo, OutOfMemory, Result};
 
@@ -6,7 +6,8 @@ use crate::device::device::CudaDevice;
 use crate::device::properties::total_memory;
 use crate::sys::api;
 
-/// The alignment of `cuMemAlloc`. Sizes are multiples of it, so that a size counts the same on every device.
+/// The alignment of `cuMemAlloc` in bytes. Sizes are rounded up to it, so that an allocation uses as many bytes on
+/// every device.
 const ALIGNMENT: usize = 512;
 
 pub(crate) fn memory_info(device: &CudaDevice) -> Result<MemoryInfo> {
@@ -18,7 +19,7 @@ pub(crate) fn memory_info(device: &CudaDevice) -> Result<MemoryInfo> {
 }
 
 pub(crate) fn allocate(device: &CudaDevice, bytes: usize) -> Result<Address> {
-    // For requests beyond the size of the device the driver has several codes.
+    // The driver returns several codes for requests larger than the memory of the device.
     if bytes > total_memory(device)? {
         return Err(OutOfMemory::error(device.device_id(), bytes));
     }
@@ -29,9 +30,9 @@ pub(crate) fn allocate(device: &CudaDevice, bytes: usize) -> Result<Address> {
 }
 
 /// # Safety
-/// As for [`DriverRuntime::free`](interlock_driver::DriverRuntime::free).
+/// The contract of [`DriverRuntime::free`](interlock_driver::DriverRuntime::free).
 pub(crate) unsafe fn free(device: &CudaDevice, address: Address) -> Result<()> {
     let op = device.begin("giving memory back")?;
-    // SAFETY: as the caller guarantees.
+    // SAFETY: the caller guarantees that the address was allocated and is unused.
     op.check(unsafe { api::cuMemFree_v2(address.0) })
 }

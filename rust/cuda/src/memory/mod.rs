@@ -1,4 +1,4 @@
-//! Memory of devices, pinned memory of this program, and virtual memory.
+//! Device memory, pinned memory and virtual memory.
 
 pub(crate) mod alloc;
 pub(crate) mod pinned;

@@ -1,4 +1,4 @@
-//! Pinned memory of this program, which every device accesses directly.
+//! Pinned (page-locked) host memory, which every device accesses directly.
 
 use std::ptr;
 
@@ -17,7 +17,7 @@ pub(crate) fn allocate_pinned(device: &CudaDevice, bytes: usize) -> Result<Addre
     let allocate = |pointer| unsafe { api::cuMemHostAlloc(pointer, bytes, CU_MEMHOSTALLOC_PORTABLE) };
     match read(ptr::null_mut(), allocate) {
         Ok(pointer) => Ok(Address(pointer.expose_provenance() as u64)),
-        // The driver calls more bytes than a process has addresses an invalid value.
+        // The driver returns `CUDA_ERROR_INVALID_VALUE` for sizes beyond the address space.
         Err(code) if code.is_out_of_memory() || bytes > isize::MAX as usize / 2 => {
             Err(OutOfMemory::error(Device::CPU, bytes))
         }
@@ -26,10 +26,10 @@ pub(crate) fn allocate_pinned(device: &CudaDevice, bytes: usize) -> Result<Addre
 }
 
 /// # Safety
-/// As for [`DriverRuntime::free_pinned`](interlock_driver::DriverRuntime::free_pinned).
+/// The contract of [`DriverRuntime::free_pinned`](interlock_driver::DriverRuntime::free_pinned).
 pub(crate) unsafe fn free_pinned(device: &CudaDevice, address: Address) -> Result<()> {
     let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
     let op = device.begin("giving pinned memory back")?;
-    // SAFETY: as the caller guarantees.
+    // SAFETY: the caller guarantees that the address was allocated and is unused.
     op.check(unsafe { api::cuMemFreeHost(pointer) })
 }

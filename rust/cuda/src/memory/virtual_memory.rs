@@ -1,4 +1,4 @@
-//! Virtual memory: addresses to which memory is mapped step by step.
+//! Virtual memory: reserved addresses to which memory is mapped (`cuMemMap`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::device::properties::total_memory;
 use crate::sys::api;
 use crate::sys::error::read;
 
-/// The virtual memory of a device, and the devices that access it.
+/// The virtual memory of a device and its peers.
 pub(crate) struct VirtualMemory {
     device: Arc<CudaDevice>,
     space: Mutex<VaSpace>,
-    /// The other devices that access it. Locked while memory is mapped or unmapped: a device that gets access meanwhile
-    /// would miss a mapping.
+    /// The devices that access this memory. Locked during `map` and `unmap`: a peer that is added meanwhile would miss
+    /// a mapping.
     peers: Mutex<BTreeMap<DeviceIndex, CUdevice>>,
 }
 
@@ -48,7 +48,7 @@ impl VirtualMemory {
         }
     }
 
-    /// Returns 0 where the device has no virtual memory. Uses no context.
+    /// Returns the mapping granularity in bytes, or 0 if the device does not support virtual memory. Uses no context.
     pub(crate) fn granularity(&self) -> Result<usize> {
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
         if self.device.attribute(attribute) == 0 {
@@ -81,7 +81,7 @@ impl VirtualMemory {
             return Err(va_space::err_not_reserved(self.device.device_id(), address, bytes));
         }
         let op = self.device.begin(RELEASING)?;
-        // SAFETY: the addresses were reserved, and no memory is mapped there.
+        // SAFETY: the addresses are reserved, and no memory is mapped to them.
         op.check(unsafe { api::cuMemAddressFree(address.0, bytes) })
     }
 
@@ -89,7 +89,7 @@ impl VirtualMemory {
         let peers = self.peers.lock();
         let is_aligned =
             bytes > 0 && bytes.is_multiple_of(granularity) && address.0.is_multiple_of(granularity as u64);
-        // The mapping is recorded before it exists, so that no other call takes the addresses meanwhile.
+        // Recorded before the memory is mapped, so that no other call maps the addresses meanwhile.
         let mut space = self.space.lock();
         if !is_aligned || !space.is_unmapped(address, bytes) {
             return Err(va_space::err_not_unmapped(self.device.device_id(), address, bytes, granularity));
@@ -113,23 +113,23 @@ impl VirtualMemory {
         // SAFETY: the pointers are valid.
         let create = |memory| unsafe { api::cuMemCreate(memory, bytes, &raw const properties, 0) };
         let memory = op.read_memory(bytes, 0, create)?;
-        // SAFETY: the addresses are reserved, have no memory, and are as many as the memory has bytes.
+        // SAFETY: the addresses are reserved and unmapped, and the memory has `bytes` bytes.
         let mapped = unsafe { api::cuMemMap(address.0, bytes, 0, memory, 0) };
-        // Mapped memory stays until it is unmapped; the handle is not needed for that.
-        // SAFETY: the handle was created above, and only here.
+        // The mapping keeps the memory allocated without the handle.
+        // SAFETY: the handle was created above and is used nowhere else.
         let released = unsafe { api::cuMemRelease(memory) };
         op.check_memory(bytes, mapped)?;
         let accessible =
             op.check(released).and_then(|()| op.check_memory(bytes, set_access(address, bytes, allowed)));
         if accessible.is_err() {
-            // SAFETY: the addresses were mapped above, and are not used yet.
+            // SAFETY: the addresses were mapped above and are not used yet.
             unsafe { api::cuMemUnmap(address.0, bytes) };
         }
         accessible
     }
 
     /// # Safety
-    /// As for [`DriverRuntime::unmap`](interlock_driver::DriverRuntime::unmap).
+    /// The contract of [`DriverRuntime::unmap`](interlock_driver::DriverRuntime::unmap).
     pub(crate) unsafe fn unmap(&self, address: Address, bytes: usize) -> Result<()> {
         let _peers = self.peers.lock();
         if !self.space.lock().is_mapping(address, bytes) {
@@ -142,7 +142,7 @@ impl VirtualMemory {
         Ok(())
     }
 
-    /// Lets a peer access all memory of the device, present and future, where it can.
+    /// Enables access of a peer to all present and future memory of the device, if the hardware supports it.
     pub(crate) fn enable_peer(&self, peer: &CudaDevice, operation: &'static str) -> Result<()> {
         let mut peers = self.peers.lock();
         if peers.contains_key(&peer.index()) || !peer::can_access_peer(peer, &self.device) {
@@ -165,7 +165,7 @@ fn location(ordinal: CUdevice) -> CUmemLocation {
     CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: ordinal }
 }
 
-/// Describes that a device reads and writes.
+/// Returns the description of read and write access by a device.
 fn access(ordinal: CUdevice) -> CUmemAccessDesc {
     CUmemAccessDesc {
         location: location(ordinal),
@@ -174,6 +174,6 @@ fn access(ordinal: CUdevice) -> CUmemAccessDesc {
 }
 
 fn set_access(address: Address, bytes: usize, allowed: &[CUmemAccessDesc]) -> CUresult {
-    // SAFETY: the pointer is valid for so many descriptions.
+    // SAFETY: the pointer is valid for `allowed.len()` descriptions.
     unsafe { api::cuMemSetAccess(address.0, bytes, allowed.as_ptr(), allowed.len()) }
 }

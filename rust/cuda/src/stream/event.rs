@@ -1,4 +1,4 @@
-//! Events, and what they were recorded behind.
+//! Events and their records.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -14,6 +14,7 @@ use interlock_driver::{Error, EventHandle, EventOptions, Result};
 use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
 
+/// An event and its last record.
 pub(crate) struct Event {
     handle: EventHandle,
     options: EventOptions,
@@ -25,24 +26,24 @@ pub(crate) struct Event {
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
     recorded_at: RecordedAt,
-    /// Each record of the process has its own.
+    /// Unique to each record of the process.
     generation: u64,
     /// Whether a thread may be waiting for this record.
     has_waiters: bool,
 }
 
-/// What an event was recorded behind.
+/// The point at which an event was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordedAt {
     Never,
-    /// A point on the timeline of the stream of this number.
+    /// The id of a stream and a point on its timeline.
     InStream {
         stream: u64,
         point: u64,
     },
     InCapture(CaptureId),
-    /// Work of another process.
-    Elsewhere,
+    /// In another process, for an event that was imported.
+    InOtherProcess,
 }
 
 impl Record {
@@ -58,7 +59,7 @@ impl Record {
         self.has_waiters
     }
 
-    /// Notes that a thread waits for the record, unless there is none.
+    /// Records that a thread waits for the record, unless the event was never recorded.
     pub(crate) fn add_waiter(&mut self) {
         self.has_waiters = self.recorded_at != RecordedAt::Never;
     }
@@ -73,7 +74,7 @@ impl Event {
         ptr::with_exposed_provenance_mut(self.handle.raw as usize)
     }
 
-    /// Locked while the event is recorded or queried, so that both concern one record.
+    /// Locks the last record. Held while the event is recorded or queried, so that both use one record.
     pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock()
     }
@@ -85,6 +86,7 @@ impl Event {
     }
 }
 
+/// The events of the process by handle.
 #[derive(Default)]
 pub(crate) struct EventTable {
     events: Mutex<HashMap<EventHandle, Arc<Event>>>,
@@ -106,7 +108,7 @@ impl EventTable {
         handle
     }
 
-    /// Returns a record with a generation of its own.
+    /// Creates a record with a new generation.
     pub(crate) fn new_record(&self, recorded_at: RecordedAt) -> Record {
         let generation = self.generations.fetch_add(1, Ordering::Relaxed);
         Record { recorded_at, generation, has_waiters: false }
@@ -115,7 +117,7 @@ impl EventTable {
     pub(crate) fn find(&self, handle: EventHandle, operation: &'static str) -> Result<Arc<Event>> {
         self.events.lock().get(&handle).cloned().ok_or_else(|| {
             let given = format!("an event with the handle {:#x}", handle.raw);
-            Error::argument(operation, given, "an event that was made and not let go")
+            Error::argument(operation, given, "an event that was created and not released")
         })
     }
 
@@ -134,7 +136,10 @@ impl EventTable {
         Ok(self.add(device, event, options, RecordedAt::Never))
     }
 
-    /// Returns the milliseconds between two events that were created with timing and have completed.
+    /// Returns the milliseconds between two completed events.
+    ///
+    /// # Errors
+    /// Refuses events that were created without timing or have not completed.
     pub(crate) fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
         const OPERATION: &str = "Event.elapsed_time";
         let [start, end] = [self.find(start, OPERATION)?, self.find(end, OPERATION)?];
@@ -146,7 +151,7 @@ impl EventTable {
         for event in [&start, &end] {
             let record = event.record();
             let is_recorded =
-                matches!(record.recorded_at, RecordedAt::InStream { .. } | RecordedAt::Elsewhere);
+                matches!(record.recorded_at, RecordedAt::InStream { .. } | RecordedAt::InOtherProcess);
             if !is_recorded || !event.query(&op)? {
                 return Err(misused("both events must be recorded and reached"));
             }
@@ -155,7 +160,7 @@ impl EventTable {
         op.read(0.0, |time| unsafe { api::cuEventElapsedTime(time, start.raw(), end.raw()) }).map(f64::from)
     }
 
-    /// Returns the bytes with which another process opens the event.
+    /// Returns the `CUipcEventHandle` with which another process imports the event.
     pub(crate) fn export(&self, handle: EventHandle) -> Result<Vec<u8>> {
         const OPERATION: &str = "Event.ipc_handle";
         let event = self.find(handle, OPERATION)?;
@@ -166,7 +171,7 @@ impl EventTable {
         Ok(exported.reserved.map(i8::cast_unsigned).to_vec())
     }
 
-    /// Opens an event of another process.
+    /// Imports an event of another process.
     pub(crate) fn import(&self, device: &Arc<CudaDevice>, exported: &[u8]) -> Result<EventHandle> {
         const OPERATION: &str = "Event.from_ipc_handle";
         let bytes: [u8; 64] = exported.try_into().map_err(|_| {
@@ -178,7 +183,7 @@ impl EventTable {
         // SAFETY: the pointer is valid.
         let event = op.read(ptr::null_mut(), |event| unsafe { api::cuIpcOpenEventHandle(event, handle) })?;
         let options = EventOptions { interprocess: true, ..EventOptions::default() };
-        Ok(self.add(device, event, options, RecordedAt::Elsewhere))
+        Ok(self.add(device, event, options, RecordedAt::InOtherProcess))
     }
 }
 

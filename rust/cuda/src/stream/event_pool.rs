@@ -1,4 +1,4 @@
-//! Events that mark points on timelines, used again and again.
+//! A pool of events that signal points on timelines.
 
 use std::ptr;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use interlock_driver::Result;
 use crate::device::device::DeviceOp;
 use crate::sys::api;
 
-/// The free events of a device. They last as long as the process.
+/// The free events of a device, which are never destroyed.
 #[derive(Default)]
 pub(crate) struct EventPool(Mutex<Vec<u64>>);
 
-/// An event of a device, which returns to its pool when it is dropped. That calls no driver function: a stream that
-/// waits for the event does so all the same.
+/// An event that returns to its pool when it is dropped. The drop makes no driver call, and streams that wait for the
+/// event still do.
 pub(crate) struct PooledEvent {
     event: u64,
     pool: Arc<EventPool>,
 }
 
 impl PooledEvent {
-    /// Records an event behind all work that is queued on a stream of the device of `op`.
+    /// Records an event after all work that is queued on a stream of the device of `op`.
     pub(crate) fn record(pool: &Arc<EventPool>, op: &DeviceOp<'_>, stream: CUstream) -> Result<Self> {
         let event = Self::acquire(pool, op)?;
-        // SAFETY: the event and the stream are of this device and alive.
+        // SAFETY: the event and the stream are alive and belong to the device of `op`.
         op.check(unsafe { api::cuEventRecord(event.raw(), stream) })?;
         Ok(event)
     }
@@ -47,7 +47,7 @@ impl PooledEvent {
         ptr::with_exposed_provenance_mut(self.event as usize)
     }
 
-    /// Queries whether the work before the record has completed.
+    /// Calls `cuEventQuery`.
     pub(crate) fn query(&self) -> CUresult {
         // SAFETY: the event is alive.
         unsafe { api::cuEventQuery(self.raw()) }

@@ -1,9 +1,9 @@
-//! Functions of this program in the order of streams.
+//! Host functions, which run in stream order (`cuLaunchHostFunc`).
 //!
-//! The driver calls them on a thread of its own, on which none of its functions may be called, and often on one thread
-//! for all streams. A host function may queue work, drop memory of devices, and block, so it runs on another thread: the
-//! stream waits at a [semaphore](super::stream_semaphore) meanwhile. Where streams have no semaphores, and in graphs, the
-//! driver's thread waits.
+//! The driver calls them on its own thread, often one thread for all streams, where driver calls are forbidden. A host
+//! function of ours may queue work, drop device memory and block, so a worker thread runs it while the stream waits for
+//! a [semaphore](super::stream_semaphore). In graphs, and on devices without semaphores, the driver's thread waits
+//! instead.
 
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -18,20 +18,20 @@ use super::replay_tracker::ReplayTracker;
 use super::stream::{AsyncError, Stream};
 use super::stream_semaphore::Semaphore;
 
-/// A function that is queued, or recorded in a graph.
+/// A host function that is queued, or recorded in a graph.
 pub(crate) struct HostFnCall {
     function: HostFn,
     device: Device,
     errors: ErrorSink,
-    /// The stream waits here until the function has returned, if the driver's thread does not.
+    /// Signaled when the function has returned. Without it, the driver's thread waits for the function.
     semaphore: Option<Arc<Semaphore>>,
 }
 
-/// Where the error of a function is stored.
+/// The destination of the error of a host function.
 pub(crate) enum ErrorSink {
-    /// On a stream, at a point.
+    /// A stream and a point on its timeline.
     Stream(Weak<Stream>, u64),
-    /// On the stream of the replay that runs.
+    /// The stream of the replay that is running.
     Replay(Arc<ReplayTracker>),
 }
 
@@ -50,7 +50,7 @@ impl HostFnCall {
         &self.function.name
     }
 
-    /// Returns the argument of [`call`]. The caller that queues it keeps this alive.
+    /// Returns the argument for [`call`]. The caller keeps `self` alive while the call is queued.
     pub(crate) fn data(self: &Arc<Self>) -> *mut c_void {
         Arc::as_ptr(self).cast_mut().cast()
     }
@@ -69,12 +69,12 @@ impl HostFnCall {
     }
 }
 
-/// Runs on the driver's thread when the stream has reached a function.
+/// The `CUhostFn` of a [`HostFnCall`], which the driver calls on its own thread.
 ///
 /// # Safety
-/// `data` is that of a [`HostFnCall`] which stays until the work is over.
+/// `data` came from [`HostFnCall::data`], and the `HostFnCall` lives until this function returns.
 pub(crate) unsafe extern "C" fn call(data: *mut c_void) {
-    // SAFETY: the pointer came from an `Arc`, one of which stays until the work is over.
+    // SAFETY: the pointer came from an `Arc`, and the caller guarantees that one `Arc` is alive.
     let call = unsafe {
         let call: *const HostFnCall = data.cast();
         Arc::increment_strong_count(call);
@@ -83,21 +83,21 @@ pub(crate) unsafe extern "C" fn call(data: *mut c_void) {
     match call.semaphore.clone() {
         Some(semaphore) => dispatch(Job { call, on_complete: OnComplete::Signal(semaphore) }),
         None => {
-            let (done, is_done) = sync_channel(1);
-            dispatch(Job { call, on_complete: OnComplete::Send(done) });
-            // Only the end of the process ends a thread that runs a job.
-            let _ = is_done.recv();
+            let (sender, completion) = sync_channel(1);
+            dispatch(Job { call, on_complete: OnComplete::Send(sender) });
+            // An error is impossible: a worker sends before it drops the sender.
+            let _ = completion.recv();
         }
     }
 }
 
-/// A function for a worker thread.
+/// A host function for a worker thread.
 struct Job {
     call: Arc<HostFnCall>,
     on_complete: OnComplete,
 }
 
-/// Resumes the stream, or the driver's thread.
+/// The action that resumes the stream or the driver's thread.
 enum OnComplete {
     Signal(Arc<Semaphore>),
     Send(SyncSender<()>),
@@ -106,25 +106,24 @@ enum OnComplete {
 impl Job {
     fn run(self) {
         self.call.run();
-        // Before the stream continues, so that the last owner is never this thread.
+        // Dropped before the stream resumes, so that this thread never drops the last reference.
         drop(self.call);
         match self.on_complete {
             OnComplete::Signal(semaphore) => semaphore.signal(),
-            OnComplete::Send(done) => drop(done.send(())),
+            OnComplete::Send(sender) => drop(sender.send(())),
         }
     }
 }
 
-/// The idle worker threads. Not touched in a forked child: there the driver calls no function.
+/// The idle worker threads. Not used in a forked child, where the driver calls no host function.
 static IDLE: Mutex<Vec<SyncSender<Job>>> = Mutex::new(Vec::new());
 
 /// Runs a job on a thread that may call the driver.
 fn dispatch(job: Job) {
     let idle = IDLE.lock().pop();
     match idle.or_else(start) {
-        // A thread that is idle or new waits for a job.
         Some(worker) => drop(worker.send(job)),
-        // The system has no more threads: then it runs here, where it must not call the driver.
+        // The thread could not be created: the job runs here, where the function must not call the driver.
         None => job.run(),
     }
 }

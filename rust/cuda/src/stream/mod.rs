@@ -1,4 +1,4 @@
-//! Streams and events, and the work that is queued on them.
+//! Streams, events and queued work.
 
 pub(crate) mod event;
 pub(crate) mod event_pool;

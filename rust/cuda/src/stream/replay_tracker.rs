@@ -1,4 +1,4 @@
-//! The replays of a graph in which functions of this program run.
+//! The replays of a graph that contains host functions.
 
 use std::ffi::c_void;
 use std::sync::{Arc, MutexGuard, Weak};
@@ -8,13 +8,13 @@ use interlock_core::base::mutex::Mutex;
 use super::event_pool::PooledEvent;
 use super::stream::Stream;
 
-/// The point that reports the errors of a replay.
+/// The stream and the point that report the errors of a replay.
 pub(crate) type ErrorPoint = (Weak<Stream>, u64);
 
-/// The replays of a graph, which follow each other: a function that fails belongs to the replay that runs.
+/// Orders the replays of a graph, so that an error of a host function belongs to the replay that is running.
 #[derive(Default)]
 pub(crate) struct ReplayTracker {
-    /// The end of the replay that was queued last. Locked while another is queued.
+    /// Recorded after the replay that was queued last. Locked while a replay is queued.
     last: Mutex<Option<PooledEvent>>,
     reported_at: Mutex<Option<ErrorPoint>>,
 }
@@ -24,13 +24,13 @@ impl ReplayTracker {
         self.last.lock()
     }
 
-    /// Returns the point that reports the errors of the replay that runs.
+    /// Returns the point that reports the errors of the running replay.
     pub(crate) fn reported_at(&self) -> Option<ErrorPoint> {
         self.reported_at.lock().clone()
     }
 }
 
-/// The beginning of a replay.
+/// The argument of [`begin_replay`].
 pub(crate) struct ReplayBegin {
     tracker: Arc<ReplayTracker>,
     reported_at: ErrorPoint,
@@ -41,18 +41,19 @@ impl ReplayBegin {
         ReplayBegin { tracker, reported_at }
     }
 
-    /// Returns the argument of [`begin_replay`]. The caller that queues it keeps this alive.
+    /// Returns the argument for [`begin_replay`]. The caller keeps `self` alive while the call is queued.
     pub(crate) fn data(self: &Arc<Self>) -> *mut c_void {
         Arc::as_ptr(self).cast_mut().cast()
     }
 }
 
-/// Runs on the driver's thread before the functions of a replay.
+/// The `CUhostFn` that makes a replay the running one, before its host functions. Only takes a lock under which no
+/// driver function is called.
 ///
 /// # Safety
-/// `data` is that of a [`ReplayBegin`] which stays until the work is over.
+/// `data` came from [`ReplayBegin::data`], and the `ReplayBegin` lives until this function returns.
 pub(crate) unsafe extern "C" fn begin_replay(data: *mut c_void) {
-    // SAFETY: as the caller guarantees. It only takes a lock under which no function of the driver is called.
+    // SAFETY: the caller guarantees that the pointer is valid.
     let begin: &ReplayBegin = unsafe { &*data.cast() };
     let reported_at = begin.reported_at.clone();
     *begin.tracker.reported_at.lock() = Some(reported_at);

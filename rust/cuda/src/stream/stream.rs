@@ -1,4 +1,4 @@
-//! One stream: the order of its work, and its asynchronous error.
+//! A stream: its submission lock, timeline and asynchronous error.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,20 +17,21 @@ use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
 use crate::sys::error::{Code, check};
 
-/// The number of pending points from which retaining an owner queries which have completed.
-const MANY_PENDING: usize = 32;
+/// The number of pending points from which [`Stream::retain`] polls the timeline.
+const MAX_PENDING: usize = 32;
 
-/// The handle of the stream that a device has from the start, in every library.
+/// The handle of the default stream of every device (the null stream).
 pub(crate) const DEFAULT: u64 = 0;
 
-/// Stands for the id of a capture that an error has ended, which the driver does not report any more.
-const ENDED_CAPTURE: CaptureId = 0;
+/// Returned for an invalidated capture, whose id the driver does not report.
+const INVALIDATED_CAPTURE: CaptureId = 0;
 
+/// A stream of the driver.
 pub(crate) struct Stream {
-    /// No other stream of the process has it. The driver uses the handle of a destroyed stream again.
-    number: u64,
+    /// Unique in the process, unlike the handle, which the driver reuses after the stream is destroyed.
+    id: u64,
     handle: StreamHandle,
-    /// Another library created it.
+    /// Whether another library created the stream.
     is_external: bool,
     device: Arc<CudaDevice>,
     events: Arc<EventPool>,
@@ -39,12 +40,12 @@ pub(crate) struct Stream {
     async_error: Mutex<Option<AsyncError>>,
 }
 
-/// Held while no other thread may queue work on a stream.
+/// The guard of a stream's submit lock, which excludes other threads from queueing work.
 pub(crate) type SubmitGuard<'a> = MutexGuard<'a, ()>;
 
-/// The error of a host function, until a thread that waits reports it.
+/// An error of a host function that no wait has reported yet.
 pub(crate) struct AsyncError {
-    /// A smaller number failed earlier.
+    /// Increases with the time of the error.
     order: u64,
     point: u64,
     error: Error,
@@ -64,18 +65,18 @@ pub(crate) fn raw(handle: StreamHandle) -> CUstream {
 
 impl Stream {
     pub(crate) fn new(
-        number: u64,
+        id: u64,
         handle: StreamHandle,
         is_external: bool,
         device: Arc<CudaDevice>,
         events: Arc<EventPool>,
     ) -> Self {
         let (submit_lock, timeline, async_error) = Default::default();
-        Stream { number, handle, is_external, device, events, submit_lock, timeline, async_error }
+        Stream { id, handle, is_external, device, events, submit_lock, timeline, async_error }
     }
 
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     pub(crate) fn handle(&self) -> StreamHandle {
@@ -86,7 +87,7 @@ impl Stream {
         self.is_external
     }
 
-    /// Returns whether the device has had the stream from the start.
+    /// Returns whether this is the default stream of its device.
     pub(crate) fn is_default(&self) -> bool {
         self.handle.raw == DEFAULT
     }
@@ -99,13 +100,13 @@ impl Stream {
         raw(self.handle)
     }
 
-    /// Keeps other threads from queueing work until the guard is dropped: a host function and the wait for it belong
-    /// together.
+    /// Excludes other threads from queueing work until the guard is dropped, so that no work is queued between a host
+    /// function and the wait for its semaphore.
     pub(crate) fn lock_submit(&self) -> SubmitGuard<'_> {
         self.submit_lock.lock()
     }
 
-    /// Queues work with one function of the driver.
+    /// Queues work with one driver call.
     pub(crate) fn submit(&self, op: &DeviceOp<'_>, act: impl FnOnce(CUstream) -> CUresult) -> Result<()> {
         let _submit = self.lock_submit();
         op.check(act(self.raw()))
@@ -113,13 +114,13 @@ impl Stream {
 
     /// Returns the capture that the stream takes part in.
     pub(crate) fn capture_id(&self, op: &DeviceOp<'_>) -> Result<Option<CaptureId>> {
-        // The driver refuses even the query while a stream captures that is ordered with this one.
+        // The driver refuses to query the default stream while a blocking stream captures.
         if self.is_default() {
             return Ok(None);
         }
         let (mut status, mut id) = (CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, 0);
         let unused = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        // SAFETY: two pointers are valid, and the driver leaves out what the others would take.
+        // SAFETY: the pointers are valid or null, and the function writes nothing to null pointers.
         op.check(unsafe {
             api::cuStreamGetCaptureInfo_v2(
                 self.raw(),
@@ -133,16 +134,16 @@ impl Stream {
         Ok(match status {
             CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => None,
             CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => Some(id),
-            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED => Some(ENDED_CAPTURE),
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED => Some(INVALIDATED_CAPTURE),
         })
     }
 
-    /// Returns a point for what is queued next.
+    /// Advances the timeline and returns the point for the work that is queued next.
     pub(crate) fn next_point(&self) -> u64 {
         self.timeline.lock().advance()
     }
 
-    /// Returns the point of what was queued last.
+    /// Returns the point of the work that was queued last.
     pub(crate) fn submitted(&self) -> u64 {
         self.timeline.lock().submitted()
     }
@@ -152,18 +153,18 @@ impl Stream {
         self.timeline.lock().last_signaled()
     }
 
-    /// Records an event behind all that is queued.
+    /// Records an event after all queued work.
     pub(crate) fn record(&self, op: &DeviceOp<'_>) -> Result<PooledEvent> {
         PooledEvent::record(&self.events, op, self.raw())
     }
 
-    /// Signals the point behind all that is queued.
+    /// Records an event for a new point after all queued work, and returns the point.
     pub(crate) fn signal(&self, op: &DeviceOp<'_>) -> Result<u64> {
         let mut timeline = self.timeline.lock();
         Ok(timeline.signal(self.record(op)?))
     }
 
-    /// Keeps an owner alive until all that is queued has completed.
+    /// Keeps an owner alive until all queued work has completed.
     pub(crate) fn retain(&self, op: &DeviceOp<'_>, keep_alive: KeepAlive) -> Result<()> {
         let signaled = {
             let mut timeline = self.timeline.lock();
@@ -174,23 +175,23 @@ impl Stream {
             })
         };
         match signaled {
-            Ok(pending) if pending < MANY_PENDING => Ok(()),
+            Ok(pending) if pending < MAX_PENDING => Ok(()),
             Ok(_) => self.poll(op),
             Err(error) => {
-                // The completion of the work that is queued already can't be detected any more.
+                // Leaked: the completion of the queued work can't be detected without an event.
                 std::mem::forget(keep_alive);
                 Err(error)
             }
         }
     }
 
-    /// Returns whether a point has completed, and drops the owners that completed work no longer needs.
+    /// Returns whether a point has completed, and drops the owners that were retained for completed work.
     pub(crate) fn has_completed(&self, op: &DeviceOp<'_>, point: u64) -> Result<bool> {
         self.poll(op)?;
         Ok(self.timeline.lock().has_completed(point))
     }
 
-    /// Queries which points have completed, and drops the owners that their work no longer needs.
+    /// Queries the pending points in order, and drops the owners that were retained for completed work.
     pub(crate) fn poll(&self, op: &DeviceOp<'_>) -> Result<()> {
         let _relaxed = op.relax();
         let (result, completed) = {
@@ -213,7 +214,7 @@ impl Stream {
         }
     }
 
-    /// Returns whether all that is queued has completed.
+    /// Returns whether all queued work has completed.
     pub(crate) fn query(&self, op: &DeviceOp<'_>) -> Result<bool> {
         // SAFETY: the stream is alive.
         let is_idle = op.is_ready(unsafe { api::cuStreamQuery(self.raw()) })?;
@@ -226,22 +227,22 @@ impl Stream {
         self.timeline.lock().pending() == 0
     }
 
-    /// Returns whether nothing is pending, retained or to be reported.
+    /// Returns whether the stream has no pending point, and so no retained owner, and no unreported error.
     pub(crate) fn is_reclaimable(&self) -> bool {
         self.is_idle() && self.async_error.lock().is_none()
     }
 
-    /// Stores an asynchronous error, unless one is stored already: later errors are often consequences.
+    /// Stores an asynchronous error, unless one is stored already: later errors are often consequences of it.
     pub(crate) fn store_error(&self, error: AsyncError) {
         self.async_error.lock().get_or_insert(error);
     }
 
-    /// Returns the order of the stored error.
+    /// Returns the order of the stored error among all errors of the process.
     pub(crate) fn error_order(&self) -> Option<u64> {
         self.async_error.lock().as_ref().map(|error| error.order)
     }
 
-    /// Reports the stored error once, if work up to a point failed with it.
+    /// Takes and returns the stored error, if it occurred at or before a point.
     pub(crate) fn take_error(&self, up_to: u64) -> Result<()> {
         let mut stored = self.async_error.lock();
         if stored.as_ref().is_none_or(|error| error.point > up_to) {

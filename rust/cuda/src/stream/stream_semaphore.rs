@@ -1,4 +1,4 @@
-//! Words in memory at which streams wait until the CPU signals them (`cuStreamWaitValue32`).
+//! Semaphores that the CPU signals and streams wait for (`cuStreamWaitValue32`).
 
 use std::ptr;
 use std::sync::Arc;
@@ -14,32 +14,32 @@ use crate::device::device::DeviceOp;
 use crate::sys::api;
 use crate::sys::error::{Code, check};
 
-/// The bytes of pinned memory that words are taken from, and those from one word to the next: a cache line of the CPU, as
-/// a stream reads one word while the CPU writes another.
+/// Bytes of each allocation of pinned memory for words.
 const PAGE: usize = 4096;
+/// Bytes from one word to the next: a cache line, because streams read words while the CPU writes others.
 const LINE: usize = 64;
 
-const CLOSED: u32 = 0;
-const OPEN: u32 = 1;
+const UNSIGNALED: u32 = 0;
+const SIGNALED: u32 = 1;
 
-/// The free words of a device. They last as long as the process.
+/// The free words of a device, which are never freed.
 #[derive(Default)]
 pub(crate) struct SemaphorePool {
     free: Mutex<Vec<u64>>,
-    /// Whether streams of the device wait for words at all.
+    /// Whether streams of the device support `cuStreamWaitValue32`.
     is_supported: OnceBool,
 }
 
-/// A semaphore, whose word returns to its pool when this is dropped. The caller that makes a stream wait at it keeps it
-/// until the stream has passed.
+/// A semaphore whose word returns to its pool when this is dropped. The caller keeps it alive until the waiting stream
+/// has resumed.
 pub(crate) struct Semaphore {
     word: u64,
     pool: Arc<SemaphorePool>,
 }
 
 impl Semaphore {
-    /// Returns a closed semaphore; `None` where streams of the device can't wait for a word. The stream is one of them
-    /// and does not capture.
+    /// Returns an unsignaled semaphore; `None` if streams of the device can't wait for semaphores. The first call tests
+    /// that on the stream `on`, which belongs to the device and does not capture.
     pub(crate) fn acquire(
         pool: &Arc<SemaphorePool>,
         op: &DeviceOp<'_>,
@@ -52,7 +52,7 @@ impl Semaphore {
         let word = free.map_or_else(|| pool.allocate_page(op), Ok)?;
         let semaphore = Semaphore { word, pool: pool.clone() };
         if pool.is_supported.get().is_none() {
-            // A wait for an open semaphore ends at once.
+            // A wait for a signaled semaphore does not block the stream.
             semaphore.signal();
             match check(semaphore.enqueue_wait(on)) {
                 Err(Code::NOT_SUPPORTED) => {
@@ -62,34 +62,34 @@ impl Semaphore {
                 tried => tried.map_err(|code| op.error(code))?,
             }
             pool.is_supported.get_or_init(|| true);
-            // The stream may not have passed yet: this one stays open for good.
+            // Leaked, because the stream may not have executed the wait yet.
             std::mem::forget(semaphore);
             return Self::acquire(pool, op, on);
         }
-        semaphore.word().store(CLOSED, Ordering::Release);
+        semaphore.word().store(UNSIGNALED, Ordering::Release);
         Ok(Some(semaphore))
     }
 
     fn word(&self) -> &AtomicU32 {
-        // SAFETY: the word is in pinned memory that is never freed, aligned to a line, and the CPU accesses it only here.
+        // SAFETY: the word is aligned, in pinned memory that is never freed, and the CPU accesses it only as an atomic.
         unsafe { &*ptr::with_exposed_provenance(self.word as usize) }
     }
 
     /// Makes work that is queued on a stream from now on wait until the semaphore is signaled.
     pub(crate) fn enqueue_wait(&self, on: CUstream) -> CUresult {
         let at_least = CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
-        // SAFETY: the word is pinned memory, and stays.
-        unsafe { api::cuStreamWaitValue32_v2(on, self.word, OPEN, at_least) }
+        // SAFETY: the word is in pinned memory that is never freed.
+        unsafe { api::cuStreamWaitValue32_v2(on, self.word, SIGNALED, at_least) }
     }
 
     /// Signals the semaphore. Makes no driver call.
     pub(crate) fn signal(&self) {
-        self.word().store(OPEN, Ordering::Release);
+        self.word().store(SIGNALED, Ordering::Release);
     }
 }
 
 impl SemaphorePool {
-    /// Allocates more words, and returns one.
+    /// Allocates a page of words and returns one of them.
     fn allocate_page(&self, op: &DeviceOp<'_>) -> Result<u64> {
         let _relaxed = op.relax();
         // SAFETY: the pointer is valid.

@@ -1,4 +1,4 @@
-//! Functions of the driver that queue copies, fills and host functions.
+//! Submission of copies and host functions.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -22,22 +22,22 @@ fn pointer(address: Address) -> *mut c_void {
 
 /// Returns whether both endpoints of a copy are on one device.
 pub(crate) fn is_within_device(copy: &Copy) -> bool {
-    matches!((copy.to, copy.from), (CopyEndpoint::Device(there, _), CopyEndpoint::Device(here, _)) if there == here)
+    matches!((copy.to, copy.from), (CopyEndpoint::Device(to, _), CopyEndpoint::Device(from, _)) if to == from)
 }
 
-/// The contexts of the destination and of the source of a copy between devices.
+/// The contexts of the destination and the source of a copy between devices.
 pub(crate) struct PeerContexts {
     pub(crate) to: Context,
     pub(crate) from: Context,
 }
 
-/// Queues a copy on a stream, whose context is current. `peers` is needed for a copy between devices.
+/// Queues a copy on a stream whose context is current. A copy between devices needs `peers`.
 ///
 /// # Safety
 /// Both endpoints are valid until the copy has completed.
 pub(crate) unsafe fn copy(copy: &Copy, peers: Option<PeerContexts>, on: CUstream) -> CUresult {
     let Copy { to, from, bytes, .. } = *copy;
-    // SAFETY: as the caller guarantees.
+    // SAFETY: the caller guarantees that both endpoints are valid.
     unsafe {
         match (to, from, peers) {
             (CopyEndpoint::Device(_, to), CopyEndpoint::Host(from), _) => {
@@ -59,8 +59,8 @@ pub(crate) unsafe fn copy(copy: &Copy, peers: Option<PeerContexts>, on: CUstream
     }
 }
 
-/// Queues a host function, and the wait of the stream for it at a semaphore, if it has one. Returns what has to stay alive
-/// until the function has returned for the last time.
+/// Queues a host function and, if it has a semaphore, the stream's wait for it. The caller keeps the returned call
+/// alive until the function has returned for the last time.
 pub(crate) fn host_fn(
     op: &DeviceOp<'_>,
     stream: &Stream,
@@ -70,15 +70,15 @@ pub(crate) fn host_fn(
 ) -> Result<Arc<HostFnCall>> {
     let call = Arc::new(HostFnCall::new(function, op.device().device_id(), errors, semaphore.clone()));
     stream.submit(op, |on| {
-        // SAFETY: the caller keeps the call alive until it has been made for the last time.
+        // SAFETY: the caller keeps the call alive until the function has returned for the last time.
         let queued = unsafe { api::cuLaunchHostFunc(on, Some(host_fn::call), call.data()) };
         let (Some(semaphore), Ok(())) = (semaphore, check(queued)) else { return queued };
-        let waits = semaphore.enqueue_wait(on);
-        if check(waits).is_err() {
-            // The function is queued all the same, and its completion can't be detected.
+        let wait = semaphore.enqueue_wait(on);
+        if check(wait).is_err() {
+            // Leaked: the function is queued, and its completion can't be detected.
             std::mem::forget(call.clone());
         }
-        waits
+        wait
     })?;
     Ok(call)
 }

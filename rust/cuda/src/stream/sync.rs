@@ -10,17 +10,17 @@ use super::table::StreamTable;
 use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
 
-/// A point on the timeline of the stream of a number.
+/// The id of a stream and a point on its timeline.
 pub(crate) type Point = (u64, u64);
 
-/// Where threads wait for records of events that were recorded again or destroyed meanwhile: points on streams that wait
-/// for nothing else, by the generations of the records.
+/// Waits for records of events that were recorded again or destroyed meanwhile. For each generation of a record, a
+/// temporary stream waits for the record; the point follows that wait.
 #[derive(Default)]
 pub(crate) struct StaleWaits(Mutex<HashMap<u64, Point>>);
 
 impl StaleWaits {
-    /// Keeps threads that wait for a record of an event waiting for it. Called before the event is recorded again or
-    /// destroyed, with the record locked.
+    /// Preserves the record for the threads that wait for it. The caller has locked the record and is about to record
+    /// the event again or destroy it.
     pub(crate) fn preserve_waiters(
         &self,
         streams: &StreamTable,
@@ -36,12 +36,12 @@ impl StaleWaits {
             if event.query(&op)? {
                 return Ok(());
             }
-            let waits = streams.create(event.device(), 0, operation)?;
+            let stream = streams.create(event.device(), 0, operation)?;
             // SAFETY: the event and the stream are alive.
-            let queued = waits.submit(&op, |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) });
-            let point = queued.and_then(|()| waits.signal(&op));
-            streams.destroy(waits.handle());
-            (waits.number(), point?)
+            let queued = stream.submit(&op, |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) });
+            let point = queued.and_then(|()| stream.signal(&op));
+            streams.destroy(stream.handle());
+            (stream.id(), point?)
         };
         self.0.lock().insert(record.generation(), point);
         Ok(())
@@ -64,35 +64,35 @@ impl StaleWaits {
     }
 }
 
-/// Returns whether a point has completed. A stream that is not in the table had no work left.
+/// Returns whether a point has completed. A stream leaves the table only after its work has completed.
 pub(crate) fn has_completed(
     streams: &StreamTable,
     op: &DeviceOp<'_>,
     (stream, point): Point,
 ) -> Result<bool> {
-    streams.by_number(stream).map_or(Ok(true), |stream| stream.has_completed(op, point))
+    streams.by_id(stream).map_or(Ok(true), |stream| stream.has_completed(op, point))
 }
 
-/// Drops what completed work of a stream no longer needs, and reports its error, if work up to a point failed.
+/// Polls a stream and returns its asynchronous error, if it occurred at or before a point.
 pub(crate) fn poll_and_report(
     streams: &StreamTable,
     op: &DeviceOp<'_>,
     (stream, point): Point,
 ) -> Result<()> {
-    let Some(stream) = streams.by_number(stream) else { return Ok(()) };
+    let Some(stream) = streams.by_id(stream) else { return Ok(()) };
     stream.poll(op)?;
     stream.take_error(point)
 }
 
-/// Reports the first error on any stream of a device that was not reported yet.
+/// Returns the first unreported error of all streams of a device.
 pub(crate) fn report_device(streams: &StreamTable, device: &CudaDevice) -> Result<()> {
     let streams = streams.of_device(device.index()).into_iter();
-    let failed = streams.filter_map(|(stream, _)| Some((stream.error_order()?, stream)));
-    let first = failed.min_by_key(|(order, _)| *order);
+    let errors = streams.filter_map(|(stream, _)| Some((stream.error_order()?, stream)));
+    let first = errors.min_by_key(|(order, _)| *order);
     first.map_or(Ok(()), |(_, stream)| stream.take_error(u64::MAX))
 }
 
-/// Returns whether all streams of a device are idle. `op` has its context.
+/// Returns whether all streams of the device of `op` are idle.
 pub(crate) fn is_device_idle(streams: &StreamTable, op: &DeviceOp<'_>) -> Result<bool> {
     let mut is_idle = true;
     for (stream, may_be_destroyed) in streams.of_device(op.device().index()) {
@@ -100,21 +100,21 @@ pub(crate) fn is_device_idle(streams: &StreamTable, op: &DeviceOp<'_>) -> Result
             stream.poll(op)?;
             stream.is_idle()
         } else {
-            // A stream that captures has nothing queued.
+            // A capturing stream records its work and queues nothing.
             stream.capture_id(op)?.is_some() || stream.query(op)?
         };
     }
     Ok(is_idle)
 }
 
-/// Returns the points behind all that is queued on the streams of a device that do not capture.
+/// Returns the points after all work that is queued on the non-capturing streams of a device.
 pub(crate) fn points_of_device(streams: &StreamTable, op: &DeviceOp<'_>) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for (stream, may_be_destroyed) in streams.of_device(op.device().index()) {
         if may_be_destroyed {
-            points.push((stream.number(), stream.last_signaled()));
+            points.push((stream.id(), stream.last_signaled()));
         } else if stream.capture_id(op)?.is_none() {
-            points.push((stream.number(), stream.signal(op)?));
+            points.push((stream.id(), stream.signal(op)?));
         }
     }
     Ok(points)

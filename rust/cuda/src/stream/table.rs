@@ -20,23 +20,24 @@ use crate::sys::error::{Code, check};
 
 const EXTERNAL: &str = "an external stream";
 
-/// The default stream, where a library distinguishes it from the default stream of each thread.
+/// `CU_STREAM_LEGACY`: the default stream of the device.
 const LEGACY: u64 = 1;
-/// The default stream of each thread.
+/// `CU_STREAM_PER_THREAD`: the default stream of each thread.
 const PER_THREAD: u64 = 2;
 
+/// The streams of the process by handle and by id.
 pub(crate) struct StreamTable {
-    /// The devices, each with the events of its streams.
+    /// The devices, each with the event pool of its streams.
     devices: Vec<(Arc<CudaDevice>, Arc<EventPool>)>,
     streams: Mutex<Streams>,
-    next_number: AtomicU64,
+    next_id: AtomicU64,
 }
 
 #[derive(Default)]
 struct Streams {
     by_handle: HashMap<StreamHandle, Arc<Stream>>,
-    /// With those that were destroyed and still have work or an error.
-    by_number: HashMap<u64, Arc<Stream>>,
+    /// Includes destroyed streams with unfinished work or an unreported error.
+    by_id: HashMap<u64, Arc<Stream>>,
 }
 
 impl StreamTable {
@@ -44,21 +45,21 @@ impl StreamTable {
         StreamTable {
             devices: devices.iter().map(|device| (device.clone(), Arc::default())).collect(),
             streams: Mutex::default(),
-            next_number: AtomicU64::new(0),
+            next_id: AtomicU64::new(0),
         }
     }
 
     fn add(&self, streams: &mut Streams, handle: StreamHandle, is_external: bool) -> Result<Arc<Stream>> {
         let found = self.devices.get(usize::from(handle.device));
         let (device, events) = found.ok_or_else(|| Error::from(Device::invalid_index(handle.device)))?;
-        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
-        let stream = Arc::new(Stream::new(number, handle, is_external, device.clone(), events.clone()));
-        streams.by_number.insert(number, stream.clone());
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let stream = Arc::new(Stream::new(id, handle, is_external, device.clone(), events.clone()));
+        streams.by_id.insert(id, stream.clone());
         streams.by_handle.insert(handle, stream.clone());
         Ok(stream)
     }
 
-    /// Returns the stream of a handle; default streams exist from the start.
+    /// Returns the stream of a handle. Adds default streams on first use.
     pub(crate) fn find(&self, handle: StreamHandle, operation: &'static str) -> Result<Arc<Stream>> {
         let mut streams = self.streams.lock();
         if let Some(stream) = streams.by_handle.get(&handle) {
@@ -68,23 +69,23 @@ impl StreamTable {
             return self.add(&mut streams, handle, false);
         }
         let given = format!("a stream with the handle {:#x}", handle.raw);
-        Err(Error::argument(operation, given, "a stream that was made or adopted, and not let go"))
+        Err(Error::argument(operation, given, "a stream that was created or wrapped, and not released"))
     }
 
-    /// Returns the stream of a number, as long as it has work or an error.
-    pub(crate) fn by_number(&self, number: u64) -> Option<Arc<Stream>> {
-        self.streams.lock().by_number.get(&number).cloned()
+    /// Returns the stream of an id, until it was destroyed and reaped.
+    pub(crate) fn by_id(&self, id: u64) -> Option<Arc<Stream>> {
+        self.streams.lock().by_id.get(&id).cloned()
     }
 
-    /// Returns all streams of a device, and whether the driver may have destroyed each: it was destroyed and still has
-    /// work, or belongs to another library, which does not report when it destroys it.
+    /// Returns all streams of a device, each with whether it may be destroyed. That is true for destroyed streams with
+    /// unfinished work, and for streams of other libraries, which do not report destruction.
     pub(crate) fn of_device(&self, index: DeviceIndex) -> Vec<(Arc<Stream>, bool)> {
         let streams = self.streams.lock();
         let may_be_destroyed = |stream: &Arc<Stream>| {
-            let named = streams.by_handle.get(&stream.handle());
-            stream.is_external() || named.is_none_or(|named| !Arc::ptr_eq(named, stream))
+            let current = streams.by_handle.get(&stream.handle());
+            stream.is_external() || current.is_none_or(|current| !Arc::ptr_eq(current, stream))
         };
-        let of_device = streams.by_number.values().filter(|stream| stream.handle().device == index);
+        let of_device = streams.by_id.values().filter(|stream| stream.handle().device == index);
         of_device.map(|stream| (stream.clone(), may_be_destroyed(stream))).collect()
     }
 
@@ -104,22 +105,25 @@ impl StreamTable {
         self.add(&mut self.streams.lock(), handle, false)
     }
 
-    /// Destroys a stream; what is queued there still runs.
+    /// Destroys a stream. Its queued work still runs.
     pub(crate) fn destroy(&self, handle: StreamHandle) {
         let Some(stream) = self.streams.lock().by_handle.remove(&handle) else { return };
-        // SAFETY: the stream was created by `create`, and no caller can name it any more.
-        stream.device().destroy("a Stream that goes", || unsafe { api::cuStreamDestroy_v2(raw(handle)) });
+        // SAFETY: `create` created the stream, and its handle was removed from the table, so no other call uses it.
+        stream.device().destroy("destroying a Stream", || unsafe { api::cuStreamDestroy_v2(raw(handle)) });
     }
 
     /// Adds a stream of another library.
+    ///
+    /// # Errors
+    /// Refuses the per-thread default stream and streams of other devices and contexts.
     pub(crate) fn wrap_external(&self, device: &CudaDevice, raw: u64) -> Result<StreamHandle> {
         let raw = if raw == LEGACY { DEFAULT } else { raw };
         let handle = StreamHandle { device: device.index(), raw };
         match raw {
             DEFAULT => {}
-            // Another thread that signals a point there, or has memory wait for it, would name another stream.
+            // The handle selects another stream on each thread, so no other thread could wait for this one.
             PER_THREAD => {
-                let given = format!("the default stream that each thread has of its own ({PER_THREAD})");
+                let given = format!("the per-thread default stream ({PER_THREAD})");
                 return Err(Error::argument(EXTERNAL, given, "a stream that is the same on every thread"));
             }
             _ if !may_be_pointer(raw) => return Err(not_of_device(device, raw)),
@@ -132,22 +136,22 @@ impl StreamTable {
         Ok(handle)
     }
 
-    /// Removes destroyed streams whose work has completed. Destructors of their owners may call the driver.
+    /// Removes destroyed streams whose work has completed. The destructors of retained owners may call the driver.
     pub(crate) fn reap(&self, device: &CudaDevice, operation: &'static str) {
         let destroyed = self.of_device(device.index()).into_iter().filter(|(_, is_destroyed)| *is_destroyed);
         for (stream, _) in destroyed.filter(|(stream, _)| !stream.is_external()) {
             let polled = device.begin(operation).and_then(|op| stream.poll(&op));
             if polled.is_ok() && stream.is_reclaimable() {
-                self.streams.lock().by_number.remove(&stream.number());
+                self.streams.lock().by_id.remove(&stream.id());
             }
         }
     }
 }
 
-/// Returns whether a handle can be the address of a stream. The driver dereferences handles, so a number that can't be an
-/// address is refused before it is passed on.
+/// Returns whether a handle can be the address of a stream. The driver dereferences handles, so other numbers must not
+/// be passed to it.
 fn may_be_pointer(raw: u64) -> bool {
-    /// Processes map nothing below this address.
+    /// The lowest address that a process can map.
     const FIRST: u64 = 4096;
     raw >= FIRST && raw.is_multiple_of(align_of::<*const ()>() as u64) && i64::try_from(raw).is_ok()
 }
@@ -164,7 +168,7 @@ fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
     let op = device.begin(EXTERNAL)?;
     // SAFETY: the caller guarantees that the stream exists.
     match check(unsafe { api::cuStreamGetCtx(raw(handle), &raw mut found) }) {
-        Ok(()) if Context::of(found) == context => Ok(()),
+        Ok(()) if Context::new(found) == context => Ok(()),
         Ok(()) | Err(Code::INVALID_HANDLE) => Err(not_of_device(device, handle.raw)),
         Err(code) => Err(op.error(code)),
     }

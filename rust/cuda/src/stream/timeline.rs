@@ -1,4 +1,4 @@
-//! Points on a stream's timeline: which have completed, and what is kept alive until then.
+//! The timeline of a stream: submitted and completed points, and the owners retained for queued work.
 
 use std::collections::VecDeque;
 
@@ -6,37 +6,37 @@ use interlock_driver::KeepAlive;
 
 use super::event_pool::PooledEvent;
 
-/// The timeline of a stream, as a Vulkan timeline semaphore: points are numbers that grow.
+/// The timeline of a stream: points are increasing numbers, like the values of a Vulkan timeline semaphore.
 #[derive(Default)]
 pub(crate) struct Timeline {
     submitted: u64,
     completed: u64,
-    /// Events by the points that they signal, in order.
+    /// Points in order, each with the event that signals it.
     signals: VecDeque<(u64, PooledEvent)>,
-    /// Owners of what queued work uses, by a point behind the work.
+    /// Owners of memory and functions of queued work, each with a point after the work.
     retained: VecDeque<(u64, KeepAlive)>,
 }
 
 impl Timeline {
-    /// Returns the point of what was queued last.
+    /// Returns the point of the work that was queued last.
     pub(crate) fn submitted(&self) -> u64 {
         self.submitted
     }
 
-    /// Returns a point behind all others.
+    /// Adds a point after all others and returns it.
     pub(crate) fn advance(&mut self) -> u64 {
         self.submitted += 1;
         self.submitted
     }
 
-    /// Adds an event that was recorded behind all that is queued. Returns its point.
+    /// Adds a point for an event that was recorded after all queued work, and returns it.
     pub(crate) fn signal(&mut self, event: PooledEvent) -> u64 {
         let point = self.advance();
         self.signals.push_back((point, event));
         point
     }
 
-    /// Keeps an owner until a point completes that is signaled already.
+    /// Keeps an owner alive until a signaled point completes.
     pub(crate) fn retain(&mut self, point: u64, keep_alive: KeepAlive) {
         self.retained.push_back((point, keep_alive));
     }
@@ -67,7 +67,7 @@ impl Timeline {
         }
     }
 
-    /// Removes the owners that completed work no longer needs.
+    /// Removes and returns the owners that were retained for completed points.
     pub(crate) fn drain_completed(&mut self) -> Vec<KeepAlive> {
         let count = self.retained.iter().take_while(|(point, _)| *point <= self.completed).count();
         self.retained.drain(..count).map(|(_, keep_alive)| keep_alive).collect()

@@ -1,11 +1,11 @@
-//! Every function of the driver that this crate calls, each named once. All of them have been there since CUDA 12.0,
-//! and none is called before the probe has found them all: cudarc panics for one that is missing.
+//! The driver functions that this crate calls. CUDA 12.0 has all of them. The probe checks that the library has them
+//! before the first call, since cudarc panics if a function is missing.
 
 macro_rules! functions {
     ($($name:ident)+) => {
         pub(crate) use cudarc::driver::sys::{$($name),+};
 
-        /// Their names.
+        /// The names of the functions.
         pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),+];
     };
 }

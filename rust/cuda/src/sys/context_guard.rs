@@ -1,4 +1,4 @@
-//! The state of a thread that calls the driver: its current context and its capture mode.
+//! Guards of a thread's state in the driver: its current context and its capture mode.
 
 use std::ptr;
 
@@ -7,13 +7,12 @@ use cudarc::driver::sys::{CUcontext, CUstreamCaptureMode};
 use super::api;
 use super::error::{Code, check};
 
-/// The primary context of a device. It is retained once and for the rest of the process: what is released when a
-/// process ends is released by the driver, which knows better what is still in use.
+/// The primary context of a device, retained for the rest of the process. The driver releases it when the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Context(u64);
 
 impl Context {
-    pub(crate) fn of(pointer: CUcontext) -> Self {
+    pub(crate) fn new(pointer: CUcontext) -> Self {
         Context(pointer.expose_provenance() as u64)
     }
 
@@ -22,10 +21,10 @@ impl Context {
     }
 }
 
-/// Makes a context current on this thread until it is dropped. Each operation enters one guard, whatever number of
-/// functions it calls.
+/// Makes a context current on this thread until it is dropped. Each operation enters one guard for all its driver
+/// calls.
 pub(crate) struct ContextGuard {
-    /// The context that was current, if it was another one.
+    /// The context that was current, if it was a different one.
     previous: Option<CUcontext>,
 }
 
@@ -36,7 +35,7 @@ impl ContextGuard {
         let mut current = ptr::null_mut();
         // SAFETY: the pointer is valid.
         check(unsafe { api::cuCtxGetCurrent(&raw mut current) })?;
-        let previous = (Context::of(current) != context).then_some(current);
+        let previous = (Context::new(current) != context).then_some(current);
         if previous.is_some() {
             // SAFETY: the context is retained for the rest of the process.
             check(unsafe { api::cuCtxSetCurrent(context.pointer()) })?;
@@ -48,17 +47,18 @@ impl ContextGuard {
 impl Drop for ContextGuard {
     fn drop(&mut self) {
         if let Some(previous) = self.previous {
-            // A failure could not be reported, and only the state of other libraries depends on the call.
-            // SAFETY: the context was current, and the library that made it so still relies on it.
+            // An error could not be reported, and only other libraries depend on the call.
+            // SAFETY: the context was current, and the library that made it current still relies on it.
             unsafe { api::cuCtxSetCurrent(previous) };
         }
     }
 }
 
-/// Lets this thread call functions that could invalidate the captures of other libraries, until it is dropped.
+/// Sets the capture mode of this thread to relaxed until it is dropped: driver functions that are unsafe during a
+/// capture then do not invalidate captures.
 ///
-/// The layer above the drivers ensures that a graph keeps what it uses, so memory may be allocated and freed, and events
-/// queried, while any stream captures. Functions that only queue work on a stream are never forbidden, so they need no
+/// The accelerator layer ensures that a graph keeps its memory, so memory may be allocated and freed, and events
+/// queried, while any stream captures. Functions that only queue work on a stream are never forbidden and need no
 /// guard.
 pub(crate) struct RelaxedCapture {
     previous: CUstreamCaptureMode,
@@ -67,7 +67,7 @@ pub(crate) struct RelaxedCapture {
 impl RelaxedCapture {
     pub(crate) fn enter() -> Self {
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is valid. It never fails for a mode that exists.
+        // SAFETY: the pointer is valid. The function does not fail for a valid mode.
         unsafe { api::cuThreadExchangeStreamCaptureMode(&raw mut mode) };
         RelaxedCapture { previous: mode }
     }
@@ -75,7 +75,7 @@ impl RelaxedCapture {
 
 impl Drop for RelaxedCapture {
     fn drop(&mut self) {
-        // SAFETY: the mode is the one that the driver returned.
+        // SAFETY: the pointer is valid, and the driver returned the mode.
         unsafe { api::cuThreadExchangeStreamCaptureMode(&raw mut self.previous) };
     }
 }

@@ -7,16 +7,16 @@ use cudarc::driver::sys::CUresult;
 
 use super::api;
 
-/// A code that is not success.
+/// An error code: any `CUresult` but `CUDA_SUCCESS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(CUresult);
 
-/// Success, or the code.
+/// Returns the code of a driver call that failed.
 pub(crate) fn check(result: CUresult) -> Result<(), Code> {
     if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(Code(result)) }
 }
 
-/// Returns what a function writes to the pointer that it gets, at first `initial`.
+/// Passes a pointer to `initial` to a driver function and returns the value that the function writes.
 pub(crate) fn read<T>(initial: T, query: impl FnOnce(*mut T) -> CUresult) -> Result<T, Code> {
     let mut value = initial;
     check(query(&raw mut value)).map(|()| value)
@@ -31,26 +31,26 @@ impl Code {
     pub(crate) const PEER_ACCESS_ALREADY_ENABLED: Code =
         Code(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 
-    /// The driver's number.
+    /// Returns the value of the `CUresult`.
     pub(crate) fn number(self) -> i32 {
         self.0 as i32
     }
 
-    /// Whether there was not as much memory as was asked for.
+    /// Returns whether the code is `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn is_out_of_memory(self) -> bool {
         self.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY
     }
 
-    /// Whether a capture stands against what was to be done.
-    pub(crate) fn is_of_capture(self) -> bool {
+    /// Returns whether the code is one of the `CUDA_ERROR_STREAM_CAPTURE` codes.
+    pub(crate) fn is_capture_error(self) -> bool {
         (CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED as u32
             ..=CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD as u32)
             .contains(&(self.0 as u32))
     }
 
-    /// Whether it leaves the context of this process without use: every later call fails as well.
+    /// Returns whether the error is sticky: it leaves the context unusable, and every later call fails as well.
     pub(crate) fn is_sticky(self) -> bool {
-        /// CUDA_ERROR_CONTAINED and CUDA_ERROR_TENSOR_MEMORY_LEAK, which are newer than the bindings.
+        /// `CUDA_ERROR_CONTAINED` and `CUDA_ERROR_TENSOR_MEMORY_LEAK`, which the bindings lack.
         const NEWER: [i32; 2] = [226, 721];
         NEWER.contains(&self.number())
             || matches!(
@@ -73,13 +73,12 @@ impl Code {
             )
     }
 
-    /// Returns its name and the driver's description.
+    /// Returns the name of the code and the driver's description.
     pub(crate) fn describe(self) -> String {
         let (name, text) = (self.text(api::cuGetErrorName), self.text(api::cuGetErrorString));
         match (name, text) {
             (Some(name), Some(text)) => format!("{name}: {text}"),
             (Some(name), None) => name,
-            // A driver may know codes that are newer than the bindings.
             _ => "an error that the driver does not name".to_owned(),
         }
     }
@@ -91,7 +90,7 @@ impl Code {
         if text.is_null() {
             return None;
         }
-        // SAFETY: the driver's names and sentences are constants that end with a zero.
+        // SAFETY: the driver returns static strings that end with a NUL.
         Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
     }
 }
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_that_others_use_now_may_be_used_later() {
+    fn is_sticky_excludes_an_unavailable_device() {
         assert!(!Code(CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE).is_sticky());
         assert!(Code(CUresult::CUDA_ERROR_EXTERNAL_DEVICE).is_sticky());
     }

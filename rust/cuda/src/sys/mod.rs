@@ -1,4 +1,4 @@
-//! The functions of the driver library, their result codes, and the context that they need.
+//! The functions of the driver library, their result codes and the current context.
 
 pub(crate) mod api;
 pub(crate) mod context_guard;

@@ -1,69 +1,69 @@
-//! Asynchronous errors that were not reported yet.
+//! Asynchronous errors until they are reported.
 
 use interlock_driver::{DeviceIndex, Error};
 
 use crate::exec::inner::Inner;
 use crate::object::stream::TimelinePoint;
 
-/// The error of queued work, until a thread that waits reports it.
+/// An error of queued work that no wait has reported yet.
 #[derive(Debug)]
 pub(crate) struct AsyncError {
-    /// A smaller number failed earlier.
+    /// Increases with the time of the error.
     order: u64,
-    /// The point that reports it: a wait that covers this point covers the error.
+    /// A wait that covers this point reports the error.
     reported_at: TimelinePoint,
     error: Error,
 }
 
 impl AsyncError {
-    /// Returns the point that reports it.
     pub(crate) fn reported_at(&self) -> TimelinePoint {
         self.reported_at
     }
 
-    fn is_covered_by(&self, mark: &TimelinePoint) -> bool {
-        self.reported_at.stream == mark.stream && self.reported_at.position <= mark.position
+    fn is_covered_by(&self, point: &TimelinePoint) -> bool {
+        self.reported_at.stream == point.stream && self.reported_at.position <= point.position
     }
 }
 
-/// The number of errors that a device stores of destroyed streams: a program that never waits collects no more.
+/// The maximum number of errors of destroyed streams that a device stores, for programs that never wait.
 const MAX_UNREPORTED: usize = 64;
 
 impl Inner {
-    /// Keeps what failed for the stream that tells it, unless that has something to tell already: what fails
-    /// next is often only a consequence.
+    /// Stores an error in the stream that reports it. A stream stores only its first error: later ones are often
+    /// consequences of it.
     pub(crate) fn fail(&mut self, reported_at: TimelinePoint, error: Error) {
-        let order = self.number();
+        let order = self.next_id();
         if let Some(stream) = self.streams.get_mut(&reported_at.stream) {
-            stream.failure.get_or_insert(AsyncError { order, reported_at, error });
+            stream.async_error.get_or_insert(AsyncError { order, reported_at, error });
         }
     }
 
-    /// What a stream that goes did not tell is told by its device, and by goals that its places are among.
-    pub(crate) fn keep_unreported(&mut self, device: DeviceIndex, failure: AsyncError) {
+    /// Stores the unreported error of a destroyed stream in its device. Waits for the device report it, and waits
+    /// that cover its point.
+    pub(crate) fn store_unreported(&mut self, device: DeviceIndex, error: AsyncError) {
         if let Some(device) = self.devices.get_mut(usize::from(device))
             && device.unreported_errors.len() < MAX_UNREPORTED
         {
-            device.unreported_errors.insert(failure.order, failure);
+            device.unreported_errors.insert(error.order, error);
         }
     }
 
-    /// Takes the earliest failure that one of the marks covers, of streams of `device` that are gone as well.
-    pub(crate) fn take_error(&mut self, marks: &[TimelinePoint], device: DeviceIndex) -> Option<Error> {
-        let in_streams = marks.iter().filter_map(|mark| {
-            let failure = self.streams.get(&mark.stream)?.failure.as_ref()?;
-            failure.is_covered_by(mark).then_some((failure.order, mark.stream))
+    /// Takes the earliest error that one of the points covers, including errors of destroyed streams of `device`.
+    pub(crate) fn take_error(&mut self, points: &[TimelinePoint], device: DeviceIndex) -> Option<Error> {
+        let in_streams = points.iter().filter_map(|point| {
+            let error = self.streams.get(&point.stream)?.async_error.as_ref()?;
+            error.is_covered_by(point).then_some((error.order, point.stream))
         });
         let in_stream = in_streams.min();
         let unreported_errors =
             self.devices.get_mut(usize::from(device)).map(|device| &mut device.unreported_errors)?;
         let mut earlier = unreported_errors.range(..in_stream.map_or(u64::MAX, |(order, _)| order));
-        let is_covered = |failure: &AsyncError| marks.iter().any(|mark| failure.is_covered_by(mark));
-        if let Some((order, _)) = earlier.find(|(_, failure)| is_covered(failure)) {
+        let is_covered = |error: &AsyncError| points.iter().any(|point| error.is_covered_by(point));
+        if let Some((order, _)) = earlier.find(|(_, error)| is_covered(error)) {
             let order = *order;
-            return unreported_errors.remove(&order).map(|failure| failure.error);
+            return unreported_errors.remove(&order).map(|stored| stored.error);
         }
         let (_, stream) = in_stream?;
-        self.streams.get_mut(&stream)?.failure.take().map(|failure| failure.error)
+        self.streams.get_mut(&stream)?.async_error.take().map(|stored| stored.error)
     }
 }

@@ -1,52 +1,52 @@
-//! Which nodes of a graph share a stream when it is replayed.
+//! The assignment of graph nodes to the streams that replay them.
 
 use interlock_driver::DeviceIndex;
 
 use crate::object::graph::Node;
 
-/// A graph cut into chains: what is in one lane would run one after the other anyway, and what could run at
-/// the same time is in different ones.
+/// A graph as chains of nodes, each replayed on its own stream. The nodes of a chain depend on each other in order;
+/// independent nodes are in different chains.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamAssignment {
-    /// The lane of each node.
-    pub(crate) of: Vec<usize>,
-    /// For whose work each lane is: a device and a priority.
-    pub(crate) kinds: Vec<(DeviceIndex, i32)>,
+    /// The chain of each node.
+    pub(crate) chain_of: Vec<usize>,
+    /// The device and the priority of the stream of each chain.
+    pub(crate) streams: Vec<(DeviceIndex, i32)>,
 }
 
-/// Assigns each node to a chain whose last node it comes after, or else to a new one.
+/// Assigns each node to a chain whose last node it depends on, or else to a new chain.
 pub(crate) fn assign(nodes: &[Node]) -> StreamAssignment {
-    let mut lanes = StreamAssignment::default();
-    // How long each lane is, and its last node.
+    let mut assignment = StreamAssignment::default();
+    // The length and the last node of each chain.
     let mut ends: Vec<(usize, usize)> = Vec::new();
-    // For each node, how much of each lane is over once it is.
-    let mut over: Vec<Vec<usize>> = Vec::new();
-    for (place, node) in nodes.iter().enumerate() {
+    // For each node, the number of nodes of each chain that are complete when it is.
+    let mut completed: Vec<Vec<usize>> = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
         let mut before = vec![0; ends.len()];
-        for counts in node.after.iter().filter_map(|place| over.get(*place)) {
+        for counts in node.after.iter().filter_map(|index| completed.get(*index)) {
             before.iter_mut().zip(counts).for_each(|(most, count)| *most = (*most).max(*count));
         }
-        let kind = (node.device, node.priority);
-        let fits = |lane: &usize| {
-            lanes.kinds.get(*lane) == Some(&kind)
-                && ends.get(*lane).map(|(length, _)| length) == before.get(*lane)
+        let stream = (node.device, node.priority);
+        let fits = |chain: &usize| {
+            assignment.streams.get(*chain) == Some(&stream)
+                && ends.get(*chain).map(|(length, _)| length) == before.get(*chain)
         };
-        let follows = |lane: &usize| ends.get(*lane).is_some_and(|(_, last)| node.after.contains(last));
+        let follows = |chain: &usize| ends.get(*chain).is_some_and(|(_, last)| node.after.contains(last));
         let fitting = || (0..ends.len()).filter(fits);
-        let lane = fitting().find(follows).or_else(|| fitting().next()).unwrap_or(ends.len());
-        if lane == ends.len() {
-            ends.push((0, place));
+        let chain = fitting().find(follows).or_else(|| fitting().next()).unwrap_or(ends.len());
+        if chain == ends.len() {
+            ends.push((0, index));
             before.push(0);
-            lanes.kinds.push(kind);
+            assignment.streams.push(stream);
         }
-        if let (Some(end), Some(count)) = (ends.get_mut(lane), before.get_mut(lane)) {
-            *end = (end.0 + 1, place);
+        if let (Some(end), Some(count)) = (ends.get_mut(chain), before.get_mut(chain)) {
+            *end = (end.0 + 1, index);
             *count = end.0;
         }
-        lanes.of.push(lane);
-        over.push(before);
+        assignment.chain_of.push(chain);
+        completed.push(before);
     }
-    lanes
+    assignment
 }
 
 #[cfg(test)]
@@ -56,29 +56,29 @@ mod tests {
     use interlock_driver::HostFn;
 
     fn node(device: DeviceIndex, after: &[usize]) -> Node {
-        let task = Task::Launch(HostFn::new("nothing", || Ok(())));
+        let task = Task::HostFn(HostFn::new("nothing", || Ok(())));
         Node { task, device, priority: 0, after: after.to_vec() }
     }
 
     #[test]
-    fn a_chain_is_one_lane() {
-        let lanes = assign(&[node(0, &[]), node(0, &[0]), node(0, &[1])]);
-        assert_eq!(lanes, StreamAssignment { of: vec![0, 0, 0], kinds: vec![(0, 0)] });
+    fn assign_uses_one_stream_for_nodes_in_sequence() {
+        let assignment = assign(&[node(0, &[]), node(0, &[0]), node(0, &[1])]);
+        assert_eq!(assignment, StreamAssignment { chain_of: vec![0, 0, 0], streams: vec![(0, 0)] });
     }
 
     #[test]
-    fn branches_are_lanes_of_their_own_and_what_follows_both_reuses_them() {
+    fn assign_separates_branches_and_reuses_their_streams_after_a_join() {
         let fork_and_join = [node(0, &[]), node(0, &[0]), node(0, &[0]), node(0, &[1, 2])];
         let again = [node(0, &[3]), node(0, &[3])];
-        let lanes = assign(&[&fork_and_join[..], &again[..]].concat());
-        assert_eq!(lanes.of[1..3], [0, 1]);
-        assert_eq!(lanes.kinds.len(), 2);
-        assert_ne!(lanes.of[4], lanes.of[5]);
+        let assignment = assign(&[&fork_and_join[..], &again[..]].concat());
+        assert_eq!(assignment.chain_of[1..3], [0, 1]);
+        assert_eq!(assignment.streams.len(), 2);
+        assert_ne!(assignment.chain_of[4], assignment.chain_of[5]);
     }
 
     #[test]
-    fn a_lane_has_one_device() {
-        let lanes = assign(&[node(0, &[]), node(1, &[0]), node(0, &[1])]);
-        assert_eq!(lanes, StreamAssignment { of: vec![0, 1, 0], kinds: vec![(0, 0), (1, 0)] });
+    fn assign_separates_devices() {
+        let assignment = assign(&[node(0, &[]), node(1, &[0]), node(0, &[1])]);
+        assert_eq!(assignment, StreamAssignment { chain_of: vec![0, 1, 0], streams: vec![(0, 0), (1, 0)] });
     }
 }

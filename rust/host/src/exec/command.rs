@@ -1,4 +1,4 @@
-//! What is queued.
+//! Commands in the queue of a stream.
 
 use std::ptr;
 
@@ -8,74 +8,75 @@ use interlock_driver::{Access, Address, ByteRange, Copy, CopyEndpoint, DeviceInd
 use crate::object::device;
 use crate::object::stream::TimelinePoint;
 
-/// Work: what takes time, what may fail, and what graphs repeat.
+/// Work that a worker thread runs, that may fail and that graphs replay.
 #[derive(Clone)]
 pub(crate) enum Task {
-    Launch(HostFn),
+    HostFn(HostFn),
     Copy(Copy),
     Fill(Fill),
 }
 
-/// What happens when it is a command's turn.
+/// An entry in the queue of a stream.
 pub(crate) enum Command {
     Run(Task),
-    /// Completes the record of the event of this number.
+    /// Completes the record of the event with this id.
     SignalEvent(u64),
-    /// The stream waits for a place in another.
+    /// Waits for a point on the timeline of another stream.
     WaitFor(TimelinePoint),
-    /// Only a point to be waited for.
+    /// Does nothing; other streams wait for its position.
     Nop,
 }
 
-/// A place in a stream and what happens there.
+/// A command and its position on the timeline of its stream.
 pub(crate) struct QueuedCommand {
     pub(crate) command: Command,
-    /// Where the work is done. Not always the stream's device: graphs are replayed on any.
+    /// The device that does the work. In a replay it may differ from the stream's device.
     pub(crate) device: DeviceIndex,
-    /// The place in a stream by which failures are told.
+    /// The point at which errors are reported.
     pub(crate) reported_at: TimelinePoint,
-    /// Why it fails instead of running, if that was asked for.
+    /// The reason of an injected error; the command then fails instead of running.
     pub(crate) fault: Option<String>,
     pub(crate) position: u64,
 }
 
 impl Task {
-    /// Does it; why it failed, if it did.
+    /// Runs the task and returns the reason if it fails.
     pub(crate) fn run(&self) -> Result<(), String> {
         match self {
-            Task::Launch(work) => work.call(),
+            Task::HostFn(function) => function.call(),
             Task::Copy(copy) => {
                 let (from, to) = (pointer(copy.from.address()), pointer(copy.to.address()));
                 let _access =
                     Access::new(&[ByteRange::written(to, copy.bytes), ByteRange::read(from, copy.bytes)]);
-                // SAFETY: the caller that queued it guaranteed that both ends are valid until the copy has completed, or
-                // as long as its owner lives, which `copy` holds. The access excludes other work on the same bytes.
+                // SAFETY: the caller of `DriverRuntime::copy` guaranteed that both operands are valid until the copy
+                // has completed, or as long as `copy.keep_alive` lives. `Access` excludes other work on these bytes.
                 unsafe { ptr::copy(from, to, copy.bytes) };
                 Ok(())
             }
             Task::Fill(fill) => {
                 let to = pointer(fill.address);
                 let _access = Access::new(&[ByteRange::written(to, fill.bytes)]);
-                // SAFETY: as for a copy.
+                // SAFETY: the caller of `DriverRuntime::fill` guaranteed that the memory is valid until the fill has
+                // completed, or as long as `fill.keep_alive` lives. `Access` excludes other work on these bytes.
                 unsafe { ptr::write_bytes(to, fill.value, fill.bytes) };
                 Ok(())
             }
         }
     }
 
-    /// What an error calls it.
+    /// Returns the name of the operation for error messages.
     pub(crate) fn operation(&self, on: DeviceIndex) -> String {
         match self {
-            Task::Launch(work) => work.name.to_string(),
+            Task::HostFn(function) => function.name.to_string(),
             Task::Copy(copy) => format!("copy from {} to {}", name(copy.from), name(copy.to)),
             Task::Fill(_) => format!("fill on {}", device::named(on)),
         }
     }
 
-    /// What the shape of a graph calls it.
+    /// Returns the description of the node in a [`GraphDump`](interlock_driver::GraphDump).
     pub(crate) fn description(&self) -> String {
         match self {
-            Task::Launch(work) => format!("launch {}", work.name),
+            Task::HostFn(function) => format!("launch {}", function.name),
             Task::Copy(Copy { to, from, bytes, .. }) => {
                 format!("copy {bytes} bytes from {} to {}", name(*from), name(*to))
             }
@@ -83,18 +84,17 @@ impl Task {
         }
     }
 
-    /// The devices whose memory it reaches, besides the one that does it.
+    /// Returns the devices of a copy's source and destination.
     pub(crate) fn devices(&self) -> impl Iterator<Item = DeviceIndex> + use<> {
-        let places = match self {
+        let endpoints = match self {
             Task::Copy(copy) => [copy.from.device(), copy.to.device()],
             _ => [None, None],
         };
-        places.into_iter().flatten()
+        endpoints.into_iter().flatten()
     }
 
-    /// Whether it needs one of the device's engines.
-    pub(crate) fn moves_data(&self) -> bool {
-        !matches!(self, Task::Launch(_))
+    pub(crate) fn needs_copy_engine(&self) -> bool {
+        !matches!(self, Task::HostFn(_))
     }
 
     pub(crate) fn is_copy(&self) -> bool {
@@ -102,7 +102,7 @@ impl Task {
     }
 }
 
-/// Returns the device of an endpoint as messages name it.
+/// Returns the device of an endpoint for messages; the CPU for host memory.
 fn name(endpoint: CopyEndpoint) -> Device {
     endpoint.device().map_or(Device::CPU, device::named)
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_may_overlap() {
+    fn copy_between_overlapping_ranges_moves_the_original_bytes() {
         let mut bytes = [1u8, 2, 3, 4];
         let base = bytes.as_mut_ptr().expose_provenance() as u64;
         let copy = Copy {

@@ -1,39 +1,39 @@
-//! What moves a device's data: few, so that copies and fills take turns.
+//! Copy engines, which limit how many copies and fills a device runs at a time.
 
 use std::collections::BTreeMap;
 
 use crate::object::stream::StreamId;
 
-/// The engines of one device, and who waits for one. The smallest priority goes first, and among equals who
-/// came first.
+/// The copy engines of one device and the streams that wait for one. Streams with the smallest priority number are
+/// served first; streams of equal priority in the order of their requests.
 #[derive(Debug)]
 pub(crate) struct CopyEngines {
     free: usize,
-    /// By priority and turn.
+    /// Ordered by priority and ticket.
     waiting: BTreeMap<(i32, u64), StreamId>,
 }
 
 impl CopyEngines {
-    /// How many a device has.
+    /// The number of copy engines of a device.
     pub(crate) const COUNT: usize = 2;
 
     pub(crate) fn new() -> Self {
         CopyEngines { free: Self::COUNT, waiting: BTreeMap::new() }
     }
 
-    /// Takes an engine for a stream; false where it has to wait until [`give_back`](CopyEngines::give_back) names
-    /// it. `turn` grows from call to call.
-    pub(crate) fn take(&mut self, stream: StreamId, priority: i32, turn: u64) -> bool {
+    /// Acquires an engine for a stream. If none is free, queues the stream and returns false: a later
+    /// [`release`](CopyEngines::release) returns it. `ticket` increases with every call.
+    pub(crate) fn acquire(&mut self, stream: StreamId, priority: i32, ticket: u64) -> bool {
         if self.free == 0 {
-            self.waiting.insert((priority, turn), stream);
+            self.waiting.insert((priority, ticket), stream);
             return false;
         }
         self.free -= 1;
         true
     }
 
-    /// Gives an engine to the stream that is returned, if any waits.
-    pub(crate) fn give_back(&mut self) -> Option<StreamId> {
+    /// Releases an engine. If a stream waits, it acquires the engine and is returned.
+    pub(crate) fn release(&mut self) -> Option<StreamId> {
         let next = self.waiting.pop_first().map(|(_, stream)| stream);
         if next.is_none() {
             self.free += 1;
@@ -41,8 +41,8 @@ impl CopyEngines {
         next
     }
 
-    /// The stream no longer waits.
-    pub(crate) fn leave(&mut self, stream: StreamId) {
+    /// Removes a stream from the queue.
+    pub(crate) fn cancel(&mut self, stream: StreamId) {
         self.waiting.retain(|_, waiting| *waiting != stream);
     }
 }
@@ -52,17 +52,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_free_engine_goes_to_the_highest_priority_and_among_equals_to_the_first() {
+    fn copy_engines_serve_streams_by_priority_then_by_ticket() {
         let mut engines = CopyEngines::new();
-        assert!((0..CopyEngines::COUNT as u64).all(|turn| engines.take(100 + turn, 0, turn)));
-        for (turn, (stream, priority)) in [(1, 0), (2, -1), (3, -3), (4, -1), (5, 0)].into_iter().enumerate()
-        {
-            assert!(!engines.take(stream, priority, 10 + turn as u64));
+        assert!((0..CopyEngines::COUNT as u64).all(|ticket| engines.acquire(100 + ticket, 0, ticket)));
+        let waiting = [(1, 0), (2, -1), (3, -3), (4, -1), (5, 0)];
+        for (ticket, (stream, priority)) in waiting.into_iter().enumerate() {
+            assert!(!engines.acquire(stream, priority, 10 + ticket as u64));
         }
-        engines.leave(4);
-        let order: Vec<_> = std::iter::from_fn(|| engines.give_back()).collect();
+        engines.cancel(4);
+        let order: Vec<_> = std::iter::from_fn(|| engines.release()).collect();
         assert_eq!(order, [3, 2, 1, 5]);
-        assert_eq!(engines.give_back(), None);
+        assert_eq!(engines.release(), None);
         assert_eq!(engines.free, CopyEngines::COUNT);
     }
 }

@@ -1,14 +1,14 @@
-//! What others handed in and nobody needs any more.
+//! Values of the caller that are dropped after the lock is released.
 
 use interlock_core::base::catch::drop_catching_panic;
 
-/// Things to be dropped once the lock is released: what they own may call the driver, or panic.
+/// Values to drop after the lock is released: their destructors may call the driver, or panic.
 #[derive(Default)]
 pub(crate) struct DeferredDrops(Vec<Box<dyn Send>>);
 
 impl DeferredDrops {
-    pub(crate) fn add(&mut self, thing: impl Send + 'static) {
-        self.0.push(Box::new(thing));
+    pub(crate) fn add(&mut self, value: impl Send + 'static) {
+        self.0.push(Box::new(value));
     }
 }
 
@@ -31,12 +31,12 @@ mod tests {
     }
 
     #[test]
-    fn what_panics_while_it_is_dropped_keeps_nothing_else_alive() {
+    fn deferred_drops_continue_after_a_destructor_panics() {
         let other = std::sync::Arc::new(());
-        let mut waste = DeferredDrops::default();
-        waste.add(PanicsWhenDropped);
-        waste.add(other.clone());
-        drop(waste);
+        let mut deferred = DeferredDrops::default();
+        deferred.add(PanicsWhenDropped);
+        deferred.add(other.clone());
+        drop(deferred);
         assert_eq!(std::sync::Arc::strong_count(&other), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that a driver knows.
+//! The state of a host driver.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use crate::object::graph_exec::GraphExec;
 use crate::object::stream::{PRIORITIES, Stream, StreamId, StreamKind};
 use crate::options::HostOptions;
 
+/// The state behind the mutex of a driver: its objects by id, and the queue of the scheduler.
 pub(crate) struct Inner {
     pub(crate) devices: Vec<DeviceState>,
     pub(crate) streams: BTreeMap<StreamId, Stream>,
@@ -26,12 +27,11 @@ pub(crate) struct Inner {
     pub(crate) executables: HashMap<u64, GraphExec>,
     pub(crate) pinned: Heap,
     pub(crate) faults: FaultPlan,
-    /// Values of the caller to be dropped without the lock.
+    /// Values of the caller, to drop without the lock.
     pub(crate) deferred_drops: DeferredDrops,
     /// Streams that may be able to advance.
     pub(crate) run_queue: VecDeque<StreamId>,
-    /// The largest number given out.
-    numbers: u64,
+    last_id: u64,
 }
 
 impl Inner {
@@ -43,11 +43,11 @@ impl Inner {
             captures: Captures::default(),
             graphs: HashMap::new(),
             executables: HashMap::new(),
-            pinned: Heap::of(u64::MAX),
+            pinned: Heap::new(u64::MAX),
             faults: FaultPlan::default(),
             deferred_drops: DeferredDrops::default(),
             run_queue: VecDeque::new(),
-            numbers: 0,
+            last_id: 0,
         };
         for device in (0..=DeviceIndex::MAX).take(options.devices as usize) {
             let default_stream = inner.add_stream(device, PRIORITIES.least, StreamKind::Default);
@@ -56,23 +56,23 @@ impl Inner {
         inner
     }
 
-    /// A number that this driver has not used yet, and not 0: for handles of every kind, so that one is never
-    /// taken for another, and for the order of what happens.
-    pub(crate) fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
+    /// Returns a new id, never 0. Handles of all kinds share the ids, so no handle is mistaken for one of another kind.
+    /// Ids increase, so they also order events in time.
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
     }
 
-    /// Releases everything when no handle is left; what is queued still runs.
+    /// Destroys all objects when the runtime is dropped; queued work still runs.
     pub(crate) fn close(&mut self) {
         let captures = self.captures.take_all();
         let graphs = std::mem::take(&mut self.graphs);
         let executables = std::mem::take(&mut self.executables);
         self.deferred_drops.add((captures, graphs, executables));
         for stream in self.streams.values_mut() {
-            stream.released = true;
+            stream.destroyed = true;
             if stream.kind == StreamKind::Default {
-                stream.kind = StreamKind::Made;
+                stream.kind = StreamKind::Created;
             }
         }
         self.advance_all();

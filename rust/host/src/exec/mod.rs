@@ -1,4 +1,4 @@
-//! What runs queued work: the scheduler, its commands, threads and copy engines, and waits for it.
+//! Execution of queued work: the scheduler, commands, worker threads, copy engines and waits.
 
 pub(crate) mod async_error;
 pub(crate) mod chains;

@@ -1,4 +1,4 @@
-//! The scheduler: polls the first command of each stream, and completes those that need no thread.
+//! The scheduler: polls the first command of each stream and completes the commands that need no worker thread.
 
 use interlock_driver::{DeviceIndex, Error};
 
@@ -8,7 +8,7 @@ use crate::object::device;
 use crate::object::stream::{HeadState, Stream, StreamId, StreamKind, TimelinePoint, Waiter};
 
 impl Inner {
-    /// Moves a stream on as far as it can, and so all that wait for it.
+    /// Advances a stream as far as possible, and then the streams that wait for it.
     pub(crate) fn advance(&mut self, id: StreamId) {
         self.run_queue.push_back(id);
         while let Some(id) = self.run_queue.pop_front() {
@@ -19,13 +19,13 @@ impl Inner {
         }
     }
 
-    /// Moves every stream on as far as it can.
+    /// Advances every stream as far as possible.
     pub(crate) fn advance_all(&mut self) {
         let all: Vec<_> = self.streams.keys().copied().collect();
         all.into_iter().for_each(|id| self.advance(id));
     }
 
-    /// Returns whether the first command of a stream ends now, without running.
+    /// Returns whether the first command of a stream completes now, without a worker thread.
     fn poll_head(&mut self, id: StreamId) -> bool {
         let Some(stream) = self.streams.get(&id) else { return false };
         if matches!(stream.head, HeadState::Runnable | HeadState::Running) {
@@ -35,16 +35,16 @@ impl Inner {
         match &command.command {
             Command::Nop => true,
             Command::SignalEvent(event) => {
-                let (event, mark) = (*event, TimelinePoint { stream: id, position: command.position });
-                self.reach(event, mark);
+                let (event, point) = (*event, TimelinePoint { stream: id, position: command.position });
+                self.signal_event(event, point);
                 true
             }
             Command::WaitFor(_) if self.is_lost(stream.device) => true,
-            Command::WaitFor(mark) => {
-                let mark = *mark;
-                self.poll_wait(id, mark)
+            Command::WaitFor(point) => {
+                let point = *point;
+                self.poll_wait(id, point)
             }
-            Command::Run(task) => match self.failure_of(stream.device, command, task) {
+            Command::Run(task) => match self.error_before_run(stream.device, command, task) {
                 Some(error) => {
                     let reported_at = command.reported_at;
                     self.fail(reported_at, error);
@@ -58,10 +58,15 @@ impl Inner {
         }
     }
 
-    /// Why work fails without being begun, if so. On a stream of a lost device nothing runs, wherever it was to
-    /// be done: what it should have waited for may be missing.
-    fn failure_of(&self, home: DeviceIndex, command: &QueuedCommand, task: &Task) -> Option<Error> {
-        let mut devices = [home, command.device].into_iter().chain(task.devices());
+    /// Returns the error of a task that must not run: an injected fault, or a lost device. A stream of a lost device
+    /// runs no task on any device, because the work that the task depends on may not have run.
+    fn error_before_run(
+        &self,
+        stream_device: DeviceIndex,
+        command: &QueuedCommand,
+        task: &Task,
+    ) -> Option<Error> {
+        let mut devices = [stream_device, command.device].into_iter().chain(task.devices());
         let operation = || task.operation(command.device);
         match (devices.find(|device| self.is_lost(*device)), &command.fault) {
             (Some(lost), _) => self.check_not_lost(lost, &operation()).err(),
@@ -70,35 +75,36 @@ impl Inner {
         }
     }
 
-    fn poll_wait(&mut self, id: StreamId, mark: TimelinePoint) -> bool {
-        if self.is_reached(mark) {
+    /// Returns whether a point is reached; otherwise registers the stream as a waiter of it.
+    fn poll_wait(&mut self, id: StreamId, point: TimelinePoint) -> bool {
+        if self.is_reached(point) {
             return true;
         }
-        let number = self.number();
+        let waiter_id = self.next_id();
         let Some(stream) = self.streams.get_mut(&id) else { return false };
         if stream.head != HeadState::BlockedOnEvent {
             stream.head = HeadState::BlockedOnEvent;
-            if let Some(awaited) = self.streams.get_mut(&mark.stream) {
-                awaited.add_waiter(mark.position, number, Waiter::Stream(id));
+            if let Some(awaited) = self.streams.get_mut(&point.stream) {
+                awaited.add_waiter(point.position, waiter_id, Waiter::Stream(id));
             }
         }
         false
     }
 
-    /// Work that can be begun, as soon as there is an engine for it if it needs one.
+    /// Makes the first task of a stream runnable, unless it must wait for a copy engine or copies are paused.
     fn poll_task(&mut self, id: StreamId) {
-        let turn = self.number();
+        let ticket = self.next_id();
         let copies_are_paused = self.faults.copies_are_paused();
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(QueuedCommand { command: Command::Run(task), device, .. }) = stream.queue.front() else {
             return;
         };
-        if task.moves_data() && stream.engine.is_none() {
+        if task.needs_copy_engine() && stream.engine.is_none() {
             if stream.head == HeadState::BlockedOnEngine {
                 return;
             }
             let Some(state) = self.devices.get_mut(usize::from(*device)) else { return };
-            if !state.engines.take(id, stream.priority, turn) {
+            if !state.engines.acquire(id, stream.priority, ticket) {
                 stream.head = HeadState::BlockedOnEngine;
                 return;
             }
@@ -106,31 +112,31 @@ impl Inner {
         }
         if task.is_copy() && copies_are_paused {
             if !matches!(stream.head, HeadState::Paused(_)) {
-                stream.head = HeadState::Paused(turn);
+                stream.head = HeadState::Paused(ticket);
             }
             return;
         }
-        stream.make_ready();
+        stream.make_runnable();
     }
 
-    /// Lets the copy begin that has been held up for longest; false where none is.
+    /// Makes the copy that was paused first runnable; returns false if no copy is paused.
     pub(crate) fn begin_paused_copy(&mut self) -> bool {
-        let held = self.streams.values_mut().filter_map(|stream| match stream.head {
-            HeadState::Paused(number) => Some((number, stream)),
+        let paused = self.streams.values_mut().filter_map(|stream| match stream.head {
+            HeadState::Paused(ticket) => Some((ticket, stream)),
             _ => None,
         });
-        let longest = held.min_by_key(|(number, _)| *number).map(|(_, stream)| stream);
-        longest.map(Stream::make_ready).is_some()
+        let first = paused.min_by_key(|(ticket, _)| *ticket).map(|(_, stream)| stream);
+        first.map(Stream::make_runnable).is_some()
     }
 
-    /// The first command is over and never ran.
+    /// Completes the first command of a stream without running it.
     fn skip_head(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(command) = stream.queue.pop_front() else { return };
         if stream.head == HeadState::BlockedOnEngine
             && let Some(device) = self.devices.get_mut(usize::from(command.device))
         {
-            device.engines.leave(id);
+            device.engines.cancel(id);
         }
         if let Command::Run(task) = command.command {
             self.deferred_drops.add(task);
@@ -138,20 +144,20 @@ impl Inner {
         self.complete(id, command.position);
     }
 
-    /// The command at this place is over: gives its engine to the next, and moves on who waited.
+    /// Completes the command at a position: releases its copy engine and wakes the waiters that the position reaches.
     pub(crate) fn complete(&mut self, id: StreamId, position: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.done = position;
+        stream.completed = position;
         stream.head = HeadState::Unpolled;
         let engine = stream.engine.take();
-        while let Some(waiter) = stream.next_waiter() {
+        while let Some(waiter) = stream.take_reached_waiter() {
             match waiter {
                 Waiter::Stream(waiting) => self.run_queue.push_back(waiting),
                 Waiter::Thread(parker) => parker.unpark(),
             }
         }
         if let Some(device) = engine
-            && let Some(next) = self.devices.get_mut(usize::from(device)).and_then(|d| d.engines.give_back())
+            && let Some(next) = self.devices.get_mut(usize::from(device)).and_then(|d| d.engines.release())
             && let Some(stream) = self.streams.get_mut(&next)
         {
             stream.engine = Some(device);
@@ -162,13 +168,13 @@ impl Inner {
 
     /// Removes a destroyed stream after its last command.
     fn remove_if_finished(&mut self, id: StreamId) {
-        let over = self
+        let is_finished = self
             .streams
             .get(&id)
-            .is_some_and(|stream| stream.released && stream.is_idle() && stream.kind != StreamKind::Default);
-        if over && let Some(stream) = self.streams.remove(&id) {
-            if let Some(failure) = stream.failure {
-                self.keep_unreported(stream.device, failure);
+            .is_some_and(|stream| stream.destroyed && stream.is_idle() && stream.kind != StreamKind::Default);
+        if is_finished && let Some(stream) = self.streams.remove(&id) {
+            if let Some(error) = stream.async_error {
+                self.store_unreported(stream.device, error);
             }
             if let Some(worker) = stream.worker {
                 worker.unpark();

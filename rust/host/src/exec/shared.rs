@@ -1,4 +1,4 @@
-//! The state of a driver behind its lock, which the runtime shares with its threads.
+//! The mutex of a driver, which the runtime shares with its worker threads.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::MutexGuard;
@@ -11,9 +11,10 @@ use crate::exec::deferred_drop::DeferredDrops;
 use crate::exec::inner::Inner;
 use crate::options::HostOptions;
 
+/// The state of a driver behind its mutex.
 pub(crate) struct Shared {
     inner: Mutex<Inner>,
-    /// The fork generation of the process in which the threads run.
+    /// The fork generation of the process that runs the worker threads.
     generation: u32,
 }
 
@@ -22,15 +23,15 @@ impl Shared {
         Shared { inner: Mutex::new(Inner::new(options)), generation: fork::generation() }
     }
 
-    /// Locks the state. What was added to the deferred drops is dropped when the guard has been released.
+    /// Locks the state. Dropping the guard unlocks it and then drops the values in `deferred_drops`.
     ///
     /// # Errors
-    /// [`Error::Forked`] in a forked child, where the lock may be held by a thread that the child lacks.
+    /// Returns [`Error::Forked`] in a forked child, where a thread that the child lacks may hold the lock.
     pub(crate) fn lock(&self) -> Result<Locked<'_>> {
         Ok(Locked { inner: self.lock_no_flush()?, deferred_drops: DeferredDrops::default() })
     }
 
-    /// Like [`lock`](Shared::lock), for callers that hold other locks: deferred drops stay for the next guard.
+    /// Like [`lock`](Shared::lock), for callers that hold other locks: leaves `deferred_drops` to the next guard.
     pub(crate) fn lock_no_flush(&self) -> Result<MutexGuard<'_, Inner>> {
         if self.generation != fork::generation() {
             return Err(Error::Forked { what: "the host driver" });
@@ -39,9 +40,9 @@ impl Shared {
     }
 }
 
-/// Holds the lock. Deferred drops run after it is released.
+/// The guard of [`Shared::lock`].
 pub(crate) struct Locked<'a> {
-    // Fields are dropped in this order.
+    // Declared first, so that the lock is released before the values are dropped.
     inner: MutexGuard<'a, Inner>,
     deferred_drops: DeferredDrops,
 }

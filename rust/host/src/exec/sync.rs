@@ -1,4 +1,4 @@
-//! Threads that ask whether something has ended, or wait until it has.
+//! Queries of and waits for streams, events and devices.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,14 +11,14 @@ use crate::exec::shared::Shared;
 use crate::object::event::RecordedAt;
 use crate::object::stream::{TimelinePoint, Waiter};
 
-/// The points that a call covers, as of its beginning.
+/// The points that a query or a wait covers, as found when it was called.
 struct WaitPoints {
     operation: &'static str,
     device: DeviceIndex,
-    marks: Vec<TimelinePoint>,
+    points: Vec<TimelinePoint>,
 }
 
-/// Returns what messages call a query of a target, and a wait for it.
+/// Returns the names of a query of a target and of a wait for it, for error messages.
 fn operations(target: WaitTarget) -> (&'static str, &'static str) {
     match target {
         WaitTarget::Stream(_) => ("Stream.query", "Stream.synchronize"),
@@ -28,8 +28,8 @@ fn operations(target: WaitTarget) -> (&'static str, &'static str) {
 }
 
 impl Inner {
-    /// Fails where nobody may wait now, which ends the capture that forbids it.
-    fn check_may_wait(&mut self, target: WaitTarget, operation: &'static str) -> Result<()> {
+    /// Refuses a wait that a capture forbids; the capture is then invalidated.
+    fn check_sync_allowed(&mut self, target: WaitTarget, operation: &'static str) -> Result<()> {
         self.check_not_lost(target.device(), operation)?;
         match target {
             WaitTarget::Stream(handle) => {
@@ -38,54 +38,51 @@ impl Inner {
                     Some(capture) => Err(self.captures.refuse_stream_sync(capture, operation)),
                 }
             }
-            // What it marked when the goal was fixed was in a stream, whatever it marks by now.
+            // `wait_points` refused an event of a capture; its later records do not matter.
             WaitTarget::Event(_) => Ok(()),
             WaitTarget::Device(_) => self.captures.check_sync_allowed(operation),
         }
     }
 
-    /// What is queued now.
+    /// Returns the points after all work of a target that is queued now.
     fn wait_points(&mut self, target: WaitTarget, operation: &'static str) -> Result<WaitPoints> {
-        let marks = match target {
+        let points = match target {
             WaitTarget::Stream(handle) => {
                 self.stream(handle, operation)?;
                 vec![self.end_of(handle.raw)]
             }
             WaitTarget::Event(handle) => match self.event(handle, operation)?.recorded_at.clone() {
-                RecordedAt::Nothing => Vec::new(),
-                RecordedAt::InStream(mark) => vec![mark],
+                RecordedAt::Never => Vec::new(),
+                RecordedAt::InStream(point) => vec![point],
                 RecordedAt::InCapture(capture, _) => {
                     return Err(self.captures.refuse_event_sync(capture, operation));
                 }
             },
             WaitTarget::Device(index) => {
-                // With the streams that are gone and have something to tell.
-                let gone = self
-                    .device(index, operation)?
-                    .unreported_errors
-                    .values()
-                    .map(|failure| failure.reported_at());
-                let gone: Vec<_> = gone.collect();
+                // Including destroyed streams that have an unreported error.
+                let errors = self.device(index, operation)?.unreported_errors.values();
+                let destroyed: Vec<_> = errors.map(|error| error.reported_at()).collect();
                 let streams = self.streams.iter().filter(|(_, stream)| stream.device == index);
-                let ends = streams.map(|(id, stream)| TimelinePoint { stream: *id, position: stream.queued });
-                ends.chain(gone).collect()
+                let ends =
+                    streams.map(|(id, stream)| TimelinePoint { stream: *id, position: stream.submitted });
+                ends.chain(destroyed).collect()
             }
         };
-        self.check_may_wait(target, operation)?;
-        Ok(WaitPoints { operation, device: target.device(), marks })
+        self.check_sync_allowed(target, operation)?;
+        Ok(WaitPoints { operation, device: target.device(), points })
     }
 
     fn has_reached(&self, points: &WaitPoints) -> Result<bool> {
         self.check_not_lost(points.device, points.operation)?;
-        Ok(points.marks.iter().all(|mark| self.is_reached(*mark)))
+        Ok(points.points.iter().all(|point| self.is_reached(*point)))
     }
 
-    /// Reports an error that was not reported yet.
+    /// Returns the first unreported error that the points cover.
     fn report(&mut self, points: &WaitPoints) -> Result<()> {
-        self.take_error(&points.marks, points.device).map_or(Ok(()), Err)
+        self.take_error(&points.points, points.device).map_or(Ok(()), Err)
     }
 
-    /// Returns whether a target has completed, and reports its errors.
+    /// Returns whether the work of a target has completed; reports its asynchronous errors.
     pub(crate) fn check(&mut self, target: WaitTarget) -> Result<bool> {
         let points = self.wait_points(target, operations(target).0)?;
         let has_reached = self.has_reached(&points)?;
@@ -97,28 +94,29 @@ impl Inner {
     pub(crate) fn has_completed(&self, event: EventHandle) -> Result<bool> {
         self.check_not_lost(event.device, "Event.query")?;
         Ok(match self.events.get(&event.raw).map(|event| &event.recorded_at) {
-            Some(RecordedAt::InStream(mark)) => self.is_reached(*mark),
+            Some(RecordedAt::InStream(point)) => self.is_reached(*point),
             Some(RecordedAt::InCapture(..)) => false,
-            Some(RecordedAt::Nothing) | None => true,
+            Some(RecordedAt::Never) | None => true,
         })
     }
 
     pub(crate) fn sync_point(&mut self, target: WaitTarget) -> Result<SyncPoint> {
-        let WaitPoints { marks, .. } = self.wait_points(target, operations(target).1)?;
-        let points = marks.into_iter().map(|TimelinePoint { stream, position }| (stream, position)).collect();
+        let WaitPoints { points, .. } = self.wait_points(target, operations(target).1)?;
+        let points =
+            points.into_iter().map(|TimelinePoint { stream, position }| (stream, position)).collect();
         Ok(SyncPoint { target, points })
     }
 }
 
 /// Waits until a sync point is reached; returns false on timeout.
 pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) -> Result<bool> {
-    let marks =
+    let points =
         sync_point.points.iter().map(|&(stream, position)| TimelinePoint { stream, position }).collect();
     let (_, operation) = operations(sync_point.target);
-    let points = WaitPoints { operation, device: sync_point.target.device(), marks };
-    shared.lock()?.check_may_wait(sync_point.target, operation)?;
+    let points = WaitPoints { operation, device: sync_point.target.device(), points };
+    shared.lock()?.check_sync_allowed(sync_point.target, operation)?;
     let has_reached = if policy.blocking {
-        // A deadline that can't be represented never comes.
+        // A timeout that overflows `Instant` is no deadline.
         sleep_until_reached(shared, &points, Instant::now().checked_add(policy.timeout))?
     } else {
         policy.poll_until(|| shared.lock()?.has_reached(&points))?
@@ -129,28 +127,28 @@ pub(crate) fn wait(shared: &Shared, sync_point: &SyncPoint, policy: WaitPolicy) 
 
 fn sleep_until_reached(shared: &Shared, points: &WaitPoints, deadline: Option<Instant>) -> Result<bool> {
     let parker = Arc::new(Parker::default());
-    let mut left = points.marks.as_slice();
+    let mut remaining = points.points.as_slice();
     loop {
-        let (first, number) = {
+        let (first, waiter_id) = {
             let mut inner = shared.lock()?;
             inner.check_not_lost(points.device, points.operation)?;
-            while let [first, others @ ..] = left
+            while let [first, others @ ..] = remaining
                 && inner.is_reached(*first)
             {
-                left = others;
+                remaining = others;
             }
-            let Some(first) = left.first().copied() else { return Ok(true) };
-            let number = inner.number();
+            let Some(first) = remaining.first().copied() else { return Ok(true) };
+            let waiter_id = inner.next_id();
             if let Some(stream) = inner.streams.get_mut(&first.stream) {
-                stream.add_waiter(first.position, number, Waiter::Thread(parker.clone()));
+                stream.add_waiter(first.position, waiter_id, Waiter::Thread(parker.clone()));
             }
-            (first, number)
+            (first, waiter_id)
         };
-        // The thread that wakes it removes it from the list as well.
+        // A thread that unparks this one has already removed the waiter.
         if !parker.park(deadline) {
             let mut inner = shared.lock()?;
             if let Some(stream) = inner.streams.get_mut(&first.stream) {
-                stream.forget_waiter(first.position, number);
+                stream.remove_waiter(first.position, waiter_id);
             }
             return inner.has_reached(points);
         }

@@ -1,4 +1,4 @@
-//! The thread of a stream, which does what takes time.
+//! The worker thread of a stream, which runs its tasks.
 
 use std::sync::Arc;
 use std::thread;
@@ -14,90 +14,94 @@ use crate::exec::shared::Shared;
 use crate::object::device;
 use crate::object::stream::{HeadState, StreamId, TimelinePoint};
 
-/// A thread that has had nothing to do for so long ends; the stream's next work starts another.
-const IDLE: Duration = Duration::from_secs(10);
+/// A worker that was idle for this time ends; the stream's next task starts another.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a thread does next.
-enum Next {
-    /// Work that left the queue, and what was known of it there.
-    Run {
-        task: Task,
-        device: DeviceIndex,
-        reported_at: TimelinePoint,
-        position: u64,
-    },
-    Sleep,
-    End,
+/// The next step of a worker.
+enum Step {
+    Run(RunningTask),
+    Park,
+    Exit,
 }
 
-/// Starts the thread of a stream if it has none. Fails if the system has none to give.
-pub(crate) fn ensure_worker(shared: &Arc<Shared>, state: &mut Inner, id: StreamId) -> Result<()> {
-    let Some(stream) = state.streams.get_mut(&id) else { return Ok(()) };
+/// A task that was taken from the queue, with the fields of its [`QueuedCommand`].
+struct RunningTask {
+    task: Task,
+    device: DeviceIndex,
+    reported_at: TimelinePoint,
+    position: u64,
+}
+
+/// Starts the worker of a stream if it has none.
+///
+/// # Errors
+/// Returns [`Error::Device`] if the system cannot create a thread.
+pub(crate) fn ensure_worker(shared: &Arc<Shared>, inner: &mut Inner, id: StreamId) -> Result<()> {
+    let Some(stream) = inner.streams.get_mut(&id) else { return Ok(()) };
     if stream.worker.is_some() {
         return Ok(());
     }
     let parker = Arc::new(Parker::default());
     let (shared, worker) = (shared.clone(), parker.clone());
     let device = device::named(stream.device);
-    thread::Builder::new()
-        .name(format!("{device} #{id}"))
-        .spawn(move || work(&shared, id, &worker))
-        .map_err(|error| Error::Device {
+    thread::Builder::new().name(format!("{device} #{id}")).spawn(move || run(&shared, id, &worker)).map_err(
+        |error| Error::Device {
             device,
             operation: "starting the thread of a stream".into(),
             reason: error.to_string(),
             code: error.raw_os_error(),
-        })?;
+        },
+    )?;
     stream.worker = Some(parker);
     Ok(())
 }
 
-fn work(shared: &Shared, id: StreamId, parker: &Parker) {
+fn run(shared: &Shared, id: StreamId, parker: &Parker) {
     loop {
-        match next(shared, id) {
-            Next::Run { task, device, reported_at, position } => {
+        match next_step(shared, id) {
+            Step::Run(RunningTask { task, device, reported_at, position }) => {
                 let failed = task.run().err().map(|reason| (task.operation(device), reason));
-                // Before the place is reached: who waited for it finds what was kept released.
+                // Dropped before the position is reached: a wait that returns implies that the keep-alive is released.
                 drop_catching_panic(task);
-                let Ok(mut state) = shared.lock() else { return };
+                let Ok(mut inner) = shared.lock() else { return };
                 if let Some((operation, reason)) = failed {
-                    state.fail(reported_at, Error::device(device::named(device), operation, reason));
+                    inner.fail(reported_at, Error::device(device::named(device), operation, reason));
                 }
-                state.complete(id, position);
-                state.advance(id);
+                inner.complete(id, position);
+                inner.advance(id);
             }
-            Next::Sleep => {
-                let woken = parker.park(Instant::now().checked_add(IDLE));
+            Step::Park => {
+                let woken = parker.park(Instant::now().checked_add(IDLE_TIMEOUT));
                 if !woken && try_retire(shared, id) {
                     return;
                 }
             }
-            Next::End => return,
+            Step::Exit => return,
         }
     }
 }
 
-fn next(shared: &Shared, id: StreamId) -> Next {
-    // Fails in a child that was forked by a queued function: there the stream is nobody's.
-    let Ok(mut state) = shared.lock() else { return Next::End };
-    let Some(stream) = state.streams.get_mut(&id) else { return Next::End };
+fn next_step(shared: &Shared, id: StreamId) -> Step {
+    // `lock` fails in a child that a host function forked: the stream belongs to the parent.
+    let Ok(mut inner) = shared.lock() else { return Step::Exit };
+    let Some(stream) = inner.streams.get_mut(&id) else { return Step::Exit };
     if stream.head != HeadState::Runnable {
-        return Next::Sleep;
+        return Step::Park;
     }
     match stream.queue.pop_front() {
         Some(QueuedCommand { command: Command::Run(task), device, reported_at, position, .. }) => {
             stream.head = HeadState::Running;
-            Next::Run { task, device, reported_at, position }
+            Step::Run(RunningTask { task, device, reported_at, position })
         }
-        // Only work is ever ready.
-        _ => Next::Sleep,
+        // Unreachable: only tasks are made runnable.
+        _ => Step::Park,
     }
 }
 
-/// Whether nothing is queued, so that the thread may end; the stream then has none.
+/// Detaches the worker from its stream and returns true if the stream is idle or no longer exists.
 fn try_retire(shared: &Shared, id: StreamId) -> bool {
-    let Ok(mut state) = shared.lock() else { return true };
-    let Some(stream) = state.streams.get_mut(&id) else { return true };
+    let Ok(mut inner) = shared.lock() else { return true };
+    let Some(stream) = inner.streams.get_mut(&id) else { return true };
     if !stream.is_idle() {
         return false;
     }
@@ -118,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_whose_thread_ended_for_want_of_work_gets_another() {
+    fn worker_is_restarted_by_work_that_follows_its_retirement() {
         let runtime = HostRuntime::new(&HostOptions::default());
         let stream = runtime.create_stream(0, 0).unwrap();
         let has_thread = || runtime.shared().lock().unwrap().streams[&stream.raw].worker.is_some();
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_does_not_end_while_its_stream_waits() {
+    fn worker_does_not_retire_while_its_stream_waits() {
         let runtime = HostRuntime::new(&HostOptions::default());
         let [stream, other] = [0; 2].map(|device| runtime.create_stream(device, 0).unwrap());
         let (open, gate) = std::sync::mpsc::channel::<()>();

@@ -1,4 +1,4 @@
-//! Memory of devices, pinned memory, and virtual memory.
+//! Device memory, pinned memory and virtual memory.
 
 pub(crate) mod heap;
 pub(crate) mod virtual_memory;

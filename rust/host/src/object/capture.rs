@@ -1,4 +1,4 @@
-//! Captures: streams that record what is queued instead of running it.
+//! Stream capture: recording of queued work into a graph, instead of execution.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,10 +11,10 @@ use crate::object::device;
 use crate::object::graph::Node;
 use crate::object::stream::{StreamId, StreamKind};
 
-/// What a capture has recorded.
+/// The nodes that a capture has recorded.
 pub(crate) struct Recording {
     nodes: Vec<Node>,
-    /// For each stream that takes part, the nodes that its next work comes after.
+    /// For each stream in the capture, the dependencies of its next node.
     tails: BTreeMap<StreamId, Vec<usize>>,
 }
 
@@ -34,57 +34,57 @@ impl Recording {
         self.nodes.push(Node { task, device, priority, after });
     }
 
-    /// Another graph, once, after what the stream recorded.
+    /// Appends the nodes of another graph after the work that the stream recorded.
     pub(crate) fn add_graph(&mut self, stream: StreamId, graph: &[Node]) {
         let before = self.tail_of(stream);
         let first = self.nodes.len();
         let followed: HashSet<usize> =
-            graph.iter().flat_map(|node| &node.after).map(|place| place + first).collect();
+            graph.iter().flat_map(|node| &node.after).map(|index| index + first).collect();
         for node in graph {
             let mut node = node.clone();
-            node.after.iter_mut().for_each(|place| *place += first);
+            node.after.iter_mut().for_each(|index| *index += first);
             if node.after.is_empty() {
                 node.after.clone_from(&before);
             }
             self.nodes.push(node);
         }
-        let last: Vec<_> = (first..self.nodes.len()).filter(|place| !followed.contains(place)).collect();
+        let last: Vec<_> = (first..self.nodes.len()).filter(|index| !followed.contains(index)).collect();
         if !last.is_empty() {
             self.tails.insert(stream, last);
         }
     }
 
-    /// What the stream records next comes after these nodes as well.
+    /// Adds dependencies of the next node that the stream records.
     fn join(&mut self, stream: StreamId, nodes: Vec<usize>) {
         let mut tail = self.tail_of(stream);
         tail.extend(nodes);
         tail.sort_unstable();
         tail.dedup();
-        // What others of them come after needs no edge.
+        // A node on which another dependency depends needs no edge.
         if let [lowest, _, ..] = *tail {
-            let first = tail.iter().filter_map(|place| self.nodes.get(*place));
+            let first = tail.iter().filter_map(|index| self.nodes.get(*index));
             let implied = self.before(first.flat_map(|node| node.after.clone()).collect(), lowest);
-            tail.retain(|place| !implied.contains(place));
+            tail.retain(|index| !implied.contains(index));
         }
         self.tails.insert(stream, tail);
     }
 
-    /// These nodes and all that they come after, down to `lowest`.
+    /// Returns these nodes and all nodes that they depend on, down to the index `lowest`.
     fn before(&self, mut unseen: Vec<usize>, lowest: usize) -> HashSet<usize> {
         let mut seen = HashSet::new();
-        while let Some(place) = unseen.pop() {
-            if place >= lowest && seen.insert(place) {
-                unseen.extend(self.nodes.get(place).into_iter().flat_map(|node| node.after.clone()));
+        while let Some(index) = unseen.pop() {
+            if index >= lowest && seen.insert(index) {
+                unseen.extend(self.nodes.get(index).into_iter().flat_map(|node| node.after.clone()));
             }
         }
         seen
     }
 
-    /// A stream whose work the origin does not wait for.
-    fn not_joined(&self, origin: StreamId) -> Option<StreamId> {
+    /// Returns a stream whose last work the origin does not wait for.
+    fn unjoined_stream(&self, origin: StreamId) -> Option<StreamId> {
         let joined = self.before(self.tail_of(origin), 0);
-        let is_left = |tail: &Vec<usize>| tail.iter().any(|place| !joined.contains(place));
-        self.tails.iter().find(|(_, tail)| is_left(tail)).map(|(stream, _)| *stream)
+        let is_unjoined = |tail: &Vec<usize>| tail.iter().any(|index| !joined.contains(index));
+        self.tails.iter().find(|(_, tail)| is_unjoined(tail)).map(|(stream, _)| *stream)
     }
 }
 
@@ -109,7 +109,7 @@ impl Inner {
         }
     }
 
-    /// A stream waits for an event of a capture, and so takes part in it from now on.
+    /// Adds a stream to a capture because it waits for an event of the capture.
     pub(crate) fn join_capture(
         &mut self,
         capture: CaptureId,
@@ -127,7 +127,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Ends the capture that began on a stream which is destroyed: it can't end any more.
+    /// Discards the capture that began on a destroyed stream: only that stream could end it.
     pub(crate) fn on_stream_destroyed(&mut self, id: CaptureId, stream: StreamHandle) {
         if self.captures.by_origin(stream) == Some(id)
             && let Some(capture) = self.take_capture(id)
@@ -136,7 +136,7 @@ impl Inner {
         }
     }
 
-    /// The capture is over: its streams run again what is queued.
+    /// Removes a capture; its streams run queued work again.
     fn take_capture(&mut self, id: CaptureId) -> Option<Ended<Recording>> {
         for stream in self.streams.values_mut().filter(|stream| stream.capture == Some(id)) {
             stream.capture = None;
@@ -146,7 +146,7 @@ impl Inner {
 
     pub(crate) fn begin_capture(&mut self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
-        let id = self.number();
+        let id = self.next_id();
         let stream = self.stream(handle, OPERATION)?;
         capture::check_begin(stream.kind == StreamKind::Default, stream.capture, OPERATION)?;
         stream.capture = Some(id);
@@ -160,7 +160,7 @@ impl Inner {
 
     pub(crate) fn end_capture(&mut self, handle: StreamHandle) -> Result<GraphHandle> {
         const OPERATION: &str = "Graph.capture_end";
-        // Also where the device is lost: the capture must be over.
+        // The capture ends even if the device is lost.
         let lost = self.check_not_lost(handle.device, OPERATION);
         let current = self.streams.get(&handle.raw).and_then(|stream| stream.capture);
         if current.is_none() {
@@ -170,24 +170,24 @@ impl Inner {
         let Some(Ended { content, invalidated_by }) = self.take_capture(id) else {
             return Err(refused(OPERATION, "the capture is over"));
         };
-        let not_joined = content.not_joined(handle.raw).map(|id| {
+        let unjoined = content.unjoined_stream(handle.raw).map(|id| {
             let device = self.streams.get(&id).map(|stream| format!(" of {}", device::named(stream.device)));
             format!(
                 "the stream {id}{} was not joined back: no stream waits for its last work",
                 device.unwrap_or_default()
             )
         });
-        let failed = match (lost, invalidated_by, not_joined) {
+        let error = match (lost, invalidated_by, unjoined) {
             (Err(lost), ..) => lost,
             (Ok(()), Some(reason), _) => capture::err_invalidated(OPERATION, &reason),
             (Ok(()), None, Some(reason)) => refused(OPERATION, reason),
             (Ok(()), None, None) => {
-                let raw = self.number();
+                let raw = self.next_id();
                 self.graphs.insert(raw, content.nodes.into());
                 return Ok(GraphHandle(raw));
             }
         };
         self.deferred_drops.add(content);
-        Err(failed)
+        Err(error)
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of one device.
+//! Devices: their memory, copy engines and loss.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -14,13 +14,12 @@ use crate::memory::heap::Heap;
 use crate::object::stream::{HeadState, StreamId};
 
 pub(crate) struct DeviceState {
-    /// Why it is gone for good, if it is.
-    pub(crate) lost: Option<String>,
+    /// The reason of the loss, if the device is lost.
+    lost: Option<String>,
     pub(crate) engines: CopyEngines,
     pub(crate) memory: Heap,
-    /// The stream that it has from the start.
     pub(crate) default_stream: StreamId,
-    /// What streams failed at that are gone, in the order of their failures.
+    /// Unreported errors of destroyed streams, in the order in which they occurred.
     pub(crate) unreported_errors: BTreeMap<u64, AsyncError>,
 }
 
@@ -29,30 +28,30 @@ impl DeviceState {
         DeviceState {
             lost: None,
             engines: CopyEngines::new(),
-            memory: Heap::of(memory),
+            memory: Heap::new(memory),
             default_stream,
             unreported_errors: BTreeMap::new(),
         }
     }
 
     pub(crate) fn properties(&self) -> DeviceProperties {
-        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let cpus = thread::available_parallelism().map_or(1, NonZero::get);
         DeviceProperties {
             name: "host device".into(),
             total_memory: self.memory.total(),
-            multi_processor_count: u32::try_from(processors).unwrap_or(u32::MAX),
+            multi_processor_count: u32::try_from(cpus).unwrap_or(u32::MAX),
             more: vec![("engines", CopyEngines::COUNT.to_string())],
         }
     }
 }
 
-/// A device as messages call it.
+/// Returns the device of an index, as messages name it.
 pub(crate) fn named(index: DeviceIndex) -> Device {
     Device::with_index(DeviceType::Host, index)
 }
 
 impl Inner {
-    /// A device that is there and not lost.
+    /// Returns a device that exists and is not lost.
     pub(crate) fn device(&mut self, index: DeviceIndex, operation: &str) -> Result<&mut DeviceState> {
         self.check_not_lost(index, operation)?;
         self.devices
@@ -60,7 +59,7 @@ impl Inner {
             .ok_or_else(|| Error::from(Device::invalid_index(named(index))))
     }
 
-    /// Returns the heap of a device, whether it is lost or not, or that of pinned memory.
+    /// Returns the heap of a device, even of a lost one, or the heap of pinned memory if `index` is `None`.
     pub(crate) fn heap(&mut self, index: Option<DeviceIndex>) -> Option<&mut Heap> {
         match index {
             Some(index) => self.devices.get_mut(usize::from(index)).map(|device| &mut device.memory),
@@ -68,8 +67,7 @@ impl Inner {
         }
     }
 
-    /// Counts bytes of a device, or of pinned memory, as used. Returns false if fewer are left, or if this allocation is
-    /// to fail.
+    /// Counts bytes of a device, or of pinned memory, as used. Returns false if fewer are free or a fault is injected.
     pub(crate) fn reserve_memory(
         &mut self,
         index: Option<DeviceIndex>,
@@ -85,7 +83,7 @@ impl Inner {
         self.devices.get(usize::from(index)).is_some_and(|device| device.lost.is_some())
     }
 
-    /// Fails with [`Error::DeviceLost`] if the device is gone.
+    /// Returns [`Error::DeviceLost`] if the device is lost.
     pub(crate) fn check_not_lost(&self, index: DeviceIndex, operation: &str) -> Result<()> {
         match self.devices.get(usize::from(index)).and_then(|device| device.lost.clone()) {
             None => Ok(()),
@@ -95,12 +93,12 @@ impl Inner {
         }
     }
 
-    /// The device is gone for good: nothing of what is queued there runs any more, and whoever waits for it is
-    /// woken. A function that runs already goes on.
+    /// Marks a device as lost permanently. Work that is queued on it fails without running, and threads that wait for
+    /// it are woken. A task that is already running continues.
     pub(crate) fn lose_device(&mut self, index: DeviceIndex, reason: &str) -> Result<()> {
         let Some(device) = self.devices.get_mut(usize::from(index)) else {
             return Err(Error::NoSuchDevice {
-                name: "Faults.lose_device".to_owned(),
+                name: "FaultInjector.lose_device".to_owned(),
                 given: named(index).to_string(),
                 allowed: format!("one of the {} devices of the driver", self.devices.len()),
             });
@@ -112,7 +110,7 @@ impl Inner {
         for stream in self.streams.values_mut().filter(|stream| stream.head == HeadState::Runnable) {
             stream.head = HeadState::Unpolled;
         }
-        // All streams: those of other devices may be about to copy from or to this one.
+        // Streams of other devices may have queued copies from or to this device.
         self.advance_all();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Events: places in streams, or in a graph that is being recorded.
+//! Events, which are recorded on the timeline of a stream or in a capture.
 
 use std::time::Instant;
 
@@ -14,21 +14,24 @@ pub(crate) struct Event {
     pub(crate) device: DeviceIndex,
     timing: bool,
     pub(crate) recorded_at: RecordedAt,
-    /// When the place that it marks was reached, if it was made with timing.
-    reached: Option<Instant>,
+    /// The time at which the last record completed, for an event with timing.
+    completed_at: Option<Instant>,
 }
 
-/// What an event marks.
+/// The point at which an event was last recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum RecordedAt {
-    Nothing,
+    Never,
     InStream(TimelinePoint),
-    /// What was recorded last when it was.
+    /// The capture, and its nodes that the event comes after.
     InCapture(CaptureId, Vec<usize>),
 }
 
 impl Inner {
-    /// The event of a handle, if that is one that a program has and the device is not lost.
+    /// Returns the event of a handle.
+    ///
+    /// # Errors
+    /// Returns [`Error::DeviceLost`] if its device is lost, and [`Error::Argument`] if the event does not exist.
     pub(crate) fn event(&mut self, handle: EventHandle, operation: &'static str) -> Result<&mut Event> {
         self.check_not_lost(handle.device, operation)?;
         let event = self.events.get_mut(&handle.raw).filter(|event| event.device == handle.device);
@@ -36,21 +39,21 @@ impl Inner {
         event.ok_or_else(|| err_released(operation, handle.raw, &what()))
     }
 
-    /// A stream has reached the record of an event, which may have been recorded again.
-    pub(crate) fn reach(&mut self, event: u64, mark: TimelinePoint) {
+    /// Completes the record of an event at `point`, unless the event has been recorded again since.
+    pub(crate) fn signal_event(&mut self, event: u64, point: TimelinePoint) {
         if let Some(event) = self.events.get_mut(&event)
             && event.timing
-            && matches!(event.recorded_at, RecordedAt::InStream(marked) if marked == mark)
+            && matches!(event.recorded_at, RecordedAt::InStream(recorded) if recorded == point)
         {
-            event.reached = Some(Instant::now());
+            event.completed_at = Some(Instant::now());
         }
     }
 
     pub(crate) fn create_event(&mut self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle> {
         self.device(device, "Event")?;
-        let raw = self.number();
-        let event = Event { device, timing: options.timing, recorded_at: RecordedAt::Nothing, reached: None };
-        self.events.insert(raw, event);
+        let raw = self.next_id();
+        let (timing, recorded_at) = (options.timing, RecordedAt::Never);
+        self.events.insert(raw, Event { device, timing, recorded_at, completed_at: None });
         Ok(EventHandle { device, raw })
     }
 
@@ -67,7 +70,7 @@ impl Inner {
             let allowed = format!("a stream of the event's device, {}", device::named(event.device));
             return Err(Error::argument(OPERATION, given, allowed));
         }
-        let marked = match capture {
+        let recorded_at = match capture {
             Some(capture) => {
                 let nodes = self.captures.open(capture, OPERATION)?.tail_of(stream.raw);
                 RecordedAt::InCapture(capture, nodes)
@@ -75,20 +78,20 @@ impl Inner {
             None => RecordedAt::InStream(self.push(stream.raw, Command::SignalEvent(event.raw), None, None)),
         };
         let event = self.event(event, OPERATION)?;
-        event.recorded_at = marked;
-        event.reached = None;
+        event.recorded_at = recorded_at;
+        event.completed_at = None;
         self.advance(stream.raw);
         Ok(())
     }
 
     pub(crate) fn wait_event(&mut self, stream: StreamHandle, event: EventHandle) -> Result<()> {
         const OPERATION: &str = "Stream.wait_event";
-        let marked = self.event(event, OPERATION)?.recorded_at.clone();
+        let recorded_at = self.event(event, OPERATION)?.recorded_at.clone();
         let capture = self.stream(stream, OPERATION)?.capture;
-        match (marked, capture) {
-            (RecordedAt::Nothing, _) => Ok(()),
-            (RecordedAt::InStream(mark), None) => {
-                self.push(stream.raw, Command::WaitFor(mark), None, None);
+        match (recorded_at, capture) {
+            (RecordedAt::Never, _) => Ok(()),
+            (RecordedAt::InStream(point), None) => {
+                self.push(stream.raw, Command::WaitFor(point), None, None);
                 self.advance(stream.raw);
                 Ok(())
             }
@@ -101,19 +104,18 @@ impl Inner {
 
     pub(crate) fn elapsed(&mut self, start: EventHandle, end: EventHandle) -> Result<f64> {
         const OPERATION: &str = "Event.elapsed_time";
-        let mut reached_at = |handle: EventHandle| {
+        let mut completed_at = |handle: EventHandle| {
             let event = self.event(handle, OPERATION)?;
-            let (timing, marked) = (event.timing, event.recorded_at.clone());
-            let reason = match (event.reached, timing, marked) {
-                (Some(reached), ..) => return Ok(reached),
+            let reason = match (event.completed_at, event.timing, &event.recorded_at) {
+                (Some(time), ..) => return Ok(time),
                 (None, false, _) => "both events must be made with timing",
-                (None, true, RecordedAt::Nothing) => "both events must be recorded",
+                (None, true, RecordedAt::Never) => "both events must be recorded",
                 (None, true, RecordedAt::InStream(_)) => "both events must be reached",
                 (None, true, RecordedAt::InCapture(..)) => "events of a capture have no time",
             };
             Err(Error::device(device::named(handle.device), OPERATION, reason))
         };
-        let (start, end) = (reached_at(start)?, reached_at(end)?);
+        let (start, end) = (completed_at(start)?, completed_at(end)?);
         let milliseconds =
             |from: Instant, to: Instant| to.saturating_duration_since(from).as_secs_f64() * 1e3;
         Ok(milliseconds(start, end) - milliseconds(end, start))

@@ -1,4 +1,4 @@
-//! Recorded graphs.
+//! Graphs that captures have recorded.
 
 use interlock_driver::{DeviceIndex, GraphDump, GraphHandle, Result};
 
@@ -6,14 +6,14 @@ use crate::exec::command::Task;
 use crate::exec::inner::Inner;
 use crate::object::err_released;
 
-/// Work of a graph. Nodes stand in an order in which they could run.
+/// A node of a graph. The nodes of a graph are in topological order.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) task: Task,
     pub(crate) device: DeviceIndex,
-    /// Of the stream that recorded it.
+    /// The priority of the stream that recorded the node.
     pub(crate) priority: i32,
-    /// The nodes right before it, by their places: none of them is before another.
+    /// The indices of its direct dependencies, none of which depends on another.
     pub(crate) after: Vec<usize>,
 }
 
@@ -21,8 +21,8 @@ impl Inner {
     pub(crate) fn describe_graph(&self, handle: GraphHandle) -> Result<GraphDump> {
         let graph = self.graphs.get(&handle.0).cloned();
         let graph = graph.ok_or_else(|| err_released("the shape of a Graph", handle.0, "a graph"))?;
-        let edges = |(place, node): (usize, &Node)| {
-            node.after.iter().map(|before| (*before, place)).collect::<Vec<_>>()
+        let edges = |(index, node): (usize, &Node)| {
+            node.after.iter().map(|before| (*before, index)).collect::<Vec<_>>()
         };
         Ok(GraphDump {
             nodes: graph.iter().map(|node| node.task.description()).collect(),

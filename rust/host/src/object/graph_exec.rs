@@ -1,4 +1,4 @@
-//! Instantiated graphs: each of their chains has a stream.
+//! Executable graphs, whose chains are replayed on internal streams.
 
 use std::sync::Arc;
 
@@ -13,83 +13,83 @@ use crate::object::stream::{StreamId, StreamKind, TimelinePoint};
 
 pub(crate) struct GraphExec {
     plan: Arc<ReplayPlan>,
-    /// Where the last replay ends.
+    /// The end of the last replay.
     last: Option<TimelinePoint>,
 }
 
 struct ReplayPlan {
     nodes: Arc<[Node]>,
-    lanes: StreamAssignment,
-    /// The streams of all chains but the first, whose work runs on the stream of the replay.
+    assignment: StreamAssignment,
+    /// The streams of all chains but the first, which runs on the stream of the replay.
     streams: Vec<StreamId>,
 }
 
 impl ReplayPlan {
-    /// The stream of a lane in a replay on `home`.
-    fn stream(&self, lane: usize, home: StreamId) -> StreamId {
-        let own = lane.checked_sub(1).and_then(|place| self.streams.get(place));
-        own.copied().unwrap_or(home)
+    /// Returns the stream of a chain in a replay on `launch_stream`.
+    fn stream(&self, chain: usize, launch_stream: StreamId) -> StreamId {
+        let own = chain.checked_sub(1).and_then(|index| self.streams.get(index));
+        own.copied().unwrap_or(launch_stream)
     }
 }
 
 const REPLAY: &str = "Graph.replay";
 
 impl Inner {
-    /// Queues every node of a graph on `home` and the streams of its chains. What is queued on `home` next
-    /// comes after all of it; that place is returned.
+    /// Queues every node of a graph on `launch_stream` and the streams of its chains. Later work on `launch_stream`
+    /// runs after all of them. Returns the point at which the replay ends.
     fn push_graph(
         &mut self,
         plan: &ReplayPlan,
-        home: StreamId,
-        former: Option<TimelinePoint>,
+        launch_stream: StreamId,
+        previous: Option<TimelinePoint>,
     ) -> TimelinePoint {
-        if let Some(former) = former {
-            self.push(home, Command::WaitFor(former), None, None);
+        if let Some(previous) = previous {
+            self.push(launch_stream, Command::WaitFor(previous), None, None);
         }
-        let start = self.end_of(home);
+        let start = self.end_of(launch_stream);
         for stream in &plan.streams {
             self.push(*stream, Command::WaitFor(start), None, None);
         }
-        // Failures of other lanes are told by this stream, for what covers the replay.
+        // Waits that cover the replay on the launch stream report the errors of the other streams.
         let reported_at = TimelinePoint { position: start.position + 1, ..start };
-        let mut marks: Vec<TimelinePoint> = Vec::with_capacity(plan.nodes.len());
-        for (node, lane) in plan.nodes.iter().zip(&plan.lanes.of) {
-            let stream = plan.stream(*lane, home);
-            let elsewhere: Vec<_> =
-                node.after.iter().filter_map(|place| marks.get(*place)).copied().collect();
-            for mark in elsewhere.into_iter().filter(|mark| mark.stream != stream) {
-                self.push(stream, Command::WaitFor(mark), None, None);
+        let mut points: Vec<TimelinePoint> = Vec::with_capacity(plan.nodes.len());
+        for (node, chain) in plan.nodes.iter().zip(&plan.assignment.chain_of) {
+            let stream = plan.stream(*chain, launch_stream);
+            for point in node.after.iter().filter_map(|index| points.get(*index)) {
+                if point.stream != stream {
+                    self.push(stream, Command::WaitFor(*point), None, None);
+                }
             }
-            let reported_at = (stream != home).then_some(reported_at);
-            marks.push(self.push(stream, Command::Run(node.task.clone()), Some(node.device), reported_at));
+            let reported_at = (stream != launch_stream).then_some(reported_at);
+            points.push(self.push(stream, Command::Run(node.task.clone()), Some(node.device), reported_at));
         }
         for stream in &plan.streams {
             let end = self.end_of(*stream);
-            self.push(home, Command::WaitFor(end), None, None);
+            self.push(launch_stream, Command::WaitFor(end), None, None);
         }
-        self.push(home, Command::Nop, None, None)
+        self.push(launch_stream, Command::Nop, None, None)
     }
 
     pub(crate) fn instantiate(&mut self, handle: GraphHandle) -> Result<GraphExecHandle> {
         let nodes = self.graphs.get(&handle.0).cloned();
         let nodes = nodes.ok_or_else(|| err_released("Graph.instantiate", handle.0, "a graph"))?;
-        let lanes = chains::assign(&nodes);
-        let others = lanes.kinds.iter().skip(1);
+        let assignment = chains::assign(&nodes);
+        let others = assignment.streams.iter().skip(1);
         let streams = others
             .map(|(device, priority)| self.add_stream(*device, *priority, StreamKind::Replay))
             .collect();
-        let raw = self.number();
-        let plan = Arc::new(ReplayPlan { nodes, lanes, streams });
+        let raw = self.next_id();
+        let plan = Arc::new(ReplayPlan { nodes, assignment, streams });
         self.executables.insert(raw, GraphExec { plan, last: None });
         Ok(GraphExecHandle(raw))
     }
 
-    /// Queues a replay. `start_worker` starts the thread of a stream that has none.
+    /// Queues a replay. `ensure_worker` starts the worker of a stream that has none.
     pub(crate) fn replay(
         &mut self,
         handle: GraphExecHandle,
         stream: StreamHandle,
-        start_worker: impl Fn(&mut Inner, StreamId) -> Result<()>,
+        ensure_worker: impl Fn(&mut Inner, StreamId) -> Result<()>,
     ) -> Result<()> {
         let capture = self.stream(stream, REPLAY)?.capture;
         let executable = self.executables.get(&handle.0).map(|found| (found.plan.clone(), found.last));
@@ -103,15 +103,15 @@ impl Inner {
             self.captures.open(capture, REPLAY)?.add_graph(stream.raw, &plan.nodes);
             return Ok(());
         }
-        let home = stream.raw;
-        for stream in plan.streams.iter().chain([&home]) {
-            start_worker(self, *stream)?;
+        let launch_stream = stream.raw;
+        for stream in plan.streams.iter().chain([&launch_stream]) {
+            ensure_worker(self, *stream)?;
         }
-        let end = self.push_graph(&plan, home, last);
+        let end = self.push_graph(&plan, launch_stream, last);
         if let Some(executable) = self.executables.get_mut(&handle.0) {
             executable.last = Some(end);
         }
-        for stream in plan.streams.iter().chain([&home]) {
+        for stream in plan.streams.iter().chain([&launch_stream]) {
             self.advance(*stream);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The objects that a program has: devices, streams, events, captures and graphs.
+//! The objects of a driver: devices, streams, events, captures and graphs.
 
 pub(crate) mod capture;
 pub(crate) mod device;
@@ -9,7 +9,7 @@ pub(crate) mod stream;
 
 use interlock_driver::Error;
 
-/// Returns the error for the number of an object that was released, or never existed.
+/// Returns the error for the id of an object that was released or never existed.
 pub(crate) fn err_released(operation: &'static str, number: u64, what: &str) -> Error {
     Error::argument(operation, format!("the number {number}"), format!("{what} that was not released"))
 }

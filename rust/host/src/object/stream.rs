@@ -1,4 +1,4 @@
-//! Streams: what is queued, how far it got, and who waits for it to get further.
+//! Streams: their queued commands, progress and waiters.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -12,69 +12,69 @@ use crate::exec::command::{Command, QueuedCommand};
 use crate::exec::inner::Inner;
 use crate::object::{device, err_released};
 
-/// What a stream is called natively; no two of a driver ever have the same.
+/// The id of a stream, which the driver never reuses.
 pub(crate) type StreamId = u64;
 
-/// A place in a stream: after its first `position` commands.
+/// A point on the timeline of a stream, reached when its first `position` commands have completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimelinePoint {
     pub(crate) stream: StreamId,
     pub(crate) position: u64,
 }
 
-/// The priorities of every device's streams.
+/// The stream priorities of every device.
 pub(crate) const PRIORITIES: PriorityRange = PriorityRange { least: 0, greatest: -3 };
 
+/// A stream. Its counters `submitted` and `completed` are positions on its timeline.
 pub(crate) struct Stream {
     pub(crate) device: DeviceIndex,
     pub(crate) priority: i32,
     pub(crate) kind: StreamKind,
-    /// It is removed once nothing is queued any more.
-    pub(crate) released: bool,
+    /// Set by the handle's destruction; the stream is removed when its queue is empty.
+    pub(crate) destroyed: bool,
     pub(crate) queue: VecDeque<QueuedCommand>,
     pub(crate) head: HeadState,
-    /// The device of whose engines the first command has one.
+    /// The device whose copy engine the first command has acquired.
     pub(crate) engine: Option<DeviceIndex>,
-    /// How many commands were queued since the stream was made.
-    pub(crate) queued: u64,
-    /// How many of these are over. They end in order, so this is a place as well.
-    pub(crate) done: u64,
-    /// By the place that they wait for, and a number.
+    /// The number of commands that were queued since the stream was created.
+    pub(crate) submitted: u64,
+    /// The number of commands that have completed, always in order.
+    pub(crate) completed: u64,
+    /// Ordered by the awaited position and the waiter's id.
     waiters: BTreeMap<(u64, u64), Waiter>,
-    pub(crate) failure: Option<AsyncError>,
+    pub(crate) async_error: Option<AsyncError>,
     pub(crate) capture: Option<CaptureId>,
-    /// Where its thread sleeps, while it has one.
+    /// Unparks the worker thread, if there is one.
     pub(crate) worker: Option<Arc<Parker>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamKind {
-    /// The one that its device has from the start.
+    /// The default stream of a device.
     Default,
-    /// Made by a program.
-    Made,
-    /// A part of an executable graph.
+    /// Created by the caller.
+    Created,
+    /// Created internally for an executable graph.
     Replay,
 }
 
-/// What the first command of a stream is at.
+/// The state of the first command of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeadState {
-    /// It was not polled yet.
     Unpolled,
-    /// It waits for another stream.
+    /// Waiting for a point of another stream.
     BlockedOnEvent,
-    /// It waits for an engine.
+    /// Waiting for a copy engine.
     BlockedOnEngine,
-    /// It has an engine, which is held up. A smaller number has been for longer.
+    /// A paused copy that has acquired an engine. Copies paused earlier have smaller numbers.
     Paused(u64),
-    /// The stream's thread is about to run it.
+    /// Waiting for the worker to run it.
     Runnable,
-    /// The stream's thread runs it. It is not in the queue any more.
+    /// Taken from the queue by the worker, which runs it.
     Running,
 }
 
-/// Who waits for a stream.
+/// A stream or thread that waits for a position of another stream.
 pub(crate) enum Waiter {
     Stream(StreamId),
     Thread(Arc<Parker>),
@@ -86,46 +86,46 @@ impl Stream {
             device,
             priority,
             kind,
-            released: false,
+            destroyed: false,
             queue: VecDeque::new(),
             head: HeadState::Unpolled,
             engine: None,
-            queued: 0,
-            done: 0,
+            submitted: 0,
+            completed: 0,
             waiters: BTreeMap::new(),
-            failure: None,
+            async_error: None,
             capture: None,
             worker: None,
         }
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.done == self.queued
+        self.completed == self.submitted
     }
 
-    pub(crate) fn add_waiter(&mut self, position: u64, number: u64, waiter: Waiter) {
-        self.waiters.insert((position, number), waiter);
+    pub(crate) fn add_waiter(&mut self, position: u64, id: u64, waiter: Waiter) {
+        self.waiters.insert((position, id), waiter);
     }
 
-    pub(crate) fn forget_waiter(&mut self, position: u64, number: u64) {
-        self.waiters.remove(&(position, number));
+    pub(crate) fn remove_waiter(&mut self, position: u64, id: u64) {
+        self.waiters.remove(&(position, id));
     }
 
-    /// The next of those who wait for a place that has been reached.
-    pub(crate) fn next_waiter(&mut self) -> Option<Waiter> {
+    /// Removes and returns a waiter whose position is reached.
+    pub(crate) fn take_reached_waiter(&mut self) -> Option<Waiter> {
         let first = self.waiters.first_entry()?;
-        (first.key().0 <= self.done).then(|| first.remove())
+        (first.key().0 <= self.completed).then(|| first.remove())
     }
 
-    /// The stream's thread runs its first command now.
-    pub(crate) fn make_ready(&mut self) {
+    /// Wakes the worker to run the first command.
+    pub(crate) fn make_runnable(&mut self) {
         self.head = HeadState::Runnable;
         if let Some(worker) = &self.worker {
             worker.unpark();
         }
     }
 
-    /// Wakes the threads that wait, reached or not; each looks for itself. Streams go on waiting.
+    /// Wakes all waiting threads, which check their state again. Waiting streams stay registered.
     pub(crate) fn wake_threads(&mut self) {
         self.waiters.retain(|_, waiter| match waiter {
             Waiter::Stream(_) => true,
@@ -138,18 +138,22 @@ impl Stream {
 }
 
 impl Inner {
-    /// Adds a stream and returns what it is called.
+    /// Adds a stream and returns its id.
     pub(crate) fn add_stream(&mut self, device: DeviceIndex, priority: i32, kind: StreamKind) -> StreamId {
-        let id = self.number();
+        let id = self.next_id();
         self.streams.insert(id, Stream::new(device, priority, kind));
         id
     }
 
-    /// The stream of a handle, if that is one that a program has and the device is not lost.
+    /// Returns the stream of a handle.
+    ///
+    /// # Errors
+    /// Returns [`Error::DeviceLost`] if its device is lost, and [`Error::Argument`] if the stream does not exist, was
+    /// destroyed or belongs to an executable graph.
     pub(crate) fn stream(&mut self, handle: StreamHandle, operation: &'static str) -> Result<&mut Stream> {
         self.check_not_lost(handle.device, operation)?;
         let is_usable = |stream: &&mut Stream| {
-            stream.device == handle.device && stream.kind != StreamKind::Replay && !stream.released
+            stream.device == handle.device && stream.kind != StreamKind::Replay && !stream.destroyed
         };
         let what = || format!("a stream of {}", device::named(handle.device));
         let stream = self.streams.get_mut(&handle.raw).filter(is_usable);
@@ -157,17 +161,17 @@ impl Inner {
     }
 
     /// Returns whether a stream has reached a point. A removed stream has reached all its points.
-    pub(crate) fn is_reached(&self, mark: TimelinePoint) -> bool {
-        self.streams.get(&mark.stream).is_none_or(|stream| stream.done >= mark.position)
+    pub(crate) fn is_reached(&self, point: TimelinePoint) -> bool {
+        self.streams.get(&point.stream).is_none_or(|stream| stream.completed >= point.position)
     }
 
-    /// The place after everything that is queued.
+    /// Returns the point after all commands that are queued now.
     pub(crate) fn end_of(&self, stream: StreamId) -> TimelinePoint {
-        TimelinePoint { stream, position: self.streams.get(&stream).map_or(0, |stream| stream.queued) }
+        TimelinePoint { stream, position: self.streams.get(&stream).map_or(0, |stream| stream.submitted) }
     }
 
-    /// Queues a command, on `device` if that is another than the stream's. It starts with the next
-    /// [`advance`](Inner::advance). Its errors are reported at its own point or another one.
+    /// Queues a command and returns its point. The next [`advance`](Inner::advance) polls it. `device` defaults to the
+    /// stream's device, `reported_at` to the returned point.
     pub(crate) fn push(
         &mut self,
         id: StreamId,
@@ -176,28 +180,28 @@ impl Inner {
         reported_at: Option<TimelinePoint>,
     ) -> TimelinePoint {
         let fault = match &command {
-            Command::Run(task) => self.faults.next_for(task),
+            Command::Run(task) => self.faults.take_fault(task),
             _ => None,
         };
         let Some(stream) = self.streams.get_mut(&id) else {
             return TimelinePoint { stream: id, position: 0 };
         };
-        stream.queued += 1;
-        let mark = TimelinePoint { stream: id, position: stream.queued };
+        stream.submitted += 1;
+        let point = TimelinePoint { stream: id, position: stream.submitted };
         stream.queue.push_back(QueuedCommand {
             command,
             device: device.unwrap_or(stream.device),
-            reported_at: reported_at.unwrap_or(mark),
+            reported_at: reported_at.unwrap_or(point),
             fault,
-            position: mark.position,
+            position: point.position,
         });
-        mark
+        point
     }
 
-    /// Lets a stream go once nothing is queued on it any more.
+    /// Destroys a stream when its queued commands have completed.
     pub(crate) fn destroy_stream(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.released = true;
+        stream.destroyed = true;
         let handle = StreamHandle { device: stream.device, raw: id };
         if let Some(capture) = stream.capture.take() {
             self.on_stream_destroyed(capture, handle);
@@ -216,7 +220,7 @@ impl Inner {
             let allowed = format!("{} to {}", PRIORITIES.greatest, PRIORITIES.least);
             return Err(Error::argument("the priority of a Stream", priority.to_string(), allowed));
         }
-        Ok(StreamHandle { device, raw: self.add_stream(device, priority, StreamKind::Made) })
+        Ok(StreamHandle { device, raw: self.add_stream(device, priority, StreamKind::Created) })
     }
 
     pub(crate) fn wrap_external_stream(&mut self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
@@ -226,10 +230,9 @@ impl Inner {
         Ok(handle)
     }
 
-    /// Destroys a stream that a program created, once nothing is queued on it any more.
-    pub(crate) fn release(&mut self, handle: StreamHandle) {
-        let is_made = self.streams.get(&handle.raw).is_some_and(|stream| stream.kind == StreamKind::Made);
-        if is_made {
+    /// Destroys the stream of a handle if the caller created it; default streams stay.
+    pub(crate) fn destroy_created_stream(&mut self, handle: StreamHandle) {
+        if self.streams.get(&handle.raw).is_some_and(|stream| stream.kind == StreamKind::Created) {
             self.destroy_stream(handle.raw);
         }
     }

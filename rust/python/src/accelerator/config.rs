@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
 use super::integer::integer;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
-use crate::whole;
+use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(allocator_keys, module)?)?;
@@ -80,7 +80,7 @@ fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
 /// For each key: its name, its value, whether that is the default, who said so, when it acts and, if never, why.
 #[pyfunction]
 fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
-    let reported = detached(py, config::config_report).into_py_result(py)?;
+    let reported = detach(py, config::config_report).into_py_result(py)?;
     let told = |key: config::ConfigEntry| {
         let why = if let Applies::Never(reason) = key.applies { Some(reason) } else { None };
         let value = to_python(py, key.value)?;
@@ -175,7 +175,7 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
             }
             // An int that is too large for a float is too large in any case.
             let value = match given.cast::<PyInt>() {
-                Ok(whole) => whole::float64(whole).unwrap_or(f64::INFINITY),
+                Ok(whole) => py_int::float64(whole).unwrap_or(f64::INFINITY),
                 Err(_) => given.extract()?,
             };
             Ok(Value::Fraction(value))

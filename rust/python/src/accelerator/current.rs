@@ -13,7 +13,7 @@ use super::device::{self, Device};
 use super::faults::FaultInjector;
 use super::integer;
 use super::stream::{self, Stream};
-use crate::detached::{detached, detached_with_environment, wait};
+use crate::detach::{detach, detach_with_env, wait};
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 
@@ -60,7 +60,7 @@ fn use_driver(
     let devices = integer::optional(devices, "devices of the host driver", "0 to 128")?;
     let memory = integer::optional(memory, "memory of the host driver", "a number of bytes")?;
     let faults = faults.map(|faults| faults.get().0.clone());
-    let chosen = detached_with_environment(py, || match name {
+    let chosen = detach_with_env(py, || match name {
         "host" => {
             let mut options = HostOptions::default();
             options.devices = devices.unwrap_or(options.devices);
@@ -75,7 +75,7 @@ fn use_driver(
 
 /// Warns of a variable that changed when the driver, or what it shows, was fixed already.
 fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
-    let Some(message) = detached_with_environment(py, accelerator::environment_came_too_late) else {
+    let Some(message) = detach_with_env(py, accelerator::environment_came_too_late) else {
         return Ok(());
     };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
@@ -94,7 +94,7 @@ fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option
         return Ok(found.map(Device::of));
     }
     warn_of_the_environment(py)?;
-    let found = detached_with_environment(py, || {
+    let found = detach_with_env(py, || {
         accelerator::current_accelerator().filter(|_| !check_available || accelerator::is_available())
     });
     Ok(found.map(Device::of))
@@ -107,7 +107,7 @@ fn is_available(py: Python<'_>) -> PyResult<bool> {
         return Ok(known.count > 0);
     }
     warn_of_the_environment(py)?;
-    Ok(detached_with_environment(py, accelerator::is_available))
+    Ok(detach_with_env(py, accelerator::is_available))
 }
 
 /// How many devices the accelerator has; 0 where there is none. Fixes nothing: a driver may still be chosen.
@@ -117,13 +117,13 @@ fn device_count(py: Python<'_>) -> PyResult<u32> {
         return Ok(known.count);
     }
     warn_of_the_environment(py)?;
-    Ok(detached_with_environment(py, accelerator::device_count))
+    Ok(detach_with_env(py, accelerator::device_count))
 }
 
 /// Why there is no accelerator with a device, in one sentence; None where there is one.
 #[pyfunction]
 fn why_unavailable(py: Python<'_>) -> Option<String> {
-    detached_with_environment(py, accelerator::why_unavailable)
+    detach_with_env(py, accelerator::why_unavailable)
 }
 
 /// The index of the current device of this thread: 0 until another is made current.
@@ -132,7 +132,7 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
     if let Some(index) = accelerator::current_index() {
         return Ok(index);
     }
-    let device = detached_with_environment(py, accelerator::current_device).into_py_result(py)?;
+    let device = detach_with_env(py, accelerator::current_device).into_py_result(py)?;
     Ok(device.index().unwrap_or(0))
 }
 
@@ -143,7 +143,7 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = device.py();
     let device = device::with_index(device, "accelerator.set_device_index")?;
-    detached(py, || accelerator::set_device(device)).into_py_result(py)
+    detach(py, || accelerator::set_device(device)).into_py_result(py)
 }
 
 /// The current stream of a device on this thread: its default one until another is made current. No device, or
@@ -152,7 +152,7 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyo3(signature = (device=None, /))]
 fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
     let device = device::optional(device)?;
-    detached(py, || accelerator::current_stream(device)).into_py_result(py).map(Stream::of)
+    detach(py, || accelerator::current_stream(device)).into_py_result(py).map(Stream::of)
 }
 
 /// Makes a stream the current one of its device on this thread, and that device the current one; each until the
@@ -179,7 +179,7 @@ fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()
 #[pyo3(signature = (device=None, /))]
 fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<(i32, i32)> {
     let device = device::optional(device)?;
-    let range = detached(py, || accelerator::priority_range(device)).into_py_result(py)?;
+    let range = detach(py, || accelerator::priority_range(device)).into_py_result(py)?;
     Ok((range.least, range.greatest))
 }
 
@@ -188,7 +188,7 @@ fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> P
 #[pyo3(signature = (device=None, /))]
 fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
     let device = device::optional(device)?;
-    Ok(detached(py, || accelerator::properties(device)).into_py_result(py)?.name)
+    Ok(detach(py, || accelerator::properties(device)).into_py_result(py)?.name)
 }
 
 /// What a device is, as a dict.
@@ -196,7 +196,7 @@ fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<St
 #[pyo3(signature = (device=None, /))]
 fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
     let device = device::optional(device)?;
-    let found = detached(py, || accelerator::properties(device)).into_py_result(py)?;
+    let found = detach(py, || accelerator::properties(device)).into_py_result(py)?;
     let told = PyDict::new(py);
     told.set_item("name", found.name)?;
     told.set_item("total_memory", found.total_memory)?;
@@ -212,7 +212,7 @@ fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyRes
 #[pyo3(signature = (device_index=None, /))]
 fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<(u64, u64)> {
     let device = device::optional(device_index)?;
-    let info = detached(py, || accelerator::memory_info(device)).into_py_result(py)?;
+    let info = detach(py, || accelerator::memory_info(device)).into_py_result(py)?;
     Ok((info.free, info.total))
 }
 
@@ -224,7 +224,7 @@ fn get_default_device(py: Python<'_>) -> Device {
     if chosen.index().is_some() || chosen.kind() == DeviceType::Cpu {
         return Device::of(chosen);
     }
-    let current = detached_with_environment(py, accelerator::current_device);
+    let current = detach_with_env(py, accelerator::current_device);
     Device::of(current.ok().filter(|current| current.kind() == chosen.kind()).unwrap_or(chosen))
 }
 
@@ -259,8 +259,7 @@ impl DeviceIndex {
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let Some(device) = self.device else { return Ok(()) };
-        let made =
-            detached(py, || self.scope.get_or_try_init(|| PlaceScope::of_device(device).map(Box::new)));
+        let made = detach(py, || self.scope.get_or_try_init(|| PlaceScope::of_device(device).map(Box::new)));
         let scope = made.into_py_result(py)?;
         scope.check().into_py_result(py)?;
         scope_debug::enter(py, scope.scope(), || scope.enter())

@@ -8,10 +8,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
 
-use crate::detached::detached_with_environment;
+use crate::detach::detach_with_env;
 use crate::errors::{IntoPyResult, exception, new_exception};
+use crate::py_int;
 use crate::scope_debug;
-use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Device>()
@@ -118,9 +118,7 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
         let index = checked_index(given)?;
         let accelerator = match known_accelerator() {
             Some(accelerator) => accelerator,
-            None => {
-                detached_with_environment(py, || accelerator::required("device(index)")).into_py_result(py)?
-            }
+            None => detach_with_env(py, || accelerator::required("device(index)")).into_py_result(py)?,
         };
         CoreDevice::new(accelerator.kind(), Some(index)).into_py_result(py)
     }
@@ -144,8 +142,7 @@ pub(super) fn asked_about(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<C
         return parse(given).map(Some);
     }
     let (py, index) = (given.py(), checked_index(given)?);
-    let accelerator =
-        known_accelerator().or_else(|| detached_with_environment(py, accelerator::current_accelerator));
+    let accelerator = known_accelerator().or_else(|| detach_with_env(py, accelerator::current_accelerator));
     let kind = accelerator.unwrap_or(CoreDevice::CUDA).kind();
     let device = CoreDevice::new(kind, Some(index)).into_py_result(py)?;
     match accelerator {
@@ -178,5 +175,6 @@ fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
             format!("a device is a device, a str or an int (its index), got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     };
-    whole::int64(number).ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(whole::text(number))))
+    py_int::int64(number)
+        .ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(py_int::text(number))))
 }

@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use super::device::{self, Device};
 use super::stream;
-use crate::detached::{detached, wait};
+use crate::detach::{detach, wait};
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -44,7 +44,7 @@ impl Event {
     ) -> PyResult<Self> {
         let device = device::optional(device)?;
         let options = EventOptions { timing: enable_timing, blocking, interprocess };
-        detached(py, || CoreEvent::new(device, options)).into_py_result(py).map(Event)
+        detach(py, || CoreEvent::new(device, options)).into_py_result(py).map(Event)
     }
 
     /// An event that another process made with `interprocess=True`, from what its `ipc_handle` returned. Raises
@@ -54,12 +54,12 @@ impl Event {
     fn from_ipc_handle(device: &Bound<'_, PyAny>, handle: &[u8]) -> PyResult<Self> {
         let py = device.py();
         let device = device::optional(Some(device))?;
-        detached(py, || CoreEvent::import(device, handle)).into_py_result(py).map(Event)
+        detach(py, || CoreEvent::import(device, handle)).into_py_result(py).map(Event)
     }
 
     /// What another process opens it with. Raises `UnsupportedError` where devices have no such events.
     fn ipc_handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let handle = detached(py, || self.0.export()).into_py_result(py)?;
+        let handle = detach(py, || self.0.export()).into_py_result(py)?;
         Ok(PyBytes::new(py, &handle))
     }
 
@@ -99,7 +99,7 @@ impl Event {
     #[pyo3(signature = (stream=None))]
     fn record(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
-        detached(py, || match stream {
+        detach(py, || match stream {
             Some(stream) => self.0.record(&stream),
             None => self.0.record(&accelerator::current_stream(Some(self.0.device()))?),
         })
@@ -111,7 +111,7 @@ impl Event {
     #[pyo3(signature = (stream=None))]
     fn wait(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
-        detached(py, || match stream {
+        detach(py, || match stream {
             Some(stream) => self.0.hold_back(&stream),
             None => self.0.hold_back(&accelerator::current_stream(None)?),
         })
@@ -121,7 +121,7 @@ impl Event {
     /// Whether all before the mark has been done; True if it was never recorded. Raises what failed there, if that
     /// was not raised before.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
-        detached(py, || self.0.is_done()).into_py_result(py)
+        detach(py, || self.0.is_done()).into_py_result(py)
     }
 
     /// Waits until all before the mark has been done. Raises what failed there, if that was not raised before.
@@ -133,7 +133,7 @@ impl Event {
     /// with `enable_timing` and recorded; `AcceleratorError` before both have been passed.
     #[pyo3(signature = (end_event))]
     fn elapsed_time(&self, py: Python<'_>, end_event: &Event) -> PyResult<f64> {
-        detached(py, || self.0.elapsed(&end_event.0)).into_py_result(py)
+        detach(py, || self.0.elapsed(&end_event.0)).into_py_result(py)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

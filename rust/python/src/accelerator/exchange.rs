@@ -10,7 +10,7 @@ use interlock::base::fork;
 use interlock::state;
 use pyo3::prelude::*;
 
-use crate::released::Released;
+use crate::deferred_drop::DeferredDrop;
 
 /// What the threads of streams and the servers share.
 pub(super) struct Exchange {
@@ -24,9 +24,9 @@ pub(super) struct Exchange {
 }
 
 pub(super) struct Function {
-    pub(super) function: Released,
-    pub(super) arguments: Released,
-    pub(super) keywords: Released,
+    pub(super) function: DeferredDrop,
+    pub(super) arguments: DeferredDrop,
+    pub(super) keywords: DeferredDrop,
 }
 
 #[derive(Default)]

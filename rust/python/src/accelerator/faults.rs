@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::device;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -21,13 +21,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Methods raise `NoAcceleratorError` where no host driver was made with it in this process. A forked child's driver
 /// is another one, which is made when a device is used there and begins without faults.
 #[pyclass(frozen, module = "interlock.testing", name = "FaultInjector")]
-pub(super) struct FaultInjector(pub(super) host::Faults);
+pub(super) struct FaultInjector(pub(super) host::FaultInjector);
 
 #[pymethods]
 impl FaultInjector {
     #[new]
     fn new() -> Self {
-        FaultInjector(host::Faults::new())
+        FaultInjector(host::FaultInjector::new())
     }
 
     /// The `number`th time from now on that the driver is asked for memory it has none; 1 is the next. What is kept
@@ -69,12 +69,12 @@ impl FaultInjector {
     fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
         let py = device.py();
         let index = device::with_index(device, "FaultInjector.lose_device")?.index().unwrap_or(0);
-        detached(py, || self.0.lose_device(index, reason)).into_py_result(py)
+        detach(py, || self.0.lose_device(index, reason)).into_py_result(py)
     }
 
     /// No copy begins until the object that this returns is released, or the `with` block is left.
-    fn hold_copies(&self, py: Python<'_>) -> PyResult<PausedCopies> {
-        self.0.hold_copies().into_py_result(py).map(|hold| PausedCopies(Mutex::new(Some(hold))))
+    fn pause_copies(&self, py: Python<'_>) -> PyResult<PausedCopies> {
+        self.0.pause_copies().into_py_result(py).map(|hold| PausedCopies(Mutex::new(Some(hold))))
     }
 
     /// How many objects of the driver there are, by what they are: for tests of leaks.
@@ -84,7 +84,7 @@ impl FaultInjector {
             events,
             graphs,
             executables,
-            lanes,
+            replay_streams,
             captures,
             threads,
             commands,
@@ -97,7 +97,7 @@ impl FaultInjector {
             ("events", events),
             ("graphs", graphs),
             ("executables", executables),
-            ("lanes", lanes),
+            ("replay_streams", replay_streams),
             ("captures", captures),
             ("threads", threads),
         ] {
@@ -112,11 +112,11 @@ impl FaultInjector {
 
 /// Copies that have not begun do not begin until it is released.
 #[pyclass(frozen, module = "interlock.testing", name = "PausedCopies")]
-struct PausedCopies(Mutex<Option<host::Hold>>);
+struct PausedCopies(Mutex<Option<host::PausedCopies>>);
 
 impl PausedCopies {
     /// What is done with the hold takes no time, and never waits for Python.
-    fn with<R>(&self, action: impl FnOnce(&mut Option<host::Hold>) -> R) -> R {
+    fn with<R>(&self, action: impl FnOnce(&mut Option<host::PausedCopies>) -> R) -> R {
         action(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
@@ -126,12 +126,12 @@ impl PausedCopies {
     /// Lets one copy begin, of those that wait for nothing else; False where there is none. What a copy waits for
     /// may not have been done yet: synchronize an event that was recorded before it first.
     fn step(&self, py: Python<'_>) -> bool {
-        detached(py, || self.with(|hold| hold.as_ref().is_some_and(host::Hold::step)))
+        detach(py, || self.with(|hold| hold.as_ref().is_some_and(host::PausedCopies::step)))
     }
 
     /// Lets copies begin again, unless something else holds them.
     fn release(&self, py: Python<'_>) {
-        detached(py, || drop(self.with(Option::take)));
+        detach(py, || drop(self.with(Option::take)));
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -15,9 +15,10 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::exchange::{Calls, Exchange, Function, Kept, Pending, call_in_python, locked};
 use super::stream;
-use crate::detached::{close_if_finalizing, detached};
+use crate::deferred_drop::DeferredDrop;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
-use crate::released::Released;
+use crate::shutdown::close_if_finalizing;
 use crate::state::ThreadState;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -59,9 +60,9 @@ impl Launch {
         };
         let name = name.map_or_else(|| function.get_type().name(), Ok)?.to_string_lossy().into_owned();
         let function = Function {
-            function: Released::new(function),
-            arguments: Released::new(args),
-            keywords: Released::new(kwargs),
+            function: DeferredDrop::new(function),
+            arguments: DeferredDrop::new(args),
+            keywords: DeferredDrop::new(kwargs),
         };
         Ok(Launch { stream, name, function: Arc::new(function) })
     }
@@ -72,7 +73,7 @@ impl Launch {
         let exchange = Exchange::current();
         let Some(function) = exchange.next_function() else {
             // A daemon thread of an interpreter that ends stops here: it would only print a traceback.
-            detached(py, || ());
+            detach(py, || ());
             let message =
                 "accelerator.launch: a Python function cannot be queued while the interpreter is finalized";
             return Err(PyRuntimeError::new_err(message));
@@ -80,7 +81,7 @@ impl Launch {
         locked(&exchange.functions).insert(function, self.function.clone());
         let (kept, stream) = (Kept { exchange, function }, self.stream.handle().into_py_result(py)?);
         let work = HostFn::new(&self.name, move || call_in_python(&kept, stream));
-        detached(py, || self.stream.launch(work)).into_py_result(py)
+        detach(py, || self.stream.launch(work)).into_py_result(py)
     }
 }
 
@@ -94,7 +95,7 @@ struct Server {
 /// Parks this thread if the interpreter, which no longer starts threads, ends within a moment.
 #[pyfunction]
 fn stop_if_ending(py: Python<'_>) {
-    crate::detached::stop_if_ending(py);
+    crate::shutdown::park_if_exiting(py);
 }
 
 /// A server to be given a thread, where none is idle.
@@ -143,7 +144,7 @@ impl Server {
 impl Server {
     /// Waits for a call; None where this thread is not needed any more.
     fn next(&self, py: Python<'_>) -> Option<Call> {
-        let pending = detached(py, || self.next_pending())?;
+        let pending = detach(py, || self.next_pending())?;
         Some(Call { exchange: self.exchange, pending })
     }
 }

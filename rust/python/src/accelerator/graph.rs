@@ -4,7 +4,7 @@ use interlock::accelerator::{CaptureMode, Graph as CoreGraph, PoolId};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -44,13 +44,13 @@ impl Graph {
     ) -> PyResult<Self> {
         // They hold for the next capture; here it is only seen whether they can.
         let (_, _) = (pool, mode_of(py, capture_error_mode)?);
-        detached(py, || CoreGraph::new(keep_graph)).into_py_result(py).map(Graph)
+        detach(py, || CoreGraph::new(keep_graph)).into_py_result(py).map(Graph)
     }
 
     /// Starts to record.
     fn _capture_begin(&self, py: Python<'_>, pool: Option<PoolId>, capture_error_mode: &str) -> PyResult<()> {
         let mode = mode_of(py, capture_error_mode)?;
-        detached(py, || self.0.capture_begin(pool, mode)).into_py_result(py)
+        detach(py, || self.0.capture_begin(pool, mode)).into_py_result(py)
     }
 
     /// Ends the recording. Returns whether nothing was recorded.
@@ -59,27 +59,27 @@ impl Graph {
             self.0.capture_end()?;
             self.0.is_empty()
         };
-        detached(py, end).into_py_result(py)
+        detach(py, end).into_py_result(py)
     }
 
     /// Ends the recording, if it goes on, and keeps nothing.
     fn _discard(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.0.discard()).into_py_result(py)
+        detach(py, || self.0.discard()).into_py_result(py)
     }
 
     /// Makes what was recorded ready for replays.
     fn instantiate(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.0.instantiate()).into_py_result(py)
+        detach(py, || self.0.instantiate()).into_py_result(py)
     }
 
     /// Queues what was recorded.
     fn replay(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.0.replay()).into_py_result(py)
+        detach(py, || self.0.replay()).into_py_result(py)
     }
 
     /// Lets go what was recorded.
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.0.reset()).into_py_result(py)
+        detach(py, || self.0.reset()).into_py_result(py)
     }
 
     /// The memory that it allocates from, or will if the next capture has the pool that is told.
@@ -94,7 +94,7 @@ impl Graph {
 
     /// What was recorded, in the DOT language of Graphviz.
     fn _dot(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || self.0.dot()).into_py_result(py)
+        detach(py, || self.0.dot()).into_py_result(py)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

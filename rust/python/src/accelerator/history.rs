@@ -10,9 +10,9 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::device;
 use super::integer::integer;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
-use crate::whole;
+use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Recording>()?;
@@ -40,12 +40,12 @@ impl Recording {
         };
         let options = HistoryConfig { max_entries, stacks: with_stacks(stacks)? };
         let device = device::optional(device)?;
-        detached(py, || HistoryRecorder::record(options, device)).into_py_result(py).map(Recording)
+        detach(py, || HistoryRecorder::record(options, device)).into_py_result(py).map(Recording)
     }
 
     /// Records no more, unless another history has begun already. What is recorded stays for snapshots.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.0.stop()).into_py_result(py)
+        detach(py, || self.0.stop()).into_py_result(py)
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -98,7 +98,7 @@ fn replay<'py>(
         let entries = trace?.try_iter()?.map(|entry| entry_of(&entry?)).collect::<PyResult<_>>()?;
         read.traces.push(entries);
     }
-    let statistics = detached(py, || memory::replay(&read, device)).into_py_result(py)?;
+    let statistics = detach(py, || memory::replay(&read, device)).into_py_result(py)?;
     let dict = PyDict::new(py);
     for (name, number) in statistics.named() {
         dict.set_item(name, number)?;
@@ -142,7 +142,7 @@ fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
 
 /// One number of a pool's two.
 fn half(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-    Ok(whole::index(given)?.and_then(|number| whole::uint64(&number)))
+    Ok(py_int::index(given)?.and_then(|number| py_int::uint64(&number)))
 }
 
 fn number<T: TryFrom<i128>>(entry: &Bound<'_, PyAny>, name: &'static str) -> PyResult<T> {

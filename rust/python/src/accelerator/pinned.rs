@@ -4,7 +4,7 @@ use interlock::accelerator::memory;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::detached::detached;
+use crate::detach::detach;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(empty_host_cache, module)?)?;
@@ -17,7 +17,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// nothing that is queued. Does nothing before an accelerator is used.
 #[pyfunction]
 fn empty_host_cache(py: Python<'_>) {
-    detached(py, memory::empty_host_cache);
+    detach(py, memory::empty_host_cache);
 }
 
 /// What is counted of pinned memory, by name, in the order of the names. Zeros before an accelerator is used.
@@ -30,7 +30,7 @@ fn empty_host_cache(py: Python<'_>) {
 #[pyfunction]
 fn host_memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let named = PyDict::new(py);
-    for (name, number) in detached(py, memory::host_memory_stats).named() {
+    for (name, number) in detach(py, memory::host_memory_stats).named() {
         named.set_item(name, number)?;
     }
     Ok(named)
@@ -39,12 +39,12 @@ fn host_memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// Makes every `.peak` of `host_memory_stats` what there is now, and every `.max` and `.min` 0.
 #[pyfunction]
 fn reset_peak_host_memory_stats(py: Python<'_>) {
-    detached(py, memory::reset_peak_host_memory_stats);
+    detach(py, memory::reset_peak_host_memory_stats);
 }
 
 /// Makes every `.allocated`, `.freed`, `.total` and `.count` of `host_memory_stats` 0, and `num_host_alloc` and
 /// `num_host_free`.
 #[pyfunction]
 fn reset_accumulated_host_memory_stats(py: Python<'_>) {
-    detached(py, memory::reset_accumulated_host_memory_stats);
+    detach(py, memory::reset_accumulated_host_memory_stats);
 }

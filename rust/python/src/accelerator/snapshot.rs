@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::device;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -23,7 +23,7 @@ fn snapshot<'py>(
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
     let device = device::optional(device)?;
-    let taken = detached(py, || memory::snapshot(device)).into_py_result(py)?;
+    let taken = detach(py, || memory::snapshot(device)).into_py_result(py)?;
     let mut converted = Converted { py, stacks: HashMap::new() };
     let segments = taken.segments.iter().map(|segment| converted.segment(segment));
     let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;

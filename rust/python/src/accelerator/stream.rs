@@ -13,11 +13,11 @@ use pyo3::types::PyTuple;
 use super::device::{self, Device};
 use super::event::Event;
 use super::integer;
-use crate::detached::{detached, wait};
+use crate::deferred_drop::DeferredDrop;
+use crate::detach::{detach, wait};
 use crate::errors::IntoPyResult;
-use crate::released::Released;
+use crate::py_int;
 use crate::scope_debug;
-use crate::whole;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Stream>()
@@ -65,7 +65,7 @@ impl Stream {
         match (stream_id, device_index, device_type) {
             (None, None, None) => {
                 let device = device::optional(device)?;
-                let made = detached(py, || match exclusive {
+                let made = detach(py, || match exclusive {
                     true => CoreStream::exclusive(device, priority),
                     false => CoreStream::new(device, priority),
                 });
@@ -128,7 +128,7 @@ impl Stream {
 
     /// Whether all that was queued has been done. Raises what failed there, if that was not raised before.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
-        detached(py, || self.core.is_done()).into_py_result(py)
+        detach(py, || self.core.is_done()).into_py_result(py)
     }
 
     /// Waits until all that was queued has been done. Raises what failed there, if that was not raised before.
@@ -148,14 +148,14 @@ impl Stream {
             None => Bound::new(py, Event::on(py, self.core.device())?)?,
         };
         let core = &event.get().0;
-        detached(py, || self.core.record_event(core)).into_py_result(py)?;
+        detach(py, || self.core.record_event(core)).into_py_result(py)?;
         Ok(event)
     }
 
     /// What is queued from now on waits for what the event marks now.
     #[pyo3(signature = (event))]
     fn wait_event(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
-        detached(py, || self.core.wait_event(&event.0)).into_py_result(py)
+        detach(py, || self.core.wait_event(&event.0)).into_py_result(py)
     }
 
     /// What is queued from now on waits for all that is queued on another stream now.
@@ -163,7 +163,7 @@ impl Stream {
     fn wait_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
         let other = taken(stream)?;
-        detached(py, || self.core.wait_stream(&other)).into_py_result(py)
+        detach(py, || self.core.wait_stream(&other)).into_py_result(py)
     }
 
     /// Whether what is queued is recorded into a graph.
@@ -225,7 +225,7 @@ fn by_numbers(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream>
     };
     let device = DeviceType::of_number(kind).ok_or_else(unknown).into_py_result(py)?;
     let device = CoreDevice::new(device, Some(index.into())).into_py_result(py)?;
-    let found = detached(py, || CoreStream::of_id(Some(device), id)).into_py_result(py)?;
+    let found = detach(py, || CoreStream::of_id(Some(device), id)).into_py_result(py)?;
     Ok(Stream::of(found.ok_or_else(unknown).into_py_result(py)?))
 }
 
@@ -249,10 +249,10 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
         let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", answer.repr()?);
         return Err(PyTypeError::new_err(message));
     };
-    let owner = Arc::new(Released::new(given.clone()));
+    let owner = Arc::new(DeferredDrop::new(given.clone()));
     // SAFETY: an object with `__cuda_stream__` promises by that protocol that the handle is its stream, which is valid
     // as long as the object is. The driver refuses a number that cannot be a stream of the current device.
-    detached(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_py_result(py)
+    detach(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_py_result(py)
 }
 
 /// The handle of a pair of version 0 and a handle.
@@ -260,8 +260,8 @@ fn handle_of(pair: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     let Ok((version, handle)) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
         return Ok(None);
     };
-    let version = whole::index(&version)?.and_then(|version| whole::int64(&version));
-    let handle = whole::index(&handle)?.and_then(|handle| whole::uint64(&handle));
+    let version = py_int::index(&version)?.and_then(|version| py_int::int64(&version));
+    let handle = py_int::index(&handle)?.and_then(|handle| py_int::uint64(&handle));
     Ok(handle.filter(|_| version == Some(0)))
 }
 

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
-use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
+use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 use crate::scope_debug;
 
 #[repr(C)]
@@ -21,23 +21,23 @@ struct ModeObject {
 /// Creates a mode class without `__new__` and `__init__`.
 pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapType> {
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
-        .method(c"__enter__", c"__enter__($self)\n--\n\nSet the mode on this thread until `__exit__`.", Method::Plain(enter))
+        .method(c"__enter__", c"__enter__($self)\n--\n\nSet the mode on this thread until `__exit__`.", Method::NoArgs(enter))
         .method(
             c"__exit__",
             c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nRemove the innermost layer of this object.",
-            Method::FastAndNamed(exit),
+            Method::FastWithKeywords(exit),
         )
         .method(
             c"__reduce_ex__",
             c"Support `copy` and `pickle`; protocols 0 and 1 use the form of protocol 2.",
             Method::Fast(reduce),
         )
-        .method(c"__getstate__", c"Return the mode and the attributes.", Method::Plain(get_state))
+        .method(c"__getstate__", c"Return the mode and the attributes.", Method::NoArgs(get_state))
         .method(c"__setstate__", c"Restore the mode and the attributes, without a write.", Method::Fast(set_state))
         .method(
             c"clone",
             c"clone($self, /)\n--\n\nReturn a new object of the same class with the same mode.",
-            Method::Plain(clone),
+            Method::NoArgs(clone),
         );
     if kind.accepts_mode() {
         class = class.attribute(c"mode", c"The mode that the object sets.", mode, None, std::ptr::null_mut());
@@ -109,7 +109,7 @@ const _: () = assert!(!std::mem::needs_drop::<ModeContext>());
 
 unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: a method of these classes; None lives as long as the interpreter.
-    hot(|| unsafe {
+    catch_panic(|| unsafe {
         let context = context(object);
         if scope_debug::is_on() {
             return traced(|py| scope_debug::enter(py, context.scope(), || context.enter()));
@@ -127,13 +127,13 @@ unsafe extern "C" fn exit(
 ) -> *mut ffi::PyObject {
     if count != 3 || !names.is_null() {
         // SAFETY: the interpreter passes a tuple of names or null.
-        let checked = or_minus_one(|py| unsafe { check_exit(py, count, names) });
+        let checked = ffi_status(|py| unsafe { check_exit(py, count, names) });
         if checked != 0 {
             return std::ptr::null_mut();
         }
     }
     // SAFETY: as for `enter`.
-    hot(|| unsafe {
+    catch_panic(|| unsafe {
         let context = context(object);
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
@@ -172,11 +172,11 @@ unsafe fn check_exit(py: Python<'_>, count: ffi::Py_ssize_t, names: *mut ffi::Py
 #[cold]
 #[inline(never)]
 fn traced(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> *mut ffi::PyObject {
-    or_null(|py| action(py).map(|()| py.None().into_ptr()))
+    ffi_ptr(|py| action(py).map(|()| py.None().into_ptr()))
 }
 
 unsafe extern "C" fn clone(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();
@@ -191,7 +191,7 @@ unsafe extern "C" fn reduce(
     arguments: *mut *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         if count != 1 {
             return Err(PyTypeError::new_err(format!("__reduce_ex__() takes 1 argument, got {count}")));
         }
@@ -206,7 +206,7 @@ unsafe extern "C" fn reduce(
 
 /// Used by `copy` and `pickle`: a copy is created without `__init__`, which would write.
 unsafe extern "C" fn get_state(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         // Only objects of a subclass may have attributes.
@@ -220,7 +220,7 @@ unsafe extern "C" fn set_state(
     arguments: *mut *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         if count != 1 {
             return Err(PyTypeError::new_err(format!("__setstate__() takes 1 argument, got {count}")));
         }
@@ -247,7 +247,7 @@ unsafe extern "C" fn call(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter passes an object of these classes, a tuple, and a dict or null.
         let (scope, context, arguments, named) = unsafe {
             (
@@ -288,16 +288,16 @@ fn clone_unentered(py: Python<'_>, object: *mut ffi::PyObject) -> PyResult<Bound
 
 unsafe extern "C" fn mode(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { context(object) }.mode()).to_owned().into_any().into_ptr()))
+    ffi_ptr(|py| Ok(PyBool::new(py, unsafe { context(object) }.mode()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn previous(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of these classes.
-    or_null(|py| Ok(PyBool::new(py, unsafe { context(object) }.previous()).to_owned().into_any().into_ptr()))
+    ffi_ptr(|py| Ok(PyBool::new(py, unsafe { context(object) }.previous()).to_owned().into_any().into_ptr()))
 }
 
 unsafe extern "C" fn represent(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();

@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use super::decorated;
 use super::mode_object;
-use crate::object::{or_minus_one, or_null};
+use crate::raw_types::{ffi_ptr, ffi_status};
 use crate::scope_debug;
 
 /// A mode class.
@@ -135,7 +135,7 @@ unsafe extern "C" fn new<C: ModeClass>(
             return mode_object::allocate(class, C::KIND);
         }
     }
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter passes a class, a tuple, and a dict or null.
         let (type_object, arguments, named) = unsafe {
             (
@@ -225,7 +225,7 @@ unsafe extern "C" fn init<C: ModeClass>(
         unsafe { mode_object::context(object) }.restore(mode);
         return 0;
     }
-    or_minus_one(|py| {
+    ffi_status(|py| {
         // SAFETY: the interpreter passes an object of this class or a subclass, a tuple, and a dict or null.
         let (context, arguments, named) = unsafe {
             (

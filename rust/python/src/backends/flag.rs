@@ -13,7 +13,7 @@ use super::scopes::FlagScope;
 use super::values;
 use crate::call_site;
 use crate::errors::IntoPyResult;
-use crate::object::{HeapType, Method, hot, or_null};
+use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
 
 #[repr(C)]
 struct FlagObject {
@@ -40,7 +40,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
             c"override",
             c"override($self, /, value)\n--\n\n\
             Decide the flag for this thread: a context manager and a decorator.",
-            Method::FastAndNamed(override_value),
+            Method::FastWithKeywords(override_value),
         );
     // SAFETY: the two are a newfunc and a destructor.
     let class = unsafe {
@@ -66,7 +66,7 @@ unsafe extern "C" fn new(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter passes a tuple, and a dict or null.
         let (arguments, named) = unsafe {
             (
@@ -118,7 +118,7 @@ unsafe extern "C" fn name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ff
 unsafe extern "C" fn value(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: an attribute of the class.
     let spec = unsafe { spec_of(object) };
-    hot(|| values::new_reference(spec.read()))
+    catch_panic(|| values::new_reference(spec.read()))
 }
 
 unsafe extern "C" fn set_value(
@@ -136,7 +136,7 @@ unsafe extern "C" fn override_value(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: a method of the class; the interpreter passes a tuple of names or null.
         let (spec, names) = unsafe {
             (

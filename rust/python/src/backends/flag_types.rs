@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
 use super::flag_names::FlagNames;
 use super::{flag_names, values};
 use crate::errors::new_exception;
-use crate::object::{HeapType, Method, hot, or_minus_one, or_null};
+use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 
 /// The flags of one owner.
 struct Namespace {
@@ -100,7 +100,7 @@ fn class_of<'py>(
         None,
         std::ptr::from_ref(namespace).cast_mut().cast(),
     );
-    class = class.method(c"__dir__", c"Return every name here, flags included.", Method::Plain(dir));
+    class = class.method(c"__dir__", c"Return every name here, flags included.", Method::NoArgs(dir));
     // SAFETY: `setattr_strict` is a setattrofunc.
     class = unsafe { class.slot(ffi::Py_tp_setattro, setattr_strict as ffi::setattrofunc as *mut c_void) };
     // SAFETY: `repr` is a `reprfunc`.
@@ -118,7 +118,7 @@ fn class_of<'py>(
     // SAFETY: `read_name` is a `getattrofunc`.
     class = unsafe { class.slot(ffi::Py_tp_getattro, read_name as ffi::getattrofunc as *mut c_void) };
     let class =
-        class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::Plain(reduce_module));
+        class.doc(&zero_ended(&signature)?).method(c"__reduce__", reduce, Method::NoArgs(reduce_module));
     Ok((class.build(py, &py.get_type::<PyModule>())?, namespace))
 }
 
@@ -135,7 +135,7 @@ fn namespace_of(owner: &Bound<'_, PyAny>) -> Option<&'static Namespace> {
 /// Implements `repr()`: the name of the owner with its flags and their values; a module without flags has the repr of a
 /// module.
 unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter passes the owner.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let is_module = owner.is_instance_of::<PyModule>();
@@ -182,7 +182,7 @@ unsafe extern "C" fn init_module(
     arguments: *mut ffi::PyObject,
     named: *mut ffi::PyObject,
 ) -> c_int {
-    or_minus_one(|py| {
+    ffi_status(|py| {
         // SAFETY: the interpreter passes a new module, a tuple, and a dict or null.
         let (module, arguments, named) = unsafe {
             (
@@ -226,7 +226,7 @@ unsafe fn spec_of(closure: *mut c_void) -> &'static FlagSpec {
 unsafe extern "C" fn read(_owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
     // SAFETY: this getter is registered with such a closure.
     let spec = unsafe { spec_of(closure) };
-    hot(|| values::new_reference(spec.read()))
+    catch_panic(|| values::new_reference(spec.read()))
 }
 
 /// Assigns a flag, or unsets it if `value` is null (`del`).
@@ -245,7 +245,7 @@ unsafe extern "C" fn write(
 /// restore, and unsets its assignment if it finds none. Reads of flags do not use it, because the getters take
 /// precedence.
 unsafe extern "C" fn dict(owner: *mut ffi::PyObject, closure: *mut c_void) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter passes the owner, and the closure is a leaked Namespace.
         let (owner, namespace) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), &*closure.cast::<Namespace>()) };
@@ -272,7 +272,7 @@ fn own_dict<'py>(owner: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
 
 /// Implements `dir()`: the public names of the owner, and every flag.
 unsafe extern "C" fn dir(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter passes the owner.
         let owner = unsafe { Bound::from_borrowed_ptr(py, owner) };
         let own = own_dict(&owner);
@@ -292,7 +292,7 @@ unsafe extern "C" fn dir(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *m
 /// Implements `__reduce__`: cloudpickle sends the modules that a function uses by name only if they are exactly of type
 /// `ModuleType`.
 unsafe extern "C" fn reduce_module(module: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    or_null(|py| {
+    ffi_ptr(|py| {
         // SAFETY: the interpreter passes the module.
         let module = unsafe { Bound::from_borrowed_ptr(py, module) };
         let name = module.cast::<PyModule>()?.name()?;
@@ -317,7 +317,7 @@ unsafe extern "C" fn setattr_strict(
             return ffi::PyObject_GenericSetAttr(owner, name, value);
         }
     }
-    let allowed = or_minus_one(|py| {
+    let allowed = ffi_status(|py| {
         // SAFETY: the interpreter passes the three objects.
         let (owner, name, value) = unsafe {
             (

@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyType};
 
 use super::values::display;
-use crate::detached::detached_with_environment;
+use crate::detach::detach_with_env;
 use crate::errors::{IntoPyResult, exception};
-use crate::whole;
+use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(library_names, module)?)?;
@@ -36,21 +36,21 @@ fn library_names() -> Vec<&'static str> {
 #[pyfunction]
 fn library_is_available(py: Python<'_>, name: &str) -> PyResult<bool> {
     let library = named(py, name)?;
-    detached_with_environment(py, || library.is_available()).into_py_result(py)
+    detach_with_env(py, || library.is_available()).into_py_result(py)
 }
 
 /// Return whether a library is loaded in this process, by interlock or by other code.
 #[pyfunction]
 fn library_is_loaded(py: Python<'_>, name: &str) -> PyResult<bool> {
     let library = named(py, name)?;
-    Ok(detached_with_environment(py, || library.is_loaded()))
+    Ok(detach_with_env(py, || library.is_loaded()))
 }
 
 /// Return the version number of a library, or None. The first call loads the library.
 #[pyfunction]
 fn library_version(py: Python<'_>, name: &str) -> PyResult<Option<u64>> {
     let library = named(py, name)?;
-    let version = detached_with_environment(py, || library.version()).into_py_result(py)?;
+    let version = detach_with_env(py, || library.version()).into_py_result(py)?;
     Ok(version.and_then(|version| version.number))
 }
 
@@ -61,7 +61,7 @@ type Description = (&'static str, &'static str, Option<OsString>, Option<&'stati
 #[pyfunction]
 fn find_library(py: Python<'_>, name: &str) -> PyResult<Description> {
     let library = named(py, name)?;
-    detached_with_environment(py, || describe(library)).into_py_result(py)
+    detach_with_env(py, || describe(library)).into_py_result(py)
 }
 
 /// Load a library, from `path` unless that is None, and return its state.
@@ -77,7 +77,7 @@ fn load_library(py: Python<'_>, name: &str, path: Option<PathBuf>) -> PyResult<D
         };
         describe(library)
     };
-    detached_with_environment(py, load).into_py_result(py)
+    detach_with_env(py, load).into_py_result(py)
 }
 
 fn describe(library: &Library) -> interlock::Result<Description> {
@@ -89,7 +89,7 @@ fn describe(library: &Library) -> interlock::Result<Description> {
 /// Return the name, path and threads of each OpenMP runtime that is loaded under its own name.
 #[pyfunction]
 fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)> {
-    let runtimes = detached_with_environment(py, libraries::openmp_runtimes).into_iter();
+    let runtimes = detach_with_env(py, libraries::openmp_runtimes).into_iter();
     runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path.into_os_string(), threads)).collect()
 }
 
@@ -154,7 +154,7 @@ impl VerboseScope {
         let Ok(number) = level.cast::<PyInt>() else {
             return Err(exception(py, &Error::FlagType { name, given: display(level)?, allowed }));
         };
-        match whole::int64(number) {
+        match py_int::int64(number) {
             Some(level) => libraries::VerboseScope::new(library, level).into_py_result(py).map(VerboseScope),
             // The integer does not fit 64 bits.
             None => Err(exception(py, &Error::FlagValue { name, given: display(level)?, allowed })),
@@ -165,12 +165,12 @@ impl VerboseScope {
     fn enter(&self, py: Python<'_>) -> PyResult<()> {
         // Updates the search paths before each search.
         named(py, self.0.library().name())?;
-        detached_with_environment(py, || self.0.enter()).into_py_result(py)
+        detach_with_env(py, || self.0.enter()).into_py_result(py)
     }
 
     /// End the innermost enter of this scope.
     fn exit(&self, py: Python<'_>) {
-        detached_with_environment(py, || self.0.exit());
+        detach_with_env(py, || self.0.exit());
     }
 
     /// A copy is a new scope that is not open.

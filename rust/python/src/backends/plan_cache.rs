@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use super::values::from_py;
 use crate::accelerator::Device;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -22,10 +22,10 @@ fn cache_of(device: &Bound<'_, PyAny>) -> PyResult<PlanCache> {
     let py = device.py();
     if let Ok(device) = device.cast::<Device>() {
         let device = device.get().core;
-        return detached(py, || PlanCache::of(device)).into_py_result(py);
+        return detach(py, || PlanCache::of(device)).into_py_result(py);
     }
     let named = from_py(device)?.into_owned();
-    detached(py, || PlanCache::named(&named)).into_py_result(py)
+    detach(py, || PlanCache::named(&named)).into_py_result(py)
 }
 
 /// Return the index of an existing cuda device.
@@ -37,7 +37,7 @@ fn plan_cache_index(device: &Bound<'_, PyAny>) -> PyResult<u8> {
 /// Return the index of the current cuda device.
 #[pyfunction]
 fn current_plan_cache_index(py: Python<'_>) -> PyResult<u8> {
-    Ok(detached(py, PlanCache::current).into_py_result(py)?.index())
+    Ok(detach(py, PlanCache::current).into_py_result(py)?.index())
 }
 
 /// Return the number of plans in the cache.

@@ -10,8 +10,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::call_site;
 use crate::errors::IntoPyResult;
-use crate::object::{hot_or_minus_one, or_null};
-use crate::whole;
+use crate::py_int;
+use crate::raw_types::{catch_panic_status, ffi_ptr};
 
 /// The longest repr of a refused value that a message shows.
 const LONGEST_SHOWN: usize = 60;
@@ -35,7 +35,7 @@ fn from_scalar<'a>(value: &'a Bound<'_, PyAny>) -> Option<InputValue<'a>> {
     } else if value.is_none() {
         Some(InputValue::None)
     } else if let Ok(number) = value.cast::<PyInt>() {
-        Some(whole::int64(number).map_or_else(|| huge_integer(number), InputValue::Integer))
+        Some(py_int::int64(number).map_or_else(|| huge_integer(number), InputValue::Integer))
     } else if let Ok(number) = value.cast_exact::<PyFloat>() {
         Some(InputValue::Float(number.value()))
     } else {
@@ -45,7 +45,7 @@ fn from_scalar<'a>(value: &'a Bound<'_, PyAny>) -> Option<InputValue<'a>> {
 
 #[cold]
 fn huge_integer(number: &Bound<'_, PyInt>) -> InputValue<'static> {
-    let nearest = whole::float64(number);
+    let nearest = py_int::float64(number);
     let display =
         nearest.map_or_else(|| "an int that is too large for a float".to_owned(), |_| type_of(number));
     InputValue::HugeInteger { display, nearest }
@@ -75,7 +75,7 @@ fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>
     if value.get_type().hasattr("__members__")? {
         return Ok(None);
     }
-    let number = whole::index(value)?;
+    let number = py_int::index(value)?;
     Ok(number.and_then(|number| from_scalar(&number).map(InputValue::into_owned)))
 }
 
@@ -158,10 +158,10 @@ fn new_object(value: Value) -> *mut ffi::PyObject {
                 ffi::PyUnicode_FromStringAndSize(name.as_ptr().cast(), name.len() as ffi::Py_ssize_t)
             }
             Value::Pair(first, second) => ffi::PyTuple_Pack(2, switch(first), switch(second)),
-            Value::Names(names) => or_null(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
+            Value::Names(names) => ffi_ptr(|py| Ok(PyList::new(py, names)?.into_any().into_ptr())),
             Value::PriorityOrder(names, order) => {
                 let ranked: Vec<&str> = order.names(names).collect();
-                or_null(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
+                ffi_ptr(|py| Ok(PyTuple::new(py, ranked)?.into_any().into_ptr()))
             }
         }
     }
@@ -186,7 +186,7 @@ pub(super) unsafe fn assign(spec: &'static FlagSpec, value: *mut ffi::PyObject) 
         };
         !backends::writes_are_traced() && backends::assign(&[(spec, Some(given))], None).is_ok()
     };
-    hot_or_minus_one(assign_bool, |py| {
+    catch_panic_status(assign_bool, |py| {
         // SAFETY: as the caller guarantees.
         let value = unsafe { Bound::from_borrowed_ptr_or_opt(py, value) };
         let given: Option<InputValue> = value.as_ref().map(from_py).transpose()?;

@@ -11,7 +11,7 @@ use super::dtype::DType;
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
 use crate::errors::new_exception;
-use crate::whole;
+use crate::py_int;
 
 /// Returns the name of the type of an object.
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
@@ -25,7 +25,7 @@ pub(super) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>)
 
 /// Returns the exception for an int that int64 cannot hold.
 fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
-    let message = format!("{what} must be an int that int64 can hold, got {}", whole::text(given));
+    let message = format!("{what} must be an int that int64 can hold, got {}", py_int::text(given));
     new_exception(given.py(), "ArgumentError", message)
 }
 
@@ -57,7 +57,7 @@ impl<'py> PyNumber<'py> {
         // NumPy scalars are registered as numbers; arrays and tensors are not.
         if given.hasattr("dtype")? && given.hasattr("item")? && given.hasattr("__array_priority__")? {
             let ndim = given.getattr_opt("ndim")?.and_then(|ndim| ndim.cast_into::<PyInt>().ok());
-            let is_scalar = ndim.and_then(|ndim| whole::int64(&ndim)) == Some(0);
+            let is_scalar = ndim.and_then(|ndim| py_int::int64(&ndim)) == Some(0);
             if is_scalar && !given.is_instance_of::<Tensor>() {
                 return Ok(Self::from_builtin(&given.call_method0("item")?));
             }
@@ -71,9 +71,9 @@ impl<'py> PyNumber<'py> {
         match self {
             PyNumber::Bool(value) => Ok(Scalar::Bool(*value)),
             PyNumber::Float(value) => Ok(Scalar::Float(*value)),
-            PyNumber::Int(given) => whole::int64(given).map(Scalar::Int).ok_or_else(|| {
+            PyNumber::Int(given) => py_int::int64(given).map(Scalar::Int).ok_or_else(|| {
                 let error = err_int64_overflow(what, given);
-                match whole::uint64(given) {
+                match py_int::uint64(given) {
                     Some(_) => error,
                     None => PyOverflowError::new_err(error.value(given.py()).to_string()),
                 }
@@ -144,8 +144,8 @@ pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64>
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
         return Err(new_type_error(what, "an int", given));
     }
-    let index = whole::index(given)?.ok_or_else(|| new_type_error(what, "an int", given))?;
-    whole::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
+    let index = py_int::index(given)?.ok_or_else(|| new_type_error(what, "an int", given))?;
+    py_int::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
 }
 
 /// Extracts ints that are passed as separate arguments or as one tuple or list.

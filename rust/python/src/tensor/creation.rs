@@ -5,8 +5,8 @@ use interlock_tensor::{DType as CoreDType, Placement, Result, Scalar, Tensor as 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::detached::detached;
-use crate::whole;
+use crate::detach::detach;
+use crate::py_int;
 use pyo3::types::{PyBytes, PyTuple};
 
 use super::args::{
@@ -43,7 +43,7 @@ fn build(
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
-    let tensor = detached(py, make).into_py_result(py)?;
+    let tensor = detach(py, make).into_py_result(py)?;
     if requires_grad {
         tensor.set_requires_grad(true).into_py_result(py)?;
     }
@@ -106,8 +106,8 @@ fn as_tensor<'py>(
     } else {
         from_data::from_data(data, wanted)?
     };
-    let result = detached(py, || source.to((wanted.unwrap_or(source.dtype()), placement), false))
-        .into_py_result(py)?;
+    let result =
+        detach(py, || source.to((wanted.unwrap_or(source.dtype()), placement), false)).into_py_result(py)?;
     match data.cast::<Tensor>() {
         Ok(tensor) if result.is(&tensor.get().0) => Ok(tensor.clone()),
         _ => Bound::new(py, Tensor(result)),
@@ -337,12 +337,12 @@ fn randn(
 /// Set the seed of the random numbers of the process. The same calls return the same numbers after the same seed.
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
-    let index = whole::index(seed)?;
-    let negative = index.as_ref().and_then(whole::int64);
-    let given = negative.map(i64::cast_unsigned).or_else(|| index.as_ref().and_then(whole::uint64));
+    let index = py_int::index(seed)?;
+    let negative = index.as_ref().and_then(py_int::int64);
+    let given = negative.map(i64::cast_unsigned).or_else(|| index.as_ref().and_then(py_int::uint64));
     let Some(number) = given else {
-        let given =
-            index.map_or_else(|| seed.str().map(|text| text.to_string()), |index| Ok(whole::text(&index)))?;
+        let given = index
+            .map_or_else(|| seed.str().map(|text| text.to_string()), |index| Ok(py_int::text(&index)))?;
         return Err(PyRuntimeError::new_err(format!("seed must be an int of at most 64 bits, got {given}")));
     };
     interlock_tensor::manual_seed(number);

@@ -4,7 +4,7 @@ use interlock_tensor::{DType as CoreDType, Element, Error, Result, Scalar, Tenso
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::detached::detached;
+use crate::detach::detach;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
 
 use super::args::{PyNumber, type_name};
@@ -13,7 +13,7 @@ use super::scalars::item;
 use super::{Tensor, fallible_alloc, maybe_detach, work_size};
 use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
-use crate::whole;
+use crate::py_int;
 
 /// The maximum depth of nested sequences. Deeper ones are assumed to be cyclic.
 const MAX_DEPTH: usize = 64;
@@ -27,16 +27,19 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
     if let Ok(tensor) = data.cast::<Tensor>() {
         let source = tensor.get().0.detach();
         let wanted = dtype.unwrap_or(source.dtype());
-        let copy =
-            detached(py, || if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
+        let copy = detach(py, || if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
         return copy.into_py_result(py);
     }
     if numpy::is_array(data)? {
         let shared = numpy::tensor_from_array(data)?;
         let wanted = dtype.unwrap_or(shared.dtype());
-        let copy = detached(py, || {
-            if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) }
-        });
+        let copy =
+            detach(
+                py,
+                || {
+                    if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) }
+                },
+            );
         return copy.into_py_result(py);
     }
     let mut nested = NestedSequence {
@@ -96,12 +99,12 @@ impl NestedSequence {
 
     /// Extracts a number and its dtype. Returns `None` for a sequence.
     fn extract_leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
-        let large = data.cast::<PyInt>().ok().filter(|data| whole::int64(data).is_none());
+        let large = data.cast::<PyInt>().ok().filter(|data| py_int::int64(data).is_none());
         let Some(data) = large else { return extract_leaf(data) };
         let [beyond_int64, beyond_float64] = &mut self.large;
-        beyond_int64.get_or_insert_with(|| whole::text(data));
-        let value = whole::float64(data).unwrap_or_else(|| {
-            beyond_float64.get_or_insert_with(|| whole::text(data));
+        beyond_int64.get_or_insert_with(|| py_int::text(data));
+        let value = py_int::float64(data).unwrap_or_else(|| {
+            beyond_float64.get_or_insert_with(|| py_int::text(data));
             f64::INFINITY
         });
         Ok(Some((Scalar::Float(value), CoreDType::Int64)))
@@ -165,7 +168,7 @@ fn extract_leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>
         // NumPy's `float64` is a Python float, too, but has an item size.
         let size = if value.dtype().is_floating_point() { data.getattr_opt("itemsize")? } else { None };
         let double =
-            size.is_some_and(|size| size.cast::<PyInt>().is_ok_and(|size| whole::int64(size) == Some(8)));
+            size.is_some_and(|size| size.cast::<PyInt>().is_ok_and(|size| py_int::int64(size) == Some(8)));
         return Ok(Some((value, if double { CoreDType::Float64 } else { value.dtype() })));
     }
     if data.is_none() {

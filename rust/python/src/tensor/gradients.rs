@@ -8,7 +8,7 @@ use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
-use crate::detached::detached;
+use crate::detach::detach;
 use pyo3::types::{PyInt, PyIterator, PyTuple};
 
 use super::args::new_type_error;
@@ -196,7 +196,7 @@ fn backward(
     if create_graph {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), REFERENCE_CYCLE, 1)?;
     }
-    detached(py, || {
+    detach(py, || {
         let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::backward(&request, inputs.as_deref())
     })
@@ -242,7 +242,7 @@ fn grad<'py>(
     let gradients = gradients(py, "grad_outputs", grad_outputs, outputs.len())?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     let allow_unused = allow_unused.unwrap_or(materialize_grads);
-    let found = detached(py, || {
+    let found = detach(py, || {
         let request = BackwardArgs { outputs: &outputs, gradients: &gradients, retain_graph, create_graph };
         core::grad(&request, &inputs, allow_unused)
     });

@@ -10,7 +10,7 @@ use super::args::{PyNumber, extract_int, new_type_error, type_name};
 use super::{Tensor, fallible_alloc, from_data, maybe_detach, run_op, scalars, work_size};
 use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
-use crate::whole;
+use crate::py_int;
 
 /// Extracts a bound of a slice. Bounds beyond 64 bits are clamped, as in Python.
 fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
@@ -19,7 +19,7 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
         return Ok(None);
     }
     match value.cast::<PyInt>() {
-        Ok(value) if !value.is_instance_of::<PyBool>() => Ok(Some(whole::clamped(value).0)),
+        Ok(value) if !value.is_instance_of::<PyBool>() => Ok(Some(py_int::clamped(value).0)),
         _ => extract_int(name, &value).map(Some),
     }
 }

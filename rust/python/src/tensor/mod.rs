@@ -22,7 +22,7 @@ mod views;
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 use crate::submodule::submodule;
@@ -60,7 +60,7 @@ fn maybe_detach<T: Send>(
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
     check_memory().into_py_result(py)?;
-    let result = if work_size >= DETACH_THRESHOLD { detached(py, operation) } else { operation() };
+    let result = if work_size >= DETACH_THRESHOLD { detach(py, operation) } else { operation() };
     result.into_py_result(py)
 }
 

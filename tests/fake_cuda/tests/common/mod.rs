@@ -1,4 +1,4 @@
-//! What the tests share: a driver that has started, functions that stop a stream, and processes of their own.
+//! Helpers of the tests: the started driver, host functions that block a stream, and child processes.
 
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
@@ -9,41 +9,41 @@ use std::{env, thread};
 
 use fake_cuda::{Code, Handle, Out};
 
-/// The code of a call.
+/// Returns the code of a call.
 macro_rules! code {
     ($call:expr) => {{
-        // SAFETY: every pointer is to a local or to memory that lives until the work is done, or is null.
+        // SAFETY: every pointer is null, or to a local, or to memory that outlives the work.
         #[allow(unused_unsafe, reason = "functions that take no pointers")]
         let code: fake_cuda::Code = unsafe { $call };
         code
     }};
 }
 
-/// A call that must succeed.
+/// Makes a call that must succeed.
 macro_rules! ok {
     ($call:expr) => {
         assert_eq!(code!($call), 0, "{}", stringify!($call))
     };
 }
 
-/// What a call puts into the place that is passed as `$place`.
+/// Makes a call that must succeed, with the pointer `$out`, and returns the result that it writes there.
 macro_rules! got {
-    ($place:ident => $call:expr) => {{
-        let mut place = Default::default();
-        let $place = fake_cuda::Out::to(&mut place);
+    ($out:ident => $call:expr) => {{
+        let mut result = Default::default();
+        let $out = fake_cuda::Out::to(&mut result);
         ok!($call);
-        place
+        result
     }};
 }
 
-/// Ends the process if a test waits for what never comes.
+/// Ends the process after a timeout, so that no test hangs.
 fn watch() {
-    // SAFETY: sets a timer.
+    // SAFETY: the function only sets a timer.
     unsafe { libc::alarm(120) };
 }
 
-/// The driver of this process, started, with the context of device 0 current on the thread. One test of a process has it
-/// at a time, because captures and faults concern all threads.
+/// The started driver, with the context of device 0 current on this thread. Tests of a process use it one at a time,
+/// because captures and faults affect all threads.
 pub struct Session {
     _alone: MutexGuard<'static, ()>,
     pub contexts: Vec<Handle>,
@@ -83,14 +83,14 @@ pub fn memory(bytes: usize) -> u64 {
 pub fn pinned(bytes: usize) -> &'static mut [u8] {
     let address: usize = got!(address => fake_cuda::cuMemHostAlloc(address, bytes, 0));
     let pointer = std::ptr::with_exposed_provenance_mut(address);
-    // SAFETY: so many bytes were allocated, and tests do not free what they look at.
+    // SAFETY: the allocation has `bytes` bytes, and tests do not free memory that they use.
     unsafe {
         std::ptr::write_bytes(pointer, 0, bytes);
         std::slice::from_raw_parts_mut(pointer, bytes)
     }
 }
 
-/// What memory of a device holds.
+/// Returns the content of device memory.
 pub fn content(address: u64, bytes: usize, stream: Handle) -> Vec<u8> {
     let mut found = vec![0; bytes];
     ok!(fake_cuda::cuMemcpyDtoHAsync_v2(found.as_mut_ptr().cast(), address, bytes, stream));
@@ -113,7 +113,7 @@ pub fn live(kind: &str) -> u64 {
     unsafe { fake_cuda::fake_cuda_live(kind.as_ptr()) }
 }
 
-/// A function of a stream that waits to be let go.
+/// A host function that blocks its stream until it is opened.
 #[derive(Default)]
 pub struct Gate {
     /// Whether it has been entered, and whether it is open.
@@ -122,7 +122,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Stops a stream.
+    /// Blocks a stream.
     pub fn on(stream: Handle) -> &'static Self {
         let gate: &'static Gate = Box::leak(Box::default());
         launch(stream, || gate.pass());
@@ -146,14 +146,14 @@ impl Gate {
     }
 }
 
-/// Queues a function, which may be called as often as a graph is replayed.
+/// Queues a host function.
 pub fn launch(stream: Handle, function: impl Fn() + Send + Sync + 'static) {
     assert_eq!(try_launch(stream, function), 0);
 }
 
 pub fn try_launch<F: Fn() + Send + Sync + 'static>(stream: Handle, function: F) -> Code {
     extern "C" fn call<F: Fn()>(data: *mut c_void) {
-        // SAFETY: the pointer is to a function of this type that is never dropped.
+        // SAFETY: the pointer is to a leaked function of this type.
         let function = unsafe { &*data.cast::<F>() };
         function();
     }
@@ -161,7 +161,7 @@ pub fn try_launch<F: Fn() + Send + Sync + 'static>(stream: Handle, function: F) 
     code!(fake_cuda::cuLaunchHostFunc(stream, Some(call::<F>), data.cast()))
 }
 
-/// Runs a body in a process of its own, with these variables: the test of this name calls itself there.
+/// Runs `body` in a child process with these environment variables, by running the test `name` again there.
 pub fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     const MARK: &str = "FAKE_CUDA_TEST";
     if env::var(MARK).as_deref() == Ok(name) {
@@ -176,23 +176,23 @@ pub fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
-/// Forks; whether the child answers yes.
-pub fn is_true_in_child(answer: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child only runs `answer`, and leaves.
+/// Forks and returns whether `check` returns true in the child.
+pub fn is_true_in_child(check: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child only runs `check` and exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
         watch();
-        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or(false);
-        // SAFETY: leaves without running anything of the parent's.
-        unsafe { libc::_exit(i32::from(!answer)) };
+        let is_true = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).unwrap_or(false);
+        // SAFETY: exits without running destructors of the parent.
+        unsafe { libc::_exit(i32::from(!is_true)) };
     }
     let mut status = 1;
-    // SAFETY: waits for the child just made, into a local.
+    // SAFETY: the child exists, and the pointer is valid.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     status == 0
 }
 
-/// What a thread of its own returns.
+/// Runs `body` on another thread with a current context, and returns its result.
 pub fn elsewhere<T: Send>(context: Handle, body: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {

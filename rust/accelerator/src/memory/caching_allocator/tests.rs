@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, mpsc};
 
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 use super::CachingAllocator;
 use super::block::Segment;
@@ -17,12 +17,12 @@ const MIB: usize = 1 << 20;
 
 struct Rig {
     home: &'static Accelerator,
-    faults: Faults,
+    faults: FaultInjector,
 }
 
 impl Rig {
     fn new(memory: usize, config: AllocatorConfig) -> Self {
-        let faults = Faults::new();
+        let faults = FaultInjector::new();
         let options = HostOptions { memory: memory as u64, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options).unwrap();
         let home: &'static Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));

@@ -13,7 +13,7 @@ use super::copies;
 use crate::accelerator::device::{self, Device};
 use crate::accelerator::integer::{self, integer};
 use crate::accelerator::stream::{self, Stream};
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_exception};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -116,7 +116,7 @@ impl Buffer {
         let nbytes = integer(nbytes, "nbytes of a Buffer", "0 or more")?;
         let (device, stream) = (device::optional(device)?, stream::optional(stream)?);
         stream.as_ref().map_or(Ok(()), |stream| check_device(py, stream, device))?;
-        let memory = detached(py, || match &stream {
+        let memory = detach(py, || match &stream {
             Some(stream) => DeviceBuffer::on(stream, nbytes),
             None => DeviceBuffer::new(device, nbytes),
         });
@@ -224,7 +224,7 @@ impl Buffer {
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
         let (memory, stream) = (self.memory(py)?, stream::taken(stream)?);
-        detached(py, || memory.record_stream(&stream)).into_py_result(py)
+        detach(py, || memory.record_stream(&stream)).into_py_result(py)
     }
 
     /// Gives the bytes back now, also while others refer to this buffer; with a stream, nobody gets them before what
@@ -235,7 +235,7 @@ impl Buffer {
         let stream = stream::optional(stream)?;
         let Some(memory) = self.with(|state| state.memory.clone()) else { return Ok(()) };
         if let Some(stream) = stream {
-            detached(py, || memory.record_stream(&stream)).into_py_result(py)?;
+            detach(py, || memory.record_stream(&stream)).into_py_result(py)?;
         }
         let taken = self.with(|state| match state.views {
             0 => Ok(state.memory.take()),
@@ -247,7 +247,7 @@ impl Buffer {
             ))
         })?;
         // It may wait for the driver.
-        detached(py, || drop((memory, taken)));
+        detach(py, || drop((memory, taken)));
         Ok(())
     }
 

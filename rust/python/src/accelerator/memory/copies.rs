@@ -11,10 +11,10 @@ use pyo3::types::PyMemoryView;
 use super::buffer::Buffer;
 use crate::accelerator::integer::integer;
 use crate::accelerator::stream;
-use crate::detached::{detached, wait};
+use crate::deferred_drop::DeferredDrop;
+use crate::detach::{detach, wait};
 use crate::errors::IntoPyResult;
 use crate::py_buffer::PyBuffer;
-use crate::released::Released;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(copy_, module)?)?;
@@ -42,7 +42,7 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
     drop(bytes);
     // The view holds the memory.
-    let keep = Arc::new(Released::new(view));
+    let keep = Arc::new(DeferredDrop::new(view));
     // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,
     // as it is among NumPy arrays.
     Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, Some(keep)) }))
@@ -90,7 +90,7 @@ pub(super) fn copy_(
     let (to, from) = (end_of(destination, true)?, end_of(source, false)?);
     let stream = stream::optional(stream)?;
     let queued_on =
-        detached(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
+        detach(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
     if non_blocking { Ok(()) } else { wait(py, || queued_on.waiting().map(Some)) }
 }
 
@@ -108,5 +108,5 @@ pub(super) fn fill_(
     let value = integer(value, "the value of accelerator.memory.fill_", "0 to 255")?;
     let stream = stream::optional(stream)?;
     let memory = buffer.get().memory(py)?;
-    detached(py, || memory.fill(value, stream.as_ref())).into_py_result(py)
+    detach(py, || memory.fill(value, stream.as_ref())).into_py_result(py)
 }

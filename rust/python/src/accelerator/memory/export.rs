@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use super::buffer::Buffer;
 use super::dlpack;
 use crate::accelerator::integer;
-use crate::detached::{detached, wait};
+use crate::detach::{detach, wait};
 use crate::errors::IntoPyResult;
 
 /// The numbers of DLPack for the memory of the processor and of NVIDIA's devices.
@@ -26,7 +26,7 @@ const DEFAULT_STREAM: u64 = 1;
 
 /// Waits until all that is queued and uses the bytes has been done.
 fn wait_for_streams(py: Python<'_>, memory: &DeviceBuffer) -> PyResult<()> {
-    for waiting in detached(py, || memory.waiting()).into_py_result(py)? {
+    for waiting in detach(py, || memory.waiting()).into_py_result(py)? {
         wait(py, || Ok(Some(waiting)))?;
     }
     Ok(())
@@ -62,7 +62,7 @@ fn copied(py: Python<'_>, original: &DeviceBuffer) -> PyResult<DeviceBuffer> {
         )?;
         Ok::<_, Error>(made)
     };
-    detached(py, copy).into_py_result(py)
+    detach(py, copy).into_py_result(py)
 }
 
 /// Sees to it that whoever takes the bytes comes after what is queued: the processor waits, another stream is held
@@ -99,7 +99,7 @@ fn put_in_order(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> P
         let stream = unsafe { CoreStream::external(Some(memory.device()), handle, None)? };
         hold_back(&stream, memory)
     };
-    detached(py, hold_back).into_py_result(py)
+    detach(py, hold_back).into_py_result(py)
 }
 
 #[pymethods]
@@ -190,7 +190,7 @@ impl Buffer {
             hold_back(&stream, &memory)?;
             stream.handle()
         };
-        let handle = detached(py, in_order).into_py_result(py)?.raw;
+        let handle = detach(py, in_order).into_py_result(py)?.raw;
         let told = PyDict::new(py);
         told.set_item("shape", (memory.bytes(),))?;
         told.set_item("typestr", "|u1")?;

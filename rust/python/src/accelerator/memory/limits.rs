@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
 use crate::accelerator::{device, integer};
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
-use crate::whole;
+use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_limit, module)?)?;
@@ -29,7 +29,7 @@ fn limit_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
     if let Ok(fraction) = given.cast::<PyFloat>() {
         return Limit::fraction(fraction.value()).into_py_result(py).map(Some);
     }
-    if given.is_instance_of::<PyBool>() || !whole::has_index(given) {
+    if given.is_instance_of::<PyBool>() || !py_int::has_index(given) {
         let class = given.get_type().name()?;
         let message = format!("a memory limit takes {}, got a value of type {class}", Limit::ALLOWED);
         return Err(PyTypeError::new_err(message));
@@ -48,7 +48,7 @@ fn limit_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
 fn set_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     let (py, limit) = (limit.py(), limit_of(limit)?);
     let device = device::optional(device)?;
-    detached(py, || memory::set_limit(limit, device)).into_py_result(py)
+    detach(py, || memory::set_limit(limit, device)).into_py_result(py)
 }
 
 /// The limit of a device in bytes, or None where there is none.
@@ -56,7 +56,7 @@ fn set_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyR
 #[pyo3(signature = (device=None))]
 fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     let device = device::asked_about(device)?;
-    detached(py, || memory::limit(device)).into_py_result(py)
+    detach(py, || memory::limit(device)).into_py_result(py)
 }
 
 /// Says how much of a device's memory may be kept that nobody uses, as `set_limit` does; None for any number. What is
@@ -67,7 +67,7 @@ fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
 fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     let (py, limit) = (limit.py(), limit_of(limit)?);
     let device = device::optional(device)?;
-    detached(py, || memory::set_cache_limit(limit, device)).into_py_result(py)
+    detach(py, || memory::set_cache_limit(limit, device)).into_py_result(py)
 }
 
 /// The limit of what is kept of a device's memory, in bytes, or None where there is none.
@@ -75,5 +75,5 @@ fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) 
 #[pyo3(signature = (device=None))]
 fn get_cache_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     let device = device::asked_about(device)?;
-    detached(py, || memory::cache_limit(device)).into_py_result(py)
+    detach(py, || memory::cache_limit(device)).into_py_result(py)
 }

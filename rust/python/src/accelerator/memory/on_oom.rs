@@ -10,10 +10,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
-use crate::detached::{attached, call};
+use crate::deferred_drop::DeferredDrop;
+use crate::detach::{attach, call};
 use crate::errors::exception;
-use crate::kept;
-use crate::released::Released;
+use crate::pending_exception;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Registration>()?;
@@ -23,7 +23,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Every function that is registered, so that it can be let go before the interpreter ends.
 struct Callbacks {
     last: u64,
-    functions: Vec<(u64, Released)>,
+    functions: Vec<(u64, DeferredDrop)>,
 }
 
 /// Locked only by threads that are attached, and for a few steps: a fork never finds it locked by another thread.
@@ -50,7 +50,7 @@ fn ask(told: &OutOfMemory) -> bool {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return false;
     }
-    let again = attached(|py| {
+    let again = attach(|py| {
         let functions: Vec<_> = with_callbacks(|callbacks| {
             callbacks.functions.iter().map(|(_, function)| function.bind(py).clone()).collect()
         });
@@ -63,7 +63,7 @@ fn ask(told: &OutOfMemory) -> bool {
                 Err(raised) => {
                     // Without it the exception still says what happened.
                     let _ = add_context(py, &raised, &error);
-                    kept::keep(py, told, raised);
+                    pending_exception::stash(py, told, raised);
                     return false;
                 }
             }
@@ -109,7 +109,7 @@ fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {
         return Err(PyTypeError::new_err(message));
     }
     ASKED.get_or_init(|| Box::new(memory::on_oom(ask)));
-    let callback = Released::new(callback);
+    let callback = DeferredDrop::new(callback);
     Ok(Registration(with_callbacks(|callbacks| {
         callbacks.last += 1;
         callbacks.functions.push((callbacks.last, callback));

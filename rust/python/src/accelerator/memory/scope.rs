@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 
 use crate::accelerator::device;
 use crate::autograd::decorated;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -47,7 +47,7 @@ impl Scope {
 
     fn counted(&self, py: Python<'_>) -> PyResult<TrackerStats> {
         match self.with(|counts| counts.open.last().map(|(_, open)| open.clone()).ok_or(counts.last)) {
-            Ok(open) => detached(py, || open.statistics()).into_py_result(py),
+            Ok(open) => detach(py, || open.statistics()).into_py_result(py),
             Err(last) => Ok(last),
         }
     }
@@ -91,7 +91,7 @@ impl Scope {
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let (py, scope) = (slf.py(), slf.get());
-        let opened = detached(py, || MemoryTracker::open(scope.device)).into_py_result(py)?;
+        let opened = detach(py, || MemoryTracker::open(scope.device)).into_py_result(py)?;
         scope.with(|counts| counts.open.push((thread::current().id(), Arc::new(opened))));
         Ok(slf)
     }
@@ -107,7 +107,7 @@ impl Scope {
         });
         let Some(left) = left else { return };
         // A forked child does not know what its parent has counted.
-        let counted = detached(py, || left.statistics().unwrap_or_default());
+        let counted = detach(py, || left.statistics().unwrap_or_default());
         self.with(|counts| counts.last = counted);
     }
 }

@@ -4,7 +4,7 @@ use interlock::accelerator::memory::{self, Statistics};
 use pyo3::prelude::*;
 
 use crate::accelerator::device;
-use crate::detached::detached;
+use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -22,7 +22,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Statistics> {
     let device = device::asked_about(device)?;
-    detached(py, || memory::statistics(device)).into_py_result(py)
+    detach(py, || memory::statistics(device)).into_py_result(py)
 }
 
 /// Gives memory that is kept and not in use back to the driver, of all devices, once the work that is queued now has
@@ -30,7 +30,7 @@ fn statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Sta
 /// been used.
 #[pyfunction]
 fn empty_cache(py: Python<'_>) -> PyResult<()> {
-    detached(py, memory::empty_cache).into_py_result(py)
+    detach(py, memory::empty_cache).into_py_result(py)
 }
 
 /// The bytes of a device's memory that are in use, in pieces as they were rounded. 0 where no device has been used.
@@ -75,7 +75,7 @@ fn named_statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResu
 #[pyo3(signature = (device_index=None, /))]
 fn reset_peak_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let device = device::asked_about(device_index)?;
-    detached(py, || memory::reset_peak_statistics(device)).into_py_result(py)
+    detach(py, || memory::reset_peak_statistics(device)).into_py_result(py)
 }
 
 /// Counts anew what is allocated and freed on a device, and how often something happens. As `memory_allocated`.
@@ -83,7 +83,7 @@ fn reset_peak_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny
 #[pyo3(signature = (device_index=None, /))]
 fn reset_accumulated_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let device = device::asked_about(device_index)?;
-    detached(py, || memory::reset_accumulated_statistics(device)).into_py_result(py)
+    detach(py, || memory::reset_accumulated_statistics(device)).into_py_result(py)
 }
 
 /// The bytes of the largest piece that is kept and not in use: what can be allocated for its stream without asking
@@ -92,7 +92,7 @@ fn reset_accumulated_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_
 #[pyo3(signature = (device=None))]
 fn largest_free_block(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     let device = device::asked_about(device)?;
-    detached(py, || memory::largest_free_block(device)).into_py_result(py)
+    detach(py, || memory::largest_free_block(device)).into_py_result(py)
 }
 
 /// In how small pieces the memory lies that is kept and not in use: 0.0 where it is one piece or none, close to 1.0
@@ -101,5 +101,5 @@ fn largest_free_block(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyRe
 #[pyo3(signature = (device=None))]
 fn fragmentation(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
     let device = device::asked_about(device)?;
-    detached(py, || memory::fragmentation(device)).into_py_result(py)
+    detach(py, || memory::fragmentation(device)).into_py_result(py)
 }

@@ -8,14 +8,14 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use interlock_driver::HostFn;
-use interlock_host::{Faults, HostDriver, HostOptions};
+use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 use super::*;
 
 /// An accelerator that is not the one in use, so that a test has it for itself.
 struct Home {
     home: &'static Accelerator,
-    faults: Faults,
+    faults: FaultInjector,
 }
 
 /// Work waits for it until it is dropped.
@@ -27,7 +27,7 @@ impl Home {
     }
 
     fn with(options: PinnedOptions) -> Self {
-        let faults = Faults::new();
+        let faults = FaultInjector::new();
         let options_of_driver = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options_of_driver).unwrap();
         let home: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));

@@ -1,5 +1,5 @@
-//! Ints that a program gives. Nothing here calls what a subclass of `int` overrides, and an exception that is raised
-//! in `__index__` passes unchanged.
+//! Conversion of Python ints. No function calls a method that a subclass of `int` overrides. An exception that
+//! `__index__` raises is returned unchanged.
 
 use std::ffi::c_int;
 
@@ -7,32 +7,33 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
-/// The int that `__index__` returns, or `None` for an object whose class has no such method. An int stands for itself.
+/// Returns the result of `__index__`, or `None` for an object whose class lacks the method. An int is returned as it
+/// is.
 pub(crate) fn index<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
     if !has_index(given) {
         return Ok(None);
     }
-    // SAFETY: a new reference, or null with an error set.
+    // SAFETY: the object is alive; the result is a new reference, or null with an exception set.
     let number = unsafe { Bound::from_owned_ptr_or_err(given.py(), ffi::PyNumber_Index(given.as_ptr())) }?;
     Ok(Some(number.cast_into()?))
 }
 
-/// Whether the class of an object has `__index__`.
+/// Returns whether the class of an object has `__index__`.
 pub(crate) fn has_index(given: &Bound<'_, PyAny>) -> bool {
     // SAFETY: the object is alive, and this thread is attached to the interpreter.
     unsafe { ffi::PyIndex_Check(given.as_ptr()) != 0 }
 }
 
-/// The value, or `None` beyond 64 bits with a sign.
+/// Returns the value, or `None` if it does not fit into an `i64`.
 pub(crate) fn int64(given: &Bound<'_, PyInt>) -> Option<i64> {
     let (value, overflow) = clamped(given);
     (!overflow).then_some(value)
 }
 
-/// The nearest number that 64 bits with a sign can hold, and whether it is another one.
+/// Returns the value clamped to the range of `i64`, and whether it was out of range.
 pub(crate) fn clamped(given: &Bound<'_, PyInt>) -> (i64, bool) {
     let mut overflow: c_int = 0;
-    // SAFETY: the object is an int, for which this neither fails nor runs code of a program.
+    // SAFETY: the object is alive. For an int the function neither fails nor runs Python code.
     let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(given.as_ptr(), &raw mut overflow) };
     match overflow {
         0 => (value, false),
@@ -41,27 +42,27 @@ pub(crate) fn clamped(given: &Bound<'_, PyInt>) -> (i64, bool) {
     }
 }
 
-/// The value, or `None` for one that is negative or has more than 64 bits.
+/// Returns the value, or `None` if it does not fit into a `u64`.
 pub(crate) fn uint64(given: &Bound<'_, PyInt>) -> Option<u64> {
     exact(given).ok()?.extract().ok()
 }
 
-/// The nearest floating-point number, or `None` where that is infinite.
+/// Returns the nearest `f64`, or `None` if the value is out of range.
 pub(crate) fn float64(given: &Bound<'_, PyInt>) -> Option<f64> {
-    // SAFETY: the object is an int, whose digits are read.
+    // SAFETY: the object is alive. For an int the function only reads its digits.
     let value = unsafe { ffi::PyLong_AsDouble(given.as_ptr()) };
-    // -1 may be an error, which is taken off again.
+    // -1 may mean an exception, which is cleared.
     if value == -1.0 && PyErr::take(given.py()).is_some() { None } else { Some(value) }
 }
 
-/// An int in a message: Python refuses to write ints of many digits.
+/// Returns the text of an int for messages, without the digits of large ints, which Python refuses to convert.
 pub(crate) fn text(given: &Bound<'_, PyInt>) -> String {
     exact(given)
         .and_then(|number| number.extract::<i128>())
         .map_or_else(|_| "an int of more than 128 bits".to_owned(), |value| value.to_string())
 }
 
-/// The same number as an object of the class `int` itself, none of whose methods is overridden.
+/// Returns the value as an object of exactly the class `int`.
 fn exact<'py>(given: &Bound<'py, PyInt>) -> PyResult<Bound<'py, PyAny>> {
     given.py().get_type::<PyInt>().call_method1("__int__", (given,))
 }

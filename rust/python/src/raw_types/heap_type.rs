@@ -1,4 +1,4 @@
-//! A class built slot by slot.
+//! A builder of Python classes (`PyType_FromSpecWithBases`).
 
 use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::ptr;
@@ -11,18 +11,18 @@ use pyo3::types::PyType;
 type Getter = unsafe extern "C" fn(*mut ffi::PyObject, *mut c_void) -> *mut ffi::PyObject;
 type Setter = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut c_void) -> c_int;
 
-/// How a method takes its arguments.
+/// A C function with its calling convention.
 #[derive(Clone, Copy)]
 pub(crate) enum Method {
-    /// None.
-    Plain(ffi::PyCFunction),
-    /// Positional ones in an array.
+    /// `METH_NOARGS`.
+    NoArgs(ffi::PyCFunction),
+    /// `METH_FASTCALL`.
     Fast(ffi::PyCFunctionFast),
-    /// The same, and behind them those that are named in a tuple.
-    FastAndNamed(ffi::PyCFunctionFastWithKeywords),
+    /// `METH_FASTCALL | METH_KEYWORDS`.
+    FastWithKeywords(ffi::PyCFunctionFastWithKeywords),
 }
 
-/// A class to be. What it is made of lives as long as the process, as the class itself does.
+/// A builder of a class. The class and its definitions live as long as the process.
 pub(crate) struct HeapType {
     name: CString,
     size: usize,
@@ -32,29 +32,29 @@ pub(crate) struct HeapType {
 }
 
 impl HeapType {
-    /// A class with this full name. Its instances take `size` bytes; 0 means as many as the base's.
+    /// Starts a class with this qualified name. Its instances have `size` bytes; 0 means the size of the base.
     pub(crate) fn new(name: &str, size: usize) -> PyResult<Self> {
         let name = CString::new(name).map_err(|_| PyValueError::new_err("a class name with a zero byte"))?;
         Ok(HeapType { name, size, slots: Vec::new(), attributes: Vec::new(), methods: Vec::new() })
     }
 
-    /// The docstring; a first line `name(arguments)` and `--` give the signature.
+    /// Sets the docstring. The lines `name(arguments)` and `--` at its beginning define the signature.
     pub(crate) fn doc(mut self, doc: &CStr) -> Self {
         let doc = CString::into_raw(doc.to_owned());
         self.slots.push(ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: doc.cast() });
         self
     }
 
-    /// Puts a function into a slot.
+    /// Sets the function of a slot.
     ///
     /// # Safety
-    /// `function` is a function pointer of the type that the slot has.
+    /// `function` is a function pointer of the slot's type.
     pub(crate) unsafe fn slot(mut self, slot: c_int, function: *mut c_void) -> Self {
         self.slots.push(ffi::PyType_Slot { slot, pfunc: function });
         self
     }
 
-    /// An attribute; without a setter it can only be read. Both functions are called with `closure`.
+    /// Adds an attribute, which is read-only without a setter. `closure` is passed to both functions.
     pub(crate) fn attribute(
         mut self,
         name: &CStr,
@@ -74,14 +74,14 @@ impl HeapType {
         self
     }
 
-    /// A method.
+    /// Adds a method.
     pub(crate) fn method(mut self, name: &'static CStr, doc: &'static CStr, method: Method) -> Self {
         let (ml_meth, ml_flags) = match method {
-            Method::Plain(function) => (ffi::PyMethodDefPointer { PyCFunction: function }, ffi::METH_NOARGS),
+            Method::NoArgs(function) => (ffi::PyMethodDefPointer { PyCFunction: function }, ffi::METH_NOARGS),
             Method::Fast(function) => {
                 (ffi::PyMethodDefPointer { PyCFunctionFast: function }, ffi::METH_FASTCALL)
             }
-            Method::FastAndNamed(function) => (
+            Method::FastWithKeywords(function) => (
                 ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: function },
                 ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
             ),
@@ -95,13 +95,13 @@ impl HeapType {
         self
     }
 
-    /// Makes the class.
+    /// Creates the class.
     pub(crate) fn build<'py>(
         mut self,
         py: Python<'py>,
         base: &Bound<'py, PyType>,
     ) -> PyResult<Bound<'py, PyType>> {
-        // SAFETY: an all-zero definition ends each array.
+        // SAFETY: both structures may be zero; a zero entry terminates each array.
         unsafe {
             self.attributes.push(std::mem::zeroed());
             self.methods.push(std::mem::zeroed());
@@ -119,11 +119,11 @@ impl HeapType {
             flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as c_uint,
             slots: leak(self.slots),
         };
-        // SAFETY: every pointer in the spec lives as long as the process, each slot holds a function of
-        // its type (vouched for where it was put in), and `base` is a class.
+        // SAFETY: every pointer in the spec lives as long as the process, callers of `slot` guarantee the types of the
+        // functions, and `base` is a class.
         unsafe {
-            let made = ffi::PyType_FromSpecWithBases(&raw mut spec, base.as_ptr());
-            Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
+            let class = ffi::PyType_FromSpecWithBases(&raw mut spec, base.as_ptr());
+            Ok(Bound::from_owned_ptr_or_err(py, class)?.cast_into_unchecked())
         }
     }
 }

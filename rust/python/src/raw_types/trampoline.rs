@@ -1,4 +1,4 @@
-//! The border that neither a panic nor a Rust error may cross.
+//! Trampolines for functions that the interpreter calls: they turn panics and Rust errors into Python exceptions.
 
 use std::any::Any;
 use std::ffi::c_int;
@@ -8,53 +8,52 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// Runs what needs no more than the C interface, and costs no more than that; a panic becomes the
-/// Python error that is set, and null.
+/// Runs `action` without an attachment token, which saves its cost. Returns null with an exception set if it panics.
 #[inline]
-pub(crate) fn hot(action: impl FnOnce() -> *mut ffi::PyObject) -> *mut ffi::PyObject {
+pub(crate) fn catch_panic(action: impl FnOnce() -> *mut ffi::PyObject) -> *mut ffi::PyObject {
     match catch_unwind(AssertUnwindSafe(action)) {
         Ok(object) => object,
-        Err(panic) => or_null(|_| Err(bug(panic))),
+        Err(panic) => ffi_ptr(|_| Err(bug(panic))),
     }
 }
 
-/// Runs `action`; an error or a panic becomes the Python error that is set, and null.
-pub(crate) fn or_null(action: impl FnOnce(Python<'_>) -> PyResult<*mut ffi::PyObject>) -> *mut ffi::PyObject {
+/// Runs `action` and returns its object. Returns null with an exception set if it fails or panics.
+pub(crate) fn ffi_ptr(action: impl FnOnce(Python<'_>) -> PyResult<*mut ffi::PyObject>) -> *mut ffi::PyObject {
     run(action).unwrap_or(std::ptr::null_mut())
 }
 
-/// The same for functions that answer 0, or -1 with an error set.
-pub(crate) fn or_minus_one(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
+/// Runs `action` and returns 0. Returns -1 with an exception set if it fails or panics.
+pub(crate) fn ffi_status(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
     match run(action) {
         Some(()) => 0,
         None => -1,
     }
 }
 
-/// Runs `action`, which needs no more than the C interface and answers whether it did the work; where it did not,
-/// runs `otherwise` as [`or_minus_one`] does.
+/// Runs `action` without an attachment token and returns 0 if it returns true. Otherwise runs `fallback` with
+/// [`ffi_status`].
 #[inline]
-pub(crate) fn hot_or_minus_one(
+pub(crate) fn catch_panic_status(
     action: impl FnOnce() -> bool,
-    otherwise: impl FnOnce(Python<'_>) -> PyResult<()>,
+    fallback: impl FnOnce(Python<'_>) -> PyResult<()>,
 ) -> c_int {
     match catch_unwind(AssertUnwindSafe(action)) {
         Ok(true) => 0,
-        Ok(false) => or_minus_one(otherwise),
-        Err(panic) => or_minus_one(|_| Err(bug(panic))),
+        Ok(false) => ffi_status(fallback),
+        Err(panic) => ffi_status(|_| Err(bug(panic))),
     }
 }
 
 fn run<R>(action: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
     let mut action = Some(action);
-    // No state is left half changed by a panic: what panics is a bug, and it is reported.
+    // `AssertUnwindSafe`: a panic is a bug that is reported, and no state is used that it could leave inconsistent.
     let mut guarded = |py: Python<'_>| {
         let action = action.take()?;
         let result = catch_unwind(AssertUnwindSafe(|| action(py)));
         result.unwrap_or_else(|panic| Err(bug(panic))).map_err(|error| error.restore(py)).ok()
     };
-    // PyO3 counts who is attached. While the interpreter ends it refuses to count further, though
-    // destructors of Python objects still call in here.
+    // While the interpreter finalizes, PyO3 refuses to attach, although destructors of Python objects still call this
+    // function on the attached thread.
     match Python::try_attach(&mut guarded) {
         Some(result) => result,
         // SAFETY: the interpreter called this function, so this thread is attached to it.

@@ -1,7 +1,7 @@
-//! Python objects that are let go on threads which are not attached to the interpreter.
+//! Deferred drops of Python objects on threads that are not attached to the interpreter.
 //!
-//! PyO3 keeps them behind a lock until a thread is attached. A child that is forked while a stream's thread holds
-//! that lock would wait for it for ever. So they are put on a list without a lock here.
+//! PyO3 has a list for them behind a lock. A child that is forked while a stream's thread holds the lock would wait for
+//! it forever, so this list is lock-free.
 
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pyo3::prelude::*;
 
 /// A reference that may be dropped on any thread.
-pub(crate) struct Released(ManuallyDrop<Py<PyAny>>);
+pub(crate) struct DeferredDrop(ManuallyDrop<Py<PyAny>>);
 
 struct Node {
     object: Py<PyAny>,
     next: *mut Node,
 }
 
-/// What was dropped and is still counted as a reference, the last first.
+/// The dropped references whose objects are not released yet, newest first.
 static DROPPED: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
 
-impl Released {
+impl DeferredDrop {
     pub(crate) fn new<T>(object: Bound<'_, T>) -> Self {
-        Released(ManuallyDrop::new(object.into_any().unbind()))
+        DeferredDrop(ManuallyDrop::new(object.into_any().unbind()))
     }
 
     pub(crate) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
@@ -30,14 +30,14 @@ impl Released {
     }
 }
 
-impl Drop for Released {
+impl Drop for DeferredDrop {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it after this.
+        // SAFETY: the field is not used after `drop`.
         let object = unsafe { ManuallyDrop::take(&mut self.0) };
         let node = Box::into_raw(Box::new(Node { object, next: ptr::null_mut() }));
         let mut next = DROPPED.load(Ordering::Relaxed);
         loop {
-            // SAFETY: nobody else has seen the node.
+            // SAFETY: no other thread has seen the node yet.
             unsafe { (*node).next = next };
             match DROPPED.compare_exchange_weak(next, node, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
@@ -47,22 +47,22 @@ impl Drop for Released {
     }
 }
 
-/// Lets go what was dropped; called wherever this thread is attached anyway.
+/// Releases the objects of all dropped references. Called by threads that have just attached.
 #[inline]
-pub(crate) fn let_go(_py: Python<'_>) {
+pub(crate) fn drain(_py: Python<'_>) {
     if !DROPPED.load(Ordering::Relaxed).is_null() {
-        let_go_now();
+        drain_list();
     }
 }
 
 #[cold]
-fn let_go_now() {
+fn drain_list() {
     let mut next = DROPPED.swap(ptr::null_mut(), Ordering::Acquire);
     while !next.is_null() {
-        // SAFETY: every node was made by `Box::into_raw`, and this thread took the whole list for itself.
+        // SAFETY: `Box::into_raw` created the node, and this thread has taken the whole list.
         let node = unsafe { Box::from_raw(next) };
         next = node.next;
-        // The thread is attached: this may run code of Python's, which may drop more.
+        // May run Python code, which may drop more references.
         drop(node.object);
     }
 }

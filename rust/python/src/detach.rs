@@ -1,0 +1,84 @@
+//! Detaching from the interpreter, so that other threads run Python while this one works or waits.
+
+use std::time::Duration;
+
+use interlock::EnvSnapshot;
+use interlock::accelerator::Waiting;
+use interlock::accelerator::memory::with_stack;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::IntoPyResult;
+use crate::shutdown::{ReattachGuard, close_if_finalizing};
+use crate::{deferred_drop, py_stack};
+
+/// Calls `work` detached from the interpreter.
+pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
+    close_if_finalizing(py);
+    let stack = py_stack::capture_if_enabled(py);
+    let (result, _guard) = py.detach(|| {
+        let result = with_stack(stack, work);
+        (result, ReattachGuard::new())
+    });
+    deferred_drop::drain(py);
+    result
+}
+
+/// Calls `work` detached, with a copy of the environment variables: another thread may change them meanwhile.
+pub(crate) fn detach_with_env<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
+    let environment = EnvSnapshot::copy();
+    detach(py, || environment.scope(work))
+}
+
+/// Calls `work` attached, inside a call of [`detach`]; returns `None` if there is no interpreter any more. The end of
+/// the interpreter waits a moment for `work`. Code of the program may take longer, so `work` runs it with [`call`].
+pub(crate) fn attach<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let _guard = ReattachGuard::new();
+    Python::try_attach(work)
+}
+
+/// Calls a Python function that may still run when the interpreter finalizes. The interpreter then stops the thread,
+/// before Python 3.14 by unwinding its stack; the thread parks here instead.
+pub(crate) fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    argument: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    unsafe extern "C-unwind" {
+        // PyO3 declares the function with an ABI that never unwinds.
+        fn PyObject_CallObject(
+            function: *mut ffi::PyObject,
+            arguments: *mut ffi::PyObject,
+        ) -> *mut ffi::PyObject;
+    }
+    /// Dropped only while the stack is unwound.
+    struct ParkOnUnwind;
+    impl Drop for ParkOnUnwind {
+        fn drop(&mut self) {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+    let arguments = PyTuple::new(function.py(), [argument])?;
+    let guard = ParkOnUnwind;
+    // SAFETY: both objects are alive, and this thread is attached. If the call unwinds, `guard` parks the thread.
+    let result = unsafe { PyObject_CallObject(function.as_ptr(), arguments.as_ptr()) };
+    std::mem::forget(guard);
+    // SAFETY: the result is a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
+}
+
+/// Waits detached and handles signals meanwhile. `begin` returns the wait, or `None` if there is nothing to wait for.
+pub(crate) fn wait(
+    py: Python<'_>,
+    begin: impl Send + FnOnce() -> interlock::accelerator::Result<Option<Waiting>>,
+) -> PyResult<()> {
+    /// The longest time until a signal is handled.
+    const SLICE: Duration = Duration::from_millis(20);
+    let Some(waiting) = detach(py, begin).into_py_result(py)? else { return Ok(()) };
+    while !detach(py, || waiting.at_most(SLICE)).into_py_result(py)? {
+        py.check_signals()?;
+    }
+    Ok(())
+}

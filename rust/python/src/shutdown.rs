@@ -1,0 +1,169 @@
+//! Threads at the end of the interpreter.
+//!
+//! While the interpreter finalizes, it stops every daemon thread that attaches, before Python 3.14 by unwinding the
+//! thread's stack. Unwinding through Rust frames aborts the process. A thread that returns from Rust while handlers of
+//! `atexit` run therefore waits a moment for finalization to begin, and if it begins parks until the process exits.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use interlock::base::fork;
+use libloading::os::unix::Library;
+use once_cell::race::OnceBox;
+use pyo3::prelude::*;
+
+use crate::detach::detach;
+use crate::{accelerator, deferred_drop};
+
+/// The number of threads that are about to attach, with the fork generation in the upper half: a child lacks the
+/// threads that its parent counted.
+static REATTACHING: AtomicU64 = AtomicU64::new(0);
+
+/// Whether handlers of `atexit` run. The program may have called them itself, so finalization need not follow.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Whether this thread finalizes the interpreter; it stays attached until the end.
+    static IS_FINALIZING_THREAD: Cell<bool> = const { Cell::new(false) };
+
+    /// Whether this thread has waited for finalization before.
+    static HAS_WAITED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Registers [`on_finalize`] with `atexit`.
+pub(crate) fn register_atexit(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A program may finalize an interpreter and initialize another.
+    EXITING.store(false, Ordering::SeqCst);
+    IS_FINALIZING_THREAD.set(false);
+    accelerator::open_functions(py);
+    let handler = wrap_pyfunction!(on_finalize, module)?;
+    py.import("atexit")?.call_method1("register", (handler,))?;
+    Ok(())
+}
+
+/// Release the Python functions that the extension stores, and wait until no thread is about to attach.
+#[pyfunction]
+fn on_finalize(py: Python<'_>) {
+    IS_FINALIZING_THREAD.set(true);
+    EXITING.store(true, Ordering::SeqCst);
+    accelerator::forget_functions(py);
+    accelerator::forget_callbacks(py);
+    deferred_drop::drain(py);
+    py.detach(|| {
+        // The threads need only this thread's attachment, so a longer wait means that another component hangs.
+        const TIMEOUT: Duration = Duration::from_secs(1);
+        let start = Instant::now();
+        while ReattachGuard::count() != 0 && start.elapsed() < TIMEOUT {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    });
+}
+
+/// Counts a thread that is about to attach.
+pub(crate) struct ReattachGuard;
+
+impl ReattachGuard {
+    const ONE: u64 = 1;
+
+    fn generation_bits() -> u64 {
+        u64::from(fork::generation()) << 32
+    }
+
+    fn count() -> u64 {
+        let counted = REATTACHING.load(Ordering::SeqCst);
+        if counted & !u64::from(u32::MAX) == Self::generation_bits() {
+            counted & u64::from(u32::MAX)
+        } else {
+            0
+        }
+    }
+
+    /// Updates the count, which starts from 0 in a forked child.
+    fn update(update: impl Fn(u64) -> u64) {
+        let updated = |counted: u64| {
+            let here = Self::generation_bits();
+            let is_of_parent = counted & !u64::from(u32::MAX) != here;
+            Some(update(if is_of_parent { here } else { counted }))
+        };
+        // Never an error: the closure always returns a value.
+        let _ = REATTACHING.fetch_update(Ordering::SeqCst, Ordering::SeqCst, updated);
+    }
+
+    /// Counts this thread. Does not return if the interpreter finalizes.
+    pub(crate) fn new() -> Self {
+        Self::update(|counted| counted + Self::ONE);
+        let guard = ReattachGuard;
+        // A program may have unregistered `on_finalize`, so the interpreter is queried as well.
+        if !IS_FINALIZING_THREAD.get() && (EXITING.load(Ordering::SeqCst) || is_finalizing() == Some(true)) {
+            drop(guard);
+            park_if_finalizing();
+            Self::update(|counted| counted + Self::ONE);
+            return ReattachGuard;
+        }
+        guard
+    }
+}
+
+impl Drop for ReattachGuard {
+    fn drop(&mut self) {
+        let here = Self::generation_bits();
+        Self::update(|counted| if counted > here { counted - Self::ONE } else { counted });
+    }
+}
+
+/// Waits a moment for finalization and parks this thread forever if it begins. Returns if it does not begin, because a
+/// handler of `atexit` is still running and may wait for this thread, or because the program called the handlers
+/// itself.
+fn park_if_finalizing() {
+    /// Handlers that were registered before `on_finalize` usually take less, even on a busy machine.
+    const FIRST_TIMEOUT: Duration = Duration::from_millis(500);
+    /// Shorter, because a handler may wait for a thread that attaches often.
+    const LATER_TIMEOUT: Duration = Duration::from_millis(50);
+    let timeout = if HAS_WAITED.replace(true) { LATER_TIMEOUT } else { FIRST_TIMEOUT };
+    let start = Instant::now();
+    while start.elapsed() < timeout {
+        // If the interpreter can't be queried, parking is the safe choice.
+        if is_finalizing().unwrap_or(true) {
+            loop {
+                std::thread::park();
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Parks this thread until the process has exited, unless it finalizes the interpreter itself. Returns if finalization
+/// does not begin within a moment.
+pub(crate) fn park_if_exiting(py: Python<'_>) {
+    if !IS_FINALIZING_THREAD.get() {
+        detach(py, park_if_finalizing);
+    }
+}
+
+/// Returns whether the interpreter finalizes; `None` if it has no function for that. The thread need not be attached.
+fn is_finalizing() -> Option<bool> {
+    type IsFinalizing = unsafe extern "C" fn() -> std::ffi::c_int;
+    // Not a blocking cell: a child forked while another thread initializes it would wait forever.
+    static FUNCTION: OnceBox<Option<IsFinalizing>> = OnceBox::new();
+    let function = FUNCTION.get_or_init(|| {
+        // The stable ABI lacks the function. CPython exports it, since 3.13 under the public name.
+        let names: [&[u8]; 2] = [b"Py_IsFinalizing", b"_Py_IsFinalizing"];
+        // SAFETY: both functions have this signature in every version of CPython.
+        let found =
+            names.into_iter().find_map(|name| unsafe { Library::this().get::<IsFinalizing>(name) }.ok());
+        Box::new(found.map(|found| *found))
+    });
+    // SAFETY: the function only reads a variable of the runtime.
+    function.map(|function| unsafe { function() } != 0)
+}
+
+/// Closes the queues of Python functions if this thread finalizes the interpreter: no other thread can run Python then,
+/// so a wait for a queued function would never end.
+pub(crate) fn close_if_finalizing(py: Python<'_>) {
+    if is_finalizing() == Some(true) {
+        // Only the finalizing thread can be attached now. It may differ from the thread that ran the `atexit` handlers.
+        IS_FINALIZING_THREAD.set(true);
+        accelerator::close_functions(py);
+    }
+}
