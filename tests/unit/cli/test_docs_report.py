@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from interlock._cli import json_output
 from interlock._cli.collect import Runtime
 
-from tests.unit.cli.command import document, sections, text
+from tests.unit.cli.command import document, keys, sections, text
 
 PAGE = Path(__file__).parents[3] / "docs" / "report.md"
 CAPTURES = dict(re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
@@ -67,17 +66,6 @@ def test_a_capture_has_the_structure_of_a_fresh_one(command: str) -> None:
             assert told == fresh[title], title
         if title == "Environment":
             assert {*variables} == {*told.names} <= {*fresh[title].names}
-
-
-def keys(told: Any, path: str = "") -> Iterator[str]:
-    """Where the values of a document stand; the keys below `extra` are the drivers' own."""
-    if isinstance(told, dict) and not path.endswith(".extra"):
-        for key, value in told.items():
-            yield from keys(value, f"{path}.{key}".removeprefix("."))
-    elif isinstance(told, list) and told and isinstance(told[0], dict):
-        yield from keys(told[0], f"{path}[]")
-    else:
-        yield path
 
 
 def test_the_table_of_keys_is_that_of_the_documents() -> None:
