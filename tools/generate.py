@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlock._core import accelerator, backends
+import docstrings
+from interlock._core import accelerator, autograd, backends, state, tensor
 
 if TYPE_CHECKING:
     from interlock._core.backends import Flag
@@ -69,6 +70,7 @@ def stub_attribute(flag: "Flag") -> Iterator[str]:
     name, reads, accepts = leaf(flag), flag["reads"], flag["takes"]
     if reads == accepts:
         yield f"    {name}: {reads}"
+        yield f'    """{sentence(flag)}"""'
         return
     yield "    @property"
     yield f"    def {name}(self) -> {reads}: ..."
@@ -254,6 +256,9 @@ def generated() -> dict[Path, str]:
             parts[path] = (f"flags of {module}", annotations(module))
     texts = {path: "".join(f"{line}\n" for line in lines) for path, lines in whole.items()}
     texts |= {path: between(path, title, lines) for path, (title, lines) in parts.items()}
+    for native in (accelerator, autograd, backends, state, tensor):
+        path = STUBS / f"{native.__name__.rpartition('.')[2]}.pyi"
+        texts[path] = docstrings.documented(texts.get(path) or path.read_text(), native)
     return {path: formatted(path, text) for path, text in texts.items()}
 
 
