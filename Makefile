@@ -8,7 +8,7 @@ PYTHONS ?=
 export PYTHONS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
+.PHONY: help demo docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
 	wheel generate format clean environment test-environment
 
 help: ## list the targets
@@ -55,6 +55,12 @@ bench: test-environment ## run the benchmarks; BENCH_PYTHON=/path/to/python with
 
 bench-gpu: $(if $(GPU_PYTHON),,install) ## compare the driver of a GPU with PyTorch; GPU_PYTHON=/path/to/python with the wheel and PyTorch
 	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m benchmarks.gpu
+
+docs: ## build the documentation site into target/site; a broken link is an error
+	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
+	@$(PYTHON) tools/environment.py docs
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet
+	@echo "target/site/index.html"
 
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
 	@$(VENV_PYTHON) tools/package.py install

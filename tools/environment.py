@@ -1,6 +1,7 @@
 """Create a virtual environment, or print one sentence about the requirement that is missing.
 
-interlock is built and tested in `.venv`; `vendor` creates `.venv-vendor` with the libraries of vendors.
+interlock is built and tested in `.venv`; `vendor` creates `.venv-vendor` with the libraries of vendors, and
+`docs` creates `.venv-docs` with the programs that build the site.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -14,7 +15,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
-VENDOR_ENVIRONMENT = os.path.join(ROOT, ".venv-vendor")
+OTHER_ENVIRONMENTS = {use: os.path.join(ROOT, ".venv-" + use) for use in ("vendor", "docs")}
 
 MISSING_PYTHON = (
     "interlock needs CPython 3.11 or newer and {0} is {1}: "
@@ -80,13 +81,17 @@ def create(environment: str) -> None:
 
 
 def requirements(use: str) -> "list[str]":
-    """Return the requirements in pyproject.toml for an environment, `test` or `vendor`."""
+    """Return the requirements in pyproject.toml for an environment: `test`, `vendor` or `docs`."""
     import tomllib
 
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         project = tomllib.load(file)
     extras = project["project"]["optional-dependencies"]
-    wanted = {"test": project["build-system"]["requires"] + extras["test"], "vendor": extras["test-vendor"]}
+    wanted = {
+        "test": project["build-system"]["requires"] + extras["test"],
+        "vendor": extras["test-vendor"],
+        "docs": extras["docs"],
+    }
     return [str(requirement) for requirement in wanted[use]]
 
 
@@ -106,22 +111,24 @@ def install(environment: str, wanted: "list[str]") -> None:
 
 
 def main(arguments: "list[str]") -> int:
-    """Prepare `.venv` for `demo`, `.venv` with the test requirements for `test`, or `.venv-vendor`."""
+    """Prepare `.venv` for `demo`, `.venv` with the test requirements for `test`, or another environment."""
     use = arguments[0] if arguments else "demo"
-    sentence = missing(["cargo", "cc"] + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))
+    tools = [] if use == "docs" else ["cargo", "cc"]
+    sentence = missing(tools + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))
     if sentence is None and use == "vendor":
         sentence = missing_wheels()
     if sentence is not None:
         print(sentence, file=sys.stderr)
         return 1
-    environment = VENDOR_ENVIRONMENT if use == "vendor" else ENVIRONMENT
+    environment = OTHER_ENVIRONMENTS.get(use, ENVIRONMENT)
     create(environment)
     if use != "demo":
         try:
             install(environment, requirements(use))
         except subprocess.CalledProcessError:
             print(
-                "pip could not install the requirements of the tests; see its message above.", file=sys.stderr
+                "pip could not install the requirements of {}; see its message above.".format(use),
+                file=sys.stderr,
             )
             return 1
     return 0

@@ -18,12 +18,14 @@ COMMANDS = {
     "flags": "the values of all flags, or of the named flags and modules",
     "explain": "one flag in full: value, origin, type and documentation",
     "accelerators": "the devices and their memory, or the reason why none is available",
+    "memory": "a memory snapshot: peak, call sites, fragmentation; with --html its timeline",
 }
 _COMMON_OPTIONS = ("--json", "--color", "--help")
 _FLAG_OPTIONS = ("--import",)
 """Options that only the report and the commands that show flags accept."""
-_WITHOUT_FLAGS = ("accelerators",)
-_OPTIONS_WITH_VALUE = ("--color", "--import")
+_MEMORY_OPTIONS = ("--html",)
+_WITHOUT_FLAGS = ("accelerators", "memory")
+_OPTIONS_WITH_VALUE = ("--color", "--html", "--import")
 _REPORT_OPTIONS = ("--load", "--version")
 
 
@@ -37,6 +39,8 @@ class Arguments:
     """The modules to import before the report is made; they may register flags."""
     load: bool
     json: bool
+    html: str | None
+    """The file for the page of a memory snapshot."""
     color: Color
 
 
@@ -61,10 +65,8 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
     parsed, unknown = parser.parse_known_args(rest)
     for argument in unknown:
         if argument.startswith("-"):
-            options = _COMMON_OPTIONS if command in _WITHOUT_FLAGS else (*_COMMON_OPTIONS, *_FLAG_OPTIONS)
-            options = options if command else (*options, *_REPORT_OPTIONS)
             message = f'{command or "the report"} has no option "{argument}"'
-            raise UnknownNameError(message, closest_match(argument.partition("=")[0], options))
+            raise UnknownNameError(message, closest_match(argument.partition("=")[0], _options(command)))
         raise UsageError(f'{command}: unexpected argument "{argument}"')
     if getattr(parsed, "version", False):
         return f"interlock {interlock.__version__}\n"
@@ -75,6 +77,7 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         imports=tuple(getattr(parsed, "imports", None) or ()),
         load=getattr(parsed, "load", False),
         json=parsed.json,
+        html=getattr(parsed, "html", None),
         color=Color(parsed.color),
     )
 
@@ -85,6 +88,16 @@ def _split(command_line: Sequence[str]) -> tuple[str | None, list[str]]:
         if not argument.startswith("-") and command_line[max(0, index - 1)] not in _OPTIONS_WITH_VALUE:
             return argument, [*command_line[:index], *command_line[index + 1 :]]
     return None, list(command_line)
+
+
+def _options(command: str | None) -> tuple[str, ...]:
+    """Return the options of a command, or of the report."""
+    options: tuple[str, ...] = _COMMON_OPTIONS
+    if command not in _WITHOUT_FLAGS:
+        options += _FLAG_OPTIONS
+    if command == "memory":
+        options += _MEMORY_OPTIONS
+    return options if command else (*options, *_REPORT_OPTIONS)
 
 
 def _suggest_command(command: str) -> str | None:
@@ -122,6 +135,17 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         )
     if command == "explain":
         parser.add_argument("names", metavar="NAME", help="a flag, such as cudnn.enabled")
+    if command == "memory":
+        parser.add_argument(
+            "names",
+            metavar="SNAPSHOT",
+            help="a file that dump_snapshot of interlock.accelerator.memory or of PyTorch wrote",
+        )
+        parser.add_argument(
+            "--html",
+            metavar="FILE",
+            help="write the timeline and the segments as one HTML file, which needs no network",
+        )
     if command is None:
         parser.add_argument(
             "--load", action="store_true", help="load the libraries that are found, to query their versions"

@@ -6,17 +6,23 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from interlock import _console
 from interlock._cli import collect, render
 from interlock._cli.args import PROGRAM, Arguments, parse
 from interlock._cli.collect import UsageError
 from interlock._cli.json_output import document
+from interlock._cli.memory import snapshot_file
+from interlock._cli.memory.page import page
+from interlock._cli.memory.snapshot_file import SnapshotError
+from interlock._cli.memory.summary import Summary, summarize
 from interlock._console import Layout, Section
 
 EXIT_OUTPUT_ERROR = 1
 EXIT_USAGE_ERROR = 2
 EXIT_IMPORT_ERROR = 3
+EXIT_SNAPSHOT_ERROR = 4
 
 
 class ModuleImportError(Exception):
@@ -36,6 +42,8 @@ def main(command_line: Sequence[str]) -> int:
         return _failed(str(error), EXIT_USAGE_ERROR)
     except ModuleImportError as error:
         return _failed(str(error), EXIT_IMPORT_ERROR)
+    except SnapshotError as error:
+        return _failed(str(error), EXIT_SNAPSHOT_ERROR)
     except _console.OutputError as error:
         return _failed(str(error), EXIT_OUTPUT_ERROR)
     return 0
@@ -79,11 +87,25 @@ def _text(arguments: Arguments) -> str:
             if arguments.json:
                 return document(accelerators=found)
             return _format(render.accelerators(found), arguments)
+        case "memory":
+            summary = _memory(arguments.names[0], arguments.html)
+            return document(memory=summary) if arguments.json else _format(render.memory(summary), arguments)
         case _:
             collected = collect.report(load=arguments.load)
             if arguments.json:
                 return document(**vars(collected))
             return _format(render.report(collected), arguments)
+
+
+def _memory(path: str, html: str | None) -> Summary:
+    """Return the summary of a snapshot, and write its page if a file for it is given."""
+    snapshot = snapshot_file.load(path)
+    if html is not None:
+        try:
+            Path(html).write_text(page(snapshot, path), encoding="utf-8")
+        except OSError as error:
+            raise _console.OutputError(f'cannot write "{html}": {error.strerror}') from error
+    return summarize(snapshot, path)
 
 
 def _format(sections: Sequence[Section], arguments: Arguments) -> str:

@@ -14,6 +14,7 @@ from interlock._cli.collect import (
     Variable,
     Versions,
 )
+from interlock._cli.memory.summary import CallSite, DeviceSummary, SegmentFragmentation, Summary
 from interlock._console import EMPTY, Block, Cell, Fields, Row, Section, Style, Table
 
 
@@ -59,6 +60,17 @@ def accelerators(collected: Accelerators) -> tuple[Section, ...]:
     """Render all devices with their properties, or the reason why none is available."""
     devices = (Section(device.device, (_device(device),)) for device in collected.devices)
     return (Section("Accelerators", (_driver(collected),)), *devices)
+
+
+# The rows of a table of the memory command; `--json` has all.
+_MAX_MEMORY_ROWS = 10
+
+
+def memory(summary: Summary) -> tuple[Section, ...]:
+    """Render the peak, the call sites at the peak and the fragmentation of each device of a snapshot."""
+    if not summary.devices:
+        return (Section("Memory", (Cell("The snapshot has no segments and no events."),)),)
+    return tuple(Section(f"Device {device.device}", _memory(device)) for device in summary.devices)
 
 
 MISSING = Cell("-", Style.DIM)
@@ -250,3 +262,66 @@ def _environment(variables: tuple[Variable, ...]) -> Block:
         for variable in variables
     )
     return Table(("variable", "value"), tuple(rows))
+
+
+def _memory(device: DeviceSummary) -> tuple[Block, ...]:
+    fields = [
+        ("events", Cell(str(device.events))),
+        ("peak allocated", Cell(f"{_size(device.peak_allocated)} {_after(device.peak_event)}")),
+        ("peak reserved", Cell(_size(device.peak_reserved))),
+        ("allocated at the end", Cell(_size(device.allocated))),
+        ("reserved at the end", Cell(_size(device.reserved))),
+    ]
+    if device.out_of_memory_errors:
+        fields.append(("out of memory errors", Cell(str(device.out_of_memory_errors), Style.PROBLEM)))
+    blocks: list[Block] = [Fields(tuple(fields))]
+    if device.call_sites:
+        blocks += [Cell("Call sites at the peak"), _call_sites(device.call_sites, device.peak_allocated)]
+        blocks += _omitted(len(device.call_sites))
+    if device.segments:
+        blocks += [Cell("Segments with the most free memory"), _segments(device.segments)]
+        blocks += _omitted(len(device.segments))
+    return tuple(blocks)
+
+
+def _after(event: int) -> str:
+    return f"(after event {event})" if event else "(before the first event)"
+
+
+def _omitted(count: int) -> list[Block]:
+    """Return a note if a table does not show all of its rows."""
+    omitted = count - _MAX_MEMORY_ROWS
+    return [Cell(f"{omitted} more, which --json lists.", Style.DIM)] if omitted > 0 else []
+
+
+def _call_sites(sites: tuple[CallSite, ...], peak: int) -> Block:
+    rows = (
+        Row(
+            (
+                Cell(_size(site.bytes)),
+                Cell(f"{100 * site.bytes / max(1, peak):.1f} %"),
+                Cell(str(site.blocks)),
+                _no_wrap(site.call_site),
+            )
+        )
+        for site in sites[:_MAX_MEMORY_ROWS]
+    )
+    return Table(("size", "share", "blocks", "call site"), tuple(rows))
+
+
+def _segments(segments: tuple[SegmentFragmentation, ...]) -> Block:
+    rows = (
+        Row(
+            (
+                Cell(segment.address),
+                Cell(str(segment.stream)),
+                Cell(_size(segment.bytes)),
+                Cell(_size(segment.free)),
+                Cell(_size(segment.largest_free_block)),
+                Cell(f"{100 * segment.fragmentation:.0f} %"),
+            )
+        )
+        for segment in segments[:_MAX_MEMORY_ROWS]
+    )
+    columns = ("segment", "stream", "size", "free", "largest free block", "fragmentation")
+    return Table(columns, tuple(rows))

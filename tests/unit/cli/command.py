@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.helpers import fake_libraries
@@ -50,3 +50,14 @@ def sections(printed: str) -> dict[str, list[list[str]]]:
         else:
             rows.append(re.split(" {2,}", line.strip()))
     return found
+
+
+def keys(shown: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths of the values of a document; the keys below `extra` depend on the driver."""
+    if isinstance(shown, dict) and not path.endswith(".extra"):
+        for key, value in shown.items():
+            yield from keys(value, f"{path}.{key}".removeprefix("."))
+    elif isinstance(shown, list) and shown and isinstance(shown[0], dict):
+        yield from keys(shown[0], f"{path}[]")
+    else:
+        yield path

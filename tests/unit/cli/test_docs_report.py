@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from interlock._cli import json_output
 from interlock._cli.collect import Runtime
 
-from tests.unit.cli.command import document, sections, text
+from tests.unit.cli.command import document, keys, sections, text
 
 PAGE = Path(__file__).parents[3] / "docs" / "report.md"
 CAPTURES = dict(re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
@@ -67,17 +66,6 @@ def test_documented_output_has_the_structure_of_new_output(command: str) -> None
             assert section == fresh[title], title
         if title == "Environment":
             assert {*variables} == {*section.names} <= {*fresh[title].names}
-
-
-def keys(section: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths of the values of a document, except below `extra`, whose keys depend on the driver."""
-    if isinstance(section, dict) and not path.endswith(".extra"):
-        for key, value in section.items():
-            yield from keys(value, f"{path}.{key}".removeprefix("."))
-    elif isinstance(section, list) and section and isinstance(section[0], dict):
-        yield from keys(section[0], f"{path}[]")
-    else:
-        yield path
 
 
 def test_documented_keys_equal_those_of_the_json_output() -> None:

@@ -1,0 +1,132 @@
+"""Writes the timeline and the segments of a snapshot as one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import PurePath
+from typing import Any
+
+from interlock._cli.memory.segments import SegmentUse, segments_of
+from interlock._cli.memory.snapshot_file import FREE, Block, Snapshot, Stack
+from interlock._cli.memory.timeline import Band, Timeline, compute, stack_bands
+
+# A browser draws this many quickly. Each point of a longer history is the maximum of an interval.
+MAX_POINTS = 20_000
+MAX_BANDS = 1_000
+MAX_SEGMENTS = 500
+MAX_CALL_SITES = 50
+
+
+def page(snapshot: Snapshot, path: str) -> str:
+    """Return the HTML page of a snapshot that was read from a file."""
+    stacks = _Stacks()
+    devices = [_device(snapshot, device, stacks) for device in snapshot.devices()]
+    data = {"file": PurePath(path).name, "devices": devices, "stacks": stacks.texts}
+    # `<` would let a file name or a path end the script element.
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    return template.replace("@DATA@", text)
+
+
+class _Stacks:
+    """The distinct stacks of a page, which refers to them by index."""
+
+    def __init__(self) -> None:
+        self._indices: dict[Stack, int] = {}
+        self.texts: list[list[str]] = []
+
+    def index(self, stack: Stack) -> int:
+        """Return the index of a stack."""
+        if stack not in self._indices:
+            self._indices[stack] = len(self.texts)
+            self.texts.append([str(frame) for frame in stack])
+        return self._indices[stack]
+
+
+def _device(snapshot: Snapshot, device: int, stacks: _Stacks) -> dict[str, Any]:
+    timeline = compute(snapshot, device)
+    segments = segments_of(snapshot, device)
+    bands = stack_bands(timeline, MAX_BANDS)
+    sites = timeline.call_sites(timeline.peak)
+    return {
+        "index": device,
+        "events": len(timeline.events),
+        "peak": timeline.peak,
+        "points": _points(timeline),
+        "times": _times(timeline),
+        "bands": [_band(band, stacks) for band in bands],
+        "unstacked": len(timeline.allocations) - len(bands),
+        "sites": [[stacks.index(site.stack), site.size, site.count] for site in sites[:MAX_CALL_SITES]],
+        "sites_omitted": max(0, len(sites) - MAX_CALL_SITES),
+        "segments": [_segment(use, stacks) for use in segments[:MAX_SEGMENTS]],
+        "segments_omitted": max(0, len(segments) - MAX_SEGMENTS),
+    }
+
+
+def _points(timeline: Timeline) -> dict[str, list[int]]:
+    """Return the allocated and reserved bytes at positions, at most `MAX_POINTS` of them."""
+    count = len(timeline.allocated)
+    interval = -(-count // MAX_POINTS)
+    starts = range(0, count, interval)
+
+    def maxima(values: tuple[int, ...]) -> list[int]:
+        return [max(values[start : start + interval]) for start in starts]
+
+    return {
+        "positions": list(starts),
+        "allocated": maxima(timeline.allocated),
+        "reserved": maxima(timeline.reserved),
+    }
+
+
+def _times(timeline: Timeline) -> list[int] | None:
+    """Return the microseconds from the first event to the event at each point, or None without times."""
+    times = [event.time_us for event in timeline.events]
+    if not times or None in times:
+        return None
+    known = [time for time in times if time is not None]
+    interval = -(-(len(known) + 1) // MAX_POINTS)
+    return [known[max(0, position - 1)] - known[0] for position in range(0, len(known) + 1, interval)]
+
+
+def _band(band: Band, stacks: _Stacks) -> list[Any]:
+    allocation = band.allocation
+    return [
+        allocation.size,
+        hex(allocation.address),
+        allocation.stream,
+        stacks.index(allocation.stack),
+        allocation.end,
+        list(_flat(band.steps)),
+    ]
+
+
+def _flat(pairs: Iterable[tuple[int, int]]) -> Iterable[int]:
+    for pair in pairs:
+        yield from pair
+
+
+def _segment(use: SegmentUse, stacks: _Stacks) -> dict[str, Any]:
+    segment = use.segment
+    return {
+        "address": hex(segment.address),
+        "size": segment.size,
+        "stream": segment.stream,
+        "kind": segment.kind,
+        "free": use.free,
+        "largest": use.largest_free,
+        "blocks": [_block(block, stacks) for block in segment.blocks],
+    }
+
+
+def _block(block: Block, stacks: _Stacks) -> list[int]:
+    return [block.size, block.requested, _state(block), stacks.index(block.stack)]
+
+
+def _state(block: Block) -> int:
+    """Return 0 for a free block, 1 for an allocated block, and 2 for a block that queued work still uses."""
+    if block.state == FREE:
+        return 0
+    return 1 if block.state == "active_allocated" else 2

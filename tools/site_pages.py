@@ -1,0 +1,50 @@
+"""A hook of mkdocs: adds the pages at the top of the repository to the site, and the reference of each module."""
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+TOP_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SAFETY.md", "SECURITY.md")
+MODULES = {
+    "interlock": "interlock",
+    "accelerator": "interlock.accelerator",
+    "aio": "interlock.aio",
+    "autograd": "interlock.autograd",
+    "backends": "interlock.backends",
+    "errors": "interlock.errors",
+    "memory": "interlock.accelerator.memory",
+    "state": "interlock.state",
+    "testing": "interlock.testing",
+}
+LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    pages = {name: _top_page(name) for name in TOP_PAGES}
+    pages["index.md"] = _top_page("README.md")
+    pages |= {f"reference/{name}.md": f"::: {module}\n" for name, module in MODULES.items()}
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Rewrite links of pages in docs/ to pages at the top of the repository."""
+    return markdown.replace("](../", "](")
+
+
+def _top_page(name: str) -> str:
+    return LINK.sub(_link, (ROOT / name).read_text(encoding="utf-8"))
+
+
+def _link(found: re.Match[str]) -> str:
+    """Return a link that is relative to docs/, or only the text if its target is no page of the site."""
+    text, target, anchor = found[1], found[2], found[3] or ""
+    target = target.removeprefix("docs/")
+    if target in TOP_PAGES or (ROOT / "docs" / target).is_file():
+        return f"[{text}]({target}{anchor})"
+    return text
