@@ -1,4 +1,4 @@
-"""A hook of mkdocs: adds the pages at the top of the repository to the site, and the reference of each module."""
+"""A hook of mkdocs: adds the pages at the top of the repository, and the reference of each module."""
 
 import re
 from pathlib import Path
