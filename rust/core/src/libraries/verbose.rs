@@ -181,7 +181,7 @@ pub(crate) fn after_fork_in_child() {
 /// ```
 /// use interlock_core::libraries::{VerboseLibrary, VerboseScope};
 ///
-/// Level 0 has no effect and loads nothing; level 1 needs oneDNN.
+/// // Level 0 has no effect and loads nothing; level 1 needs oneDNN.
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Debug)]
