@@ -181,7 +181,10 @@ pub(crate) fn after_fork_in_child() {
 /// ```
 /// use interlock_core::libraries::{VerboseLibrary, VerboseScope};
 ///
-/// Level 0 has no effect and loads nothing; level 1 needs oneDNN.
+/// // Level 0 has no effect and loads nothing; level 1 needs oneDNN.
+/// let scope = VerboseScope::new(VerboseLibrary::OneDnn, 0)?;
+/// scope.enter()?;
+/// scope.exit();
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Debug)]

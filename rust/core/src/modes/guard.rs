@@ -21,7 +21,7 @@ pub fn set_grad_enabled(enabled: bool) -> ScopeGuard {
     ScopeGuard::of_modes(mode::single(Mode::Grad, enabled))
 }
 
-/// Enables inference mode until the guard is dropped, or with `false` disables it inside such a block.
+/// Enables inference mode, or with `false` disables it inside such a block, until the guard is dropped.
 #[inline]
 pub fn inference_mode(enabled: bool) -> ScopeGuard {
     ScopeGuard::of_modes(mode::inference(enabled))
