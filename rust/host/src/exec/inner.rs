@@ -69,12 +69,7 @@ impl Inner {
         let graphs = std::mem::take(&mut self.graphs);
         let executables = std::mem::take(&mut self.executables);
         self.deferred_drops.add((captures, graphs, executables));
-        for stream in self.streams.values_mut() {
-            stream.destroyed = true;
-            if stream.kind == StreamKind::Default {
-                stream.kind = StreamKind::Created;
-            }
-        }
+        self.streams.values_mut().for_each(Stream::close);
         self.advance_all();
     }
 }
