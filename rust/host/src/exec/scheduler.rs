@@ -130,7 +130,7 @@ impl Inner {
             device.engines.cancel(id);
         }
         if let Command::Run(task) = command.command {
-            self.deferred_drops.add(task);
+            self.defer_drop(task);
         }
         self.complete(id, command.position);
     }

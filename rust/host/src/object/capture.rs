@@ -103,7 +103,7 @@ impl Inner {
                 Ok(())
             }
             Err(error) => {
-                self.deferred_drops.add(task);
+                self.defer_drop(task);
                 Err(error)
             }
         }
@@ -132,7 +132,7 @@ impl Inner {
         if self.captures.by_origin(stream) == Some(id)
             && let Some(capture) = self.take_capture(id)
         {
-            self.deferred_drops.add(capture.content);
+            self.defer_drop(capture.content);
         }
     }
 
@@ -188,7 +188,7 @@ impl Inner {
                 return Ok(GraphHandle(raw));
             }
         };
-        self.deferred_drops.add(content);
+        self.defer_drop(content);
         Err(error)
     }
 }

@@ -120,7 +120,7 @@ impl Inner {
     pub(crate) fn destroy_graph_exec(&mut self, handle: GraphExecHandle) {
         if let Some(executable) = self.executables.remove(&handle.0) {
             executable.plan.streams.iter().for_each(|stream| self.destroy_stream(*stream));
-            self.deferred_drops.add(executable);
+            self.defer_drop(executable);
         }
     }
 }

@@ -189,7 +189,7 @@ impl Stream {
         }
     }
 
-    /// Returns a runnable command that the worker has not taken yet to the scheduler.
+    /// Makes the scheduler poll a runnable command again, if the worker has not taken it yet.
     pub(crate) fn cancel_runnable(&mut self) {
         if self.head == HeadState::Runnable {
             self.head = HeadState::Unpolled;
