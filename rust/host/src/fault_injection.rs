@@ -10,7 +10,6 @@ use interlock_driver::{DeviceIndex, Error, Result};
 
 use crate::exec::command::Task;
 use crate::exec::shared::Shared;
-use crate::object::stream::StreamKind;
 
 /// Injects faults into a host driver. Clones share one injector: pass one to the driver in its
 /// [options](super::HostOptions) and call methods on another.
@@ -178,21 +177,7 @@ impl FaultInjector {
 
     /// Returns the number of live objects of each kind.
     pub fn live_objects(&self) -> Result<LiveObjects> {
-        let shared = self.shared()?;
-        let state = shared.lock()?;
-        let of_kind = |kind| state.streams.values().filter(|stream| stream.kind == kind).count();
-        Ok(LiveObjects {
-            streams: of_kind(StreamKind::Created),
-            events: state.events.len(),
-            graphs: state.graphs.len(),
-            executables: state.executables.len(),
-            replay_streams: of_kind(StreamKind::Replay),
-            captures: state.captures.count(),
-            threads: state.streams.values().filter(|stream| stream.worker.is_some()).count(),
-            commands: state.streams.values().map(|stream| stream.submitted - stream.completed).sum(),
-            bytes: state.devices.iter().map(|device| device.memory.used()).sum(),
-            pinned_bytes: state.pinned.used(),
-        })
+        Ok(self.shared()?.lock()?.live_objects())
     }
 }
 

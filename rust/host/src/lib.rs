@@ -4,11 +4,11 @@
 //! asynchronously, memory is limited, and copies share a few copy engines. [`FaultInjector`] injects the errors that
 //! real devices raise only by chance.
 //!
-//! All state of a driver is one `Inner` (`exec/inner.rs`) behind one mutex. The mutex is never locked while a host
-//! function runs or a value of the caller is dropped. Each stream has its own worker thread, which starts with the
-//! stream's first work and ends after an idle time. A `TimelinePoint` is a position on the timeline of a stream:
-//! events and the edges of a replayed graph are such points. The thread that holds the lock advances every stream that
-//! can advance (`exec/scheduler.rs`); a worker is woken only to run a task.
+//! All state of a driver is one `Inner` (`exec/inner.rs`) behind one mutex. No thread holds the lock while it runs a
+//! host function or drops a value of the caller. Each stream has its own worker thread, which starts with the stream's
+//! first work and ends after an idle time. A `TimelinePoint` is a position on the timeline of a stream: events and the
+//! edges of a replayed graph are such points. The thread that holds the lock advances every stream that can advance
+//! (`exec/scheduler.rs`); a worker is woken only to run a task.
 //!
 //! The scheduler and the objects that it schedules depend on each other; the heaps, the chains of a graph, the copy
 //! engines and the fault plan do not depend on the scheduler.

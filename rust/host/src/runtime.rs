@@ -50,7 +50,7 @@ impl HostRuntime {
     fn queue(&self, stream: StreamHandle, task: Task, operation: &'static str) -> Result<()> {
         // On an error, `task` is dropped after `inner`, and so without the lock.
         let mut inner = self.lock()?;
-        let capture = inner.stream(stream, operation)?.capture;
+        let capture = inner.stream(stream, operation)?.capture();
         for device in task.devices() {
             inner.device(device, operation)?;
         }

@@ -29,12 +29,11 @@ impl AsyncError {
 const MAX_UNREPORTED: usize = 64;
 
 impl Inner {
-    /// Stores an error in the stream that reports it. A stream stores only its first error: later ones are often
-    /// consequences of it.
+    /// Stores an error in the stream that reports it.
     pub(crate) fn fail(&mut self, reported_at: TimelinePoint, error: Error) {
         let order = self.next_id();
         if let Some(stream) = self.streams.get_mut(&reported_at.stream) {
-            stream.async_error.get_or_insert(AsyncError { order, reported_at, error });
+            stream.store_error(AsyncError { order, reported_at, error });
         }
     }
 
@@ -51,7 +50,7 @@ impl Inner {
     /// Takes the earliest error that one of the points covers, including errors of destroyed streams of `device`.
     pub(crate) fn take_error(&mut self, points: &[TimelinePoint], device: DeviceIndex) -> Option<Error> {
         let in_streams = points.iter().filter_map(|point| {
-            let error = self.streams.get(&point.stream)?.async_error.as_ref()?;
+            let error = self.streams.get(&point.stream)?.async_error()?;
             error.is_covered_by(point).then_some((error.order, point.stream))
         });
         let in_stream = in_streams.min();
@@ -64,6 +63,6 @@ impl Inner {
             return unreported_errors.remove(&order).map(|stored| stored.error);
         }
         let (_, stream) = in_stream?;
-        self.streams.get_mut(&stream)?.async_error.take().map(|stored| stored.error)
+        self.streams.get_mut(&stream)?.take_error().map(|stored| stored.error)
     }
 }

@@ -7,7 +7,7 @@ use interlock_driver::DeviceIndex;
 use interlock_driver::capture::Captures;
 
 use crate::exec::deferred_drop::DeferredDrops;
-use crate::fault_injection::FaultPlan;
+use crate::fault_injection::{FaultPlan, LiveObjects};
 use crate::memory::heap::Heap;
 use crate::object::capture::Recording;
 use crate::object::device::DeviceState;
@@ -17,7 +17,8 @@ use crate::object::graph_exec::GraphExec;
 use crate::object::stream::{PRIORITIES, Stream, StreamId, StreamKind};
 use crate::options::HostOptions;
 
-/// The state behind the mutex of a driver: its objects by id, and the queue of the scheduler.
+/// The state behind the mutex of a driver: its objects by id, and the queue of the scheduler. The tables are visible in
+/// the crate, because the scheduler borrows several of them at a time.
 pub(crate) struct Inner {
     pub(crate) devices: Vec<DeviceState>,
     pub(crate) streams: BTreeMap<StreamId, Stream>,
@@ -28,7 +29,7 @@ pub(crate) struct Inner {
     pub(crate) pinned: Heap,
     pub(crate) faults: FaultPlan,
     /// Values of the caller, to drop without the lock.
-    pub(crate) deferred_drops: DeferredDrops,
+    deferred_drops: DeferredDrops,
     /// Streams that may be able to advance.
     pub(crate) run_queue: VecDeque<StreamId>,
     last_id: u64,
@@ -63,18 +64,39 @@ impl Inner {
         self.last_id
     }
 
+    /// Drops a value of the caller when the lock is released.
+    pub(crate) fn defer_drop(&mut self, value: impl Send + 'static) {
+        self.deferred_drops.add(value);
+    }
+
+    pub(crate) fn take_deferred_drops(&mut self) -> DeferredDrops {
+        std::mem::take(&mut self.deferred_drops)
+    }
+
+    /// Returns the number of live objects of each kind.
+    pub(crate) fn live_objects(&self) -> LiveObjects {
+        let of_kind = |kind| self.streams.values().filter(|stream| stream.kind() == kind).count();
+        LiveObjects {
+            streams: of_kind(StreamKind::Created),
+            events: self.events.len(),
+            graphs: self.graphs.len(),
+            executables: self.executables.len(),
+            replay_streams: of_kind(StreamKind::Replay),
+            captures: self.captures.count(),
+            threads: self.streams.values().filter(|stream| stream.has_worker()).count(),
+            commands: self.streams.values().map(Stream::pending).sum(),
+            bytes: self.devices.iter().map(|device| device.memory.used()).sum(),
+            pinned_bytes: self.pinned.used(),
+        }
+    }
+
     /// Destroys all objects when the runtime is dropped; queued work still runs.
     pub(crate) fn close(&mut self) {
         let captures = self.captures.take_all();
         let graphs = std::mem::take(&mut self.graphs);
         let executables = std::mem::take(&mut self.executables);
-        self.deferred_drops.add((captures, graphs, executables));
-        for stream in self.streams.values_mut() {
-            stream.destroyed = true;
-            if stream.kind == StreamKind::Default {
-                stream.kind = StreamKind::Created;
-            }
-        }
+        self.defer_drop((captures, graphs, executables));
+        self.streams.values_mut().for_each(Stream::close);
         self.advance_all();
     }
 }

@@ -5,7 +5,7 @@ use interlock_driver::{DeviceIndex, Error};
 use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
 use crate::object::device;
-use crate::object::stream::{HeadState, Stream, StreamId, StreamKind, TimelinePoint, Waiter};
+use crate::object::stream::{Stream, StreamId, TimelinePoint, Waiter};
 
 impl Inner {
     /// Advances a stream as far as possible, and then the streams that wait for it.
@@ -28,10 +28,7 @@ impl Inner {
     /// Returns whether the first command of a stream completes now, without a worker thread.
     fn poll_head(&mut self, id: StreamId) -> bool {
         let Some(stream) = self.streams.get(&id) else { return false };
-        if matches!(stream.head, HeadState::Runnable | HeadState::Running) {
-            return false;
-        }
-        let Some(command) = stream.queue.front() else { return false };
+        let Some(command) = stream.poll_front() else { return false };
         match &command.command {
             Command::Nop => true,
             Command::SignalEvent(event) => {
@@ -39,12 +36,12 @@ impl Inner {
                 self.signal_event(event, point);
                 true
             }
-            Command::WaitFor(_) if self.is_lost(stream.device) => true,
+            Command::WaitFor(_) if self.is_lost(stream.device()) => true,
             Command::WaitFor(point) => {
                 let point = *point;
                 self.poll_wait(id, point)
             }
-            Command::Run(task) => match self.error_before_run(stream.device, command, task) {
+            Command::Run(task) => match self.error_before_run(stream.device(), command, task) {
                 Some(error) => {
                     let reported_at = command.reported_at;
                     self.fail(reported_at, error);
@@ -81,12 +78,10 @@ impl Inner {
             return true;
         }
         let waiter_id = self.next_id();
-        let Some(stream) = self.streams.get_mut(&id) else { return false };
-        if stream.head != HeadState::BlockedOnEvent {
-            stream.head = HeadState::BlockedOnEvent;
-            if let Some(awaited) = self.streams.get_mut(&point.stream) {
-                awaited.add_waiter(point.position, waiter_id, Waiter::Stream(id));
-            }
+        if self.streams.get_mut(&id).is_some_and(Stream::block_on_event)
+            && let Some(awaited) = self.streams.get_mut(&point.stream)
+        {
+            awaited.add_waiter(point.position, waiter_id, Waiter::Stream(id));
         }
         false
     }
@@ -96,35 +91,31 @@ impl Inner {
         let ticket = self.next_id();
         let copies_are_paused = self.faults.copies_are_paused();
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        let Some(QueuedCommand { command: Command::Run(task), device, .. }) = stream.queue.front() else {
+        let Some(QueuedCommand { command: Command::Run(task), device, .. }) = stream.poll_front() else {
             return;
         };
-        if task.needs_copy_engine() && stream.engine.is_none() {
-            if stream.head == HeadState::BlockedOnEngine {
+        let (needs_engine, is_copy, device) = (task.needs_copy_engine(), task.is_copy(), *device);
+        if needs_engine && !stream.has_engine() {
+            if stream.is_blocked_on_engine() {
                 return;
             }
-            let Some(state) = self.devices.get_mut(usize::from(*device)) else { return };
-            if !state.engines.acquire(id, stream.priority, ticket) {
-                stream.head = HeadState::BlockedOnEngine;
+            let Some(state) = self.devices.get_mut(usize::from(device)) else { return };
+            if !state.engines.acquire(id, stream.priority(), ticket) {
+                stream.block_on_engine();
                 return;
             }
-            stream.engine = Some(*device);
+            stream.grant_engine(device);
         }
-        if task.is_copy() && copies_are_paused {
-            if !matches!(stream.head, HeadState::Paused(_)) {
-                stream.head = HeadState::Paused(ticket);
-            }
-            return;
+        if is_copy && copies_are_paused {
+            stream.pause(ticket);
+        } else {
+            stream.make_runnable();
         }
-        stream.make_runnable();
     }
 
     /// Makes the copy that was paused first runnable; returns false if no copy is paused.
     pub(crate) fn begin_paused_copy(&mut self) -> bool {
-        let paused = self.streams.values_mut().filter_map(|stream| match stream.head {
-            HeadState::Paused(ticket) => Some((ticket, stream)),
-            _ => None,
-        });
+        let paused = self.streams.values_mut().filter_map(|stream| Some((stream.paused_at()?, stream)));
         let first = paused.min_by_key(|(ticket, _)| *ticket).map(|(_, stream)| stream);
         first.map(Stream::make_runnable).is_some()
     }
@@ -132,14 +123,14 @@ impl Inner {
     /// Completes the first command of a stream without running it.
     fn skip_head(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        let Some(command) = stream.queue.pop_front() else { return };
-        if stream.head == HeadState::BlockedOnEngine
+        let Some(command) = stream.pop_front() else { return };
+        if stream.is_blocked_on_engine()
             && let Some(device) = self.devices.get_mut(usize::from(command.device))
         {
             device.engines.cancel(id);
         }
         if let Command::Run(task) = command.command {
-            self.deferred_drops.add(task);
+            self.defer_drop(task);
         }
         self.complete(id, command.position);
     }
@@ -147,9 +138,7 @@ impl Inner {
     /// Completes the command at a position: releases its copy engine and wakes the waiters that the position reaches.
     pub(crate) fn complete(&mut self, id: StreamId, position: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.completed = position;
-        stream.head = HeadState::Unpolled;
-        let engine = stream.engine.take();
+        let engine = stream.complete(position);
         while let Some(waiter) = stream.take_reached_waiter() {
             match waiter {
                 Waiter::Stream(waiting) => self.run_queue.push_back(waiting),
@@ -160,24 +149,19 @@ impl Inner {
             && let Some(next) = self.devices.get_mut(usize::from(device)).and_then(|d| d.engines.release())
             && let Some(stream) = self.streams.get_mut(&next)
         {
-            stream.engine = Some(device);
-            stream.head = HeadState::Unpolled;
+            stream.grant_engine(device);
             self.run_queue.push_back(next);
         }
     }
 
     /// Removes a destroyed stream after its last command.
     fn remove_if_finished(&mut self, id: StreamId) {
-        let is_finished = self
-            .streams
-            .get(&id)
-            .is_some_and(|stream| stream.destroyed && stream.is_idle() && stream.kind != StreamKind::Default);
-        if is_finished && let Some(stream) = self.streams.remove(&id) {
-            if let Some(error) = stream.async_error {
-                self.store_unreported(stream.device, error);
-            }
-            if let Some(worker) = stream.worker {
-                worker.unpark();
+        if self.streams.get(&id).is_some_and(Stream::is_finished)
+            && let Some(stream) = self.streams.remove(&id)
+        {
+            let device = stream.device();
+            if let Some(error) = stream.finish() {
+                self.store_unreported(device, error);
             }
         }
     }

@@ -23,7 +23,7 @@ impl Shared {
         Shared { inner: Mutex::new(Inner::new(options)), generation: fork::generation() }
     }
 
-    /// Locks the state. Dropping the guard unlocks it and then drops the values in `deferred_drops`.
+    /// Locks the state. Dropping the guard unlocks it and then drops the values of [`Inner::defer_drop`].
     ///
     /// # Errors
     /// Returns [`Error::Forked`] in a forked child, where a thread that the child lacks may hold the lock.
@@ -31,7 +31,7 @@ impl Shared {
         Ok(Locked { inner: self.lock_no_flush()?, deferred_drops: DeferredDrops::default() })
     }
 
-    /// Like [`lock`](Shared::lock), for callers that hold other locks: leaves `deferred_drops` to the next guard.
+    /// Like [`lock`](Shared::lock), for callers that hold other locks: leaves deferred drops to the next guard.
     pub(crate) fn lock_no_flush(&self) -> Result<MutexGuard<'_, Inner>> {
         if self.generation != fork::generation() {
             return Err(Error::Forked { what: "the host driver" });
@@ -63,6 +63,6 @@ impl DerefMut for Locked<'_> {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        self.deferred_drops = std::mem::take(&mut self.inner.deferred_drops);
+        self.deferred_drops = self.inner.take_deferred_drops();
     }
 }

@@ -8,8 +8,8 @@ use interlock_driver::{DeviceIndex, EventHandle, Result, SyncPoint, WaitPolicy, 
 
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
-use crate::object::event::RecordedAt;
-use crate::object::stream::{TimelinePoint, Waiter};
+use crate::object::event::{Event, RecordedAt};
+use crate::object::stream::{Stream, TimelinePoint, Waiter};
 
 /// The points that a query or a wait covers, as found when it was called.
 struct WaitPoints {
@@ -32,12 +32,10 @@ impl Inner {
     fn check_sync_allowed(&mut self, target: WaitTarget, operation: &'static str) -> Result<()> {
         self.check_not_lost(target.device(), operation)?;
         match target {
-            WaitTarget::Stream(handle) => {
-                match self.streams.get(&handle.raw).and_then(|stream| stream.capture) {
-                    None => Ok(()),
-                    Some(capture) => Err(self.captures.refuse_stream_sync(capture, operation)),
-                }
-            }
+            WaitTarget::Stream(handle) => match self.streams.get(&handle.raw).and_then(Stream::capture) {
+                None => Ok(()),
+                Some(capture) => Err(self.captures.refuse_stream_sync(capture, operation)),
+            },
             // `wait_points` refused an event of a capture; its later records do not matter.
             WaitTarget::Event(_) => Ok(()),
             WaitTarget::Device(_) => self.captures.check_sync_allowed(operation),
@@ -51,7 +49,7 @@ impl Inner {
                 self.stream(handle, operation)?;
                 vec![self.end_of(handle.raw)]
             }
-            WaitTarget::Event(handle) => match self.event(handle, operation)?.recorded_at.clone() {
+            WaitTarget::Event(handle) => match self.event(handle, operation)?.recorded_at().clone() {
                 RecordedAt::Never => Vec::new(),
                 RecordedAt::InStream(point) => vec![point],
                 RecordedAt::InCapture(capture, _) => {
@@ -62,9 +60,8 @@ impl Inner {
                 // Including destroyed streams that have an unreported error.
                 let errors = self.device(index, operation)?.unreported_errors.values();
                 let destroyed: Vec<_> = errors.map(|error| error.reported_at()).collect();
-                let streams = self.streams.iter().filter(|(_, stream)| stream.device == index);
-                let ends =
-                    streams.map(|(id, stream)| TimelinePoint { stream: *id, position: stream.submitted });
+                let streams = self.streams.iter().filter(|(_, stream)| stream.device() == index);
+                let ends = streams.map(|(id, stream)| TimelinePoint { stream: *id, position: stream.end() });
                 ends.chain(destroyed).collect()
             }
         };
@@ -93,7 +90,7 @@ impl Inner {
     /// Returns whether everything before the last record of an event has completed.
     pub(crate) fn has_completed(&self, event: EventHandle) -> Result<bool> {
         self.check_not_lost(event.device, "Event.query")?;
-        Ok(match self.events.get(&event.raw).map(|event| &event.recorded_at) {
+        Ok(match self.events.get(&event.raw).map(Event::recorded_at) {
             Some(RecordedAt::InStream(point)) => self.is_reached(*point),
             Some(RecordedAt::InCapture(..)) => false,
             Some(RecordedAt::Never) | None => true,

@@ -12,7 +12,7 @@ use crate::exec::command::{Command, QueuedCommand, Task};
 use crate::exec::inner::Inner;
 use crate::exec::shared::Shared;
 use crate::object::device;
-use crate::object::stream::{HeadState, StreamId, TimelinePoint};
+use crate::object::stream::{Stream, StreamId, TimelinePoint};
 
 /// A worker that was idle for this time ends; the stream's next task starts another.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,12 +38,12 @@ struct RunningTask {
 /// Returns [`Error::Device`] if the system cannot create a thread.
 pub(crate) fn ensure_worker(shared: &Arc<Shared>, inner: &mut Inner, id: StreamId) -> Result<()> {
     let Some(stream) = inner.streams.get_mut(&id) else { return Ok(()) };
-    if stream.worker.is_some() {
+    if stream.has_worker() {
         return Ok(());
     }
     let parker = Arc::new(Parker::default());
     let (shared, worker) = (shared.clone(), parker.clone());
-    let device = device::named(stream.device);
+    let device = device::named(stream.device());
     thread::Builder::new().name(format!("{device} #{id}")).spawn(move || run(&shared, id, &worker)).map_err(
         |error| Error::Device {
             device,
@@ -52,7 +52,7 @@ pub(crate) fn ensure_worker(shared: &Arc<Shared>, inner: &mut Inner, id: StreamI
             code: error.raw_os_error(),
         },
     )?;
-    stream.worker = Some(parker);
+    stream.set_worker(parker);
     Ok(())
 }
 
@@ -85,15 +85,11 @@ fn next_step(shared: &Shared, id: StreamId) -> Step {
     // `lock` fails in a child that a host function forked: the stream belongs to the parent.
     let Ok(mut inner) = shared.lock() else { return Step::Exit };
     let Some(stream) = inner.streams.get_mut(&id) else { return Step::Exit };
-    if stream.head != HeadState::Runnable {
-        return Step::Park;
-    }
-    match stream.queue.pop_front() {
+    match stream.take_runnable() {
         Some(QueuedCommand { command: Command::Run(task), device, reported_at, position, .. }) => {
-            stream.head = HeadState::Running;
             Step::Run(RunningTask { task, device, reported_at, position })
         }
-        // Unreachable: only tasks are made runnable.
+        // Only tasks are made runnable.
         _ => Step::Park,
     }
 }
@@ -101,12 +97,7 @@ fn next_step(shared: &Shared, id: StreamId) -> Step {
 /// Detaches the worker from its stream and returns true if the stream is idle or no longer exists.
 fn try_retire(shared: &Shared, id: StreamId) -> bool {
     let Ok(mut inner) = shared.lock() else { return true };
-    let Some(stream) = inner.streams.get_mut(&id) else { return true };
-    if !stream.is_idle() {
-        return false;
-    }
-    stream.worker = None;
-    true
+    inner.streams.get_mut(&id).is_none_or(Stream::detach_idle_worker)
 }
 
 #[cfg(test)]
@@ -125,7 +116,7 @@ mod tests {
     fn worker_is_restarted_by_work_that_follows_its_retirement() {
         let runtime = HostRuntime::new(&HostOptions::default());
         let stream = runtime.create_stream(0, 0).unwrap();
-        let has_thread = || runtime.shared().lock().unwrap().streams[&stream.raw].worker.is_some();
+        let has_thread = || runtime.shared().lock().unwrap().streams[&stream.raw].has_worker();
         let launch = || runtime.launch_host_fn(stream, HostFn::new("nothing", || Ok(()))).unwrap();
         assert!(!has_thread());
         launch();

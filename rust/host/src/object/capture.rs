@@ -9,7 +9,7 @@ use crate::exec::command::Task;
 use crate::exec::inner::Inner;
 use crate::object::device;
 use crate::object::graph::Node;
-use crate::object::stream::{StreamId, StreamKind};
+use crate::object::stream::{Stream, StreamId, StreamKind};
 
 /// The nodes that a capture has recorded.
 pub(crate) struct Recording {
@@ -96,14 +96,14 @@ impl Inner {
         task: Task,
         operation: &'static str,
     ) -> Result<()> {
-        let priority = self.streams.get(&stream.raw).map_or(0, |stream| stream.priority);
+        let priority = self.streams.get(&stream.raw).map_or(0, Stream::priority);
         match self.captures.open(capture, operation) {
             Ok(recording) => {
                 recording.add(stream.raw, task, stream.device, priority);
                 Ok(())
             }
             Err(error) => {
-                self.deferred_drops.add(task);
+                self.defer_drop(task);
                 Err(error)
             }
         }
@@ -118,11 +118,11 @@ impl Inner {
         operation: &'static str,
     ) -> Result<()> {
         let Some(stream) = self.streams.get(&id) else { return Ok(()) };
-        let (own, is_default) = (stream.capture, stream.kind == StreamKind::Default);
+        let (own, is_default) = (stream.capture(), stream.kind() == StreamKind::Default);
         self.captures.check_wait(own, is_default, Some(capture), operation)?;
         self.captures.open(capture, operation)?.join(id, nodes);
         if let Some(stream) = self.streams.get_mut(&id) {
-            stream.capture = Some(capture);
+            stream.set_capture(Some(capture));
         }
         Ok(())
     }
@@ -132,14 +132,14 @@ impl Inner {
         if self.captures.by_origin(stream) == Some(id)
             && let Some(capture) = self.take_capture(id)
         {
-            self.deferred_drops.add(capture.content);
+            self.defer_drop(capture.content);
         }
     }
 
     /// Removes a capture; its streams run queued work again.
     fn take_capture(&mut self, id: CaptureId) -> Option<Ended<Recording>> {
-        for stream in self.streams.values_mut().filter(|stream| stream.capture == Some(id)) {
-            stream.capture = None;
+        for stream in self.streams.values_mut().filter(|stream| stream.capture() == Some(id)) {
+            stream.set_capture(None);
         }
         self.captures.end(id)
     }
@@ -148,21 +148,21 @@ impl Inner {
         const OPERATION: &str = "Graph.capture_begin";
         let id = self.next_id();
         let stream = self.stream(handle, OPERATION)?;
-        capture::check_begin(stream.kind == StreamKind::Default, stream.capture, OPERATION)?;
-        stream.capture = Some(id);
+        capture::check_begin(stream.kind() == StreamKind::Default, stream.capture(), OPERATION)?;
+        stream.set_capture(Some(id));
         self.captures.begin(id, handle, mode, Recording::new(handle.raw));
         Ok(())
     }
 
     pub(crate) fn capture_id(&mut self, handle: StreamHandle) -> Result<Option<CaptureId>> {
-        Ok(self.stream(handle, "Stream.is_capturing")?.capture)
+        Ok(self.stream(handle, "Stream.is_capturing")?.capture())
     }
 
     pub(crate) fn end_capture(&mut self, handle: StreamHandle) -> Result<GraphHandle> {
         const OPERATION: &str = "Graph.capture_end";
         // The capture ends even if the device is lost.
         let lost = self.check_not_lost(handle.device, OPERATION);
-        let current = self.streams.get(&handle.raw).and_then(|stream| stream.capture);
+        let current = self.streams.get(&handle.raw).and_then(Stream::capture);
         if current.is_none() {
             self.stream(handle, OPERATION)?;
         }
@@ -171,7 +171,8 @@ impl Inner {
             return Err(refused(OPERATION, "the capture is over"));
         };
         let unjoined = content.unjoined_stream(handle.raw).map(|id| {
-            let device = self.streams.get(&id).map(|stream| format!(" of {}", device::named(stream.device)));
+            let device =
+                self.streams.get(&id).map(|stream| format!(" of {}", device::named(stream.device())));
             format!(
                 "the stream {id}{} was not joined back: no stream waits for its last work",
                 device.unwrap_or_default()
@@ -187,7 +188,7 @@ impl Inner {
                 return Ok(GraphHandle(raw));
             }
         };
-        self.deferred_drops.add(content);
+        self.defer_drop(content);
         Err(error)
     }
 }

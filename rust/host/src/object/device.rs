@@ -11,7 +11,7 @@ use crate::exec::async_error::AsyncError;
 use crate::exec::copy_engines::CopyEngines;
 use crate::exec::inner::Inner;
 use crate::memory::heap::Heap;
-use crate::object::stream::{HeadState, StreamId};
+use crate::object::stream::{Stream, StreamId};
 
 pub(crate) struct DeviceState {
     /// The reason of the loss, if the device is lost.
@@ -104,12 +104,10 @@ impl Inner {
             });
         };
         device.lost.get_or_insert_with(|| reason.to_owned());
-        for stream in self.streams.values_mut().filter(|stream| stream.device == index) {
+        for stream in self.streams.values_mut().filter(|stream| stream.device() == index) {
             stream.wake_threads();
         }
-        for stream in self.streams.values_mut().filter(|stream| stream.head == HeadState::Runnable) {
-            stream.head = HeadState::Unpolled;
-        }
+        self.streams.values_mut().for_each(Stream::cancel_runnable);
         // Streams of other devices may have queued copies from or to this device.
         self.advance_all();
         Ok(())

@@ -10,10 +10,11 @@ use crate::exec::inner::Inner;
 use crate::object::stream::TimelinePoint;
 use crate::object::{device, err_released};
 
+/// An event and its last record.
 pub(crate) struct Event {
-    pub(crate) device: DeviceIndex,
+    device: DeviceIndex,
     timing: bool,
-    pub(crate) recorded_at: RecordedAt,
+    recorded_at: RecordedAt,
     /// The time at which the last record completed, for an event with timing.
     completed_at: Option<Instant>,
 }
@@ -25,6 +26,12 @@ pub(crate) enum RecordedAt {
     InStream(TimelinePoint),
     /// The capture, and its nodes that the event comes after.
     InCapture(CaptureId, Vec<usize>),
+}
+
+impl Event {
+    pub(crate) fn recorded_at(&self) -> &RecordedAt {
+        &self.recorded_at
+    }
 }
 
 impl Inner {
@@ -64,7 +71,7 @@ impl Inner {
     pub(crate) fn record_event(&mut self, event: EventHandle, stream: StreamHandle) -> Result<()> {
         const OPERATION: &str = "Event.record";
         self.event(event, OPERATION)?;
-        let capture = self.stream(stream, OPERATION)?.capture;
+        let capture = self.stream(stream, OPERATION)?.capture();
         if event.device != stream.device {
             let given = format!("a stream of {}", device::named(stream.device));
             let allowed = format!("a stream of the event's device, {}", device::named(event.device));
@@ -87,7 +94,7 @@ impl Inner {
     pub(crate) fn wait_event(&mut self, stream: StreamHandle, event: EventHandle) -> Result<()> {
         const OPERATION: &str = "Stream.wait_event";
         let recorded_at = self.event(event, OPERATION)?.recorded_at.clone();
-        let capture = self.stream(stream, OPERATION)?.capture;
+        let capture = self.stream(stream, OPERATION)?.capture();
         match (recorded_at, capture) {
             (RecordedAt::Never, _) => Ok(()),
             (RecordedAt::InStream(point), None) => {

@@ -32,7 +32,7 @@ impl Inner {
 
     pub(crate) fn destroy_graph(&mut self, handle: GraphHandle) {
         if let Some(graph) = self.graphs.remove(&handle.0) {
-            self.deferred_drops.add(graph);
+            self.defer_drop(graph);
         }
     }
 }

@@ -91,7 +91,7 @@ impl Inner {
         stream: StreamHandle,
         ensure_worker: impl Fn(&mut Inner, StreamId) -> Result<()>,
     ) -> Result<()> {
-        let capture = self.stream(stream, REPLAY)?.capture;
+        let capture = self.stream(stream, REPLAY)?.capture();
         let executable = self.executables.get(&handle.0).map(|found| (found.plan.clone(), found.last));
         let (plan, last) = executable.ok_or_else(|| err_released(REPLAY, handle.0, "an executable graph"))?;
         for node in plan.nodes.iter() {
@@ -120,7 +120,7 @@ impl Inner {
     pub(crate) fn destroy_graph_exec(&mut self, handle: GraphExecHandle) {
         if let Some(executable) = self.executables.remove(&handle.0) {
             executable.plan.streams.iter().for_each(|stream| self.destroy_stream(*stream));
-            self.deferred_drops.add(executable);
+            self.defer_drop(executable);
         }
     }
 }

@@ -27,25 +27,25 @@ pub(crate) const PRIORITIES: PriorityRange = PriorityRange { least: 0, greatest:
 
 /// A stream. Its counters `submitted` and `completed` are positions on its timeline.
 pub(crate) struct Stream {
-    pub(crate) device: DeviceIndex,
-    pub(crate) priority: i32,
-    pub(crate) kind: StreamKind,
+    device: DeviceIndex,
+    priority: i32,
+    kind: StreamKind,
     /// Set by the handle's destruction; the stream is removed when its queue is empty.
-    pub(crate) destroyed: bool,
-    pub(crate) queue: VecDeque<QueuedCommand>,
-    pub(crate) head: HeadState,
+    destroyed: bool,
+    queue: VecDeque<QueuedCommand>,
+    head: HeadState,
     /// The device whose copy engine the first command has acquired.
-    pub(crate) engine: Option<DeviceIndex>,
+    engine: Option<DeviceIndex>,
     /// The number of commands that were queued since the stream was created.
-    pub(crate) submitted: u64,
+    submitted: u64,
     /// The number of commands that have completed, always in order.
-    pub(crate) completed: u64,
+    completed: u64,
     /// Ordered by the awaited position and the waiter's id.
     waiters: BTreeMap<(u64, u64), Waiter>,
-    pub(crate) async_error: Option<AsyncError>,
-    pub(crate) capture: Option<CaptureId>,
+    async_error: Option<AsyncError>,
+    capture: Option<CaptureId>,
     /// Unparks the worker thread, if there is one.
-    pub(crate) worker: Option<Arc<Parker>>,
+    worker: Option<Arc<Parker>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) enum StreamKind {
 
 /// The state of the first command of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HeadState {
+enum HeadState {
     Unpolled,
     /// Waiting for a point of another stream.
     BlockedOnEvent,
@@ -99,8 +99,162 @@ impl Stream {
         }
     }
 
+    pub(crate) fn device(&self) -> DeviceIndex {
+        self.device
+    }
+
+    pub(crate) fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    pub(crate) fn kind(&self) -> StreamKind {
+        self.kind
+    }
+
+    pub(crate) fn capture(&self) -> Option<CaptureId> {
+        self.capture
+    }
+
+    pub(crate) fn set_capture(&mut self, capture: Option<CaptureId>) {
+        self.capture = capture;
+    }
+
+    /// Returns the position after all commands that are queued now.
+    pub(crate) fn end(&self) -> u64 {
+        self.submitted
+    }
+
+    /// Returns the number of commands that have not completed.
+    pub(crate) fn pending(&self) -> u64 {
+        self.submitted - self.completed
+    }
+
+    /// Returns the first command, unless the worker runs it or is about to run it.
+    pub(crate) fn poll_front(&self) -> Option<&QueuedCommand> {
+        let is_claimed = matches!(self.head, HeadState::Runnable | HeadState::Running);
+        self.queue.front().filter(|_| !is_claimed)
+    }
+
+    /// Removes the first command, which the worker does not run.
+    pub(crate) fn pop_front(&mut self) -> Option<QueuedCommand> {
+        self.queue.pop_front()
+    }
+
+    /// Removes the first command for the worker to run, if it is runnable.
+    pub(crate) fn take_runnable(&mut self) -> Option<QueuedCommand> {
+        if self.head != HeadState::Runnable {
+            return None;
+        }
+        self.head = HeadState::Running;
+        self.queue.pop_front()
+    }
+
+    /// Blocks the first command on a point of another stream; returns false if it is blocked already.
+    pub(crate) fn block_on_event(&mut self) -> bool {
+        let was_blocked = self.head == HeadState::BlockedOnEvent;
+        self.head = HeadState::BlockedOnEvent;
+        !was_blocked
+    }
+
+    pub(crate) fn block_on_engine(&mut self) {
+        self.head = HeadState::BlockedOnEngine;
+    }
+
+    pub(crate) fn is_blocked_on_engine(&self) -> bool {
+        self.head == HeadState::BlockedOnEngine
+    }
+
+    pub(crate) fn has_engine(&self) -> bool {
+        self.engine.is_some()
+    }
+
+    /// Gives the first command a copy engine of a device.
+    pub(crate) fn grant_engine(&mut self, device: DeviceIndex) {
+        self.engine = Some(device);
+        self.head = HeadState::Unpolled;
+    }
+
+    /// Pauses the first command, unless it is paused already.
+    pub(crate) fn pause(&mut self, ticket: u64) {
+        if self.paused_at().is_none() {
+            self.head = HeadState::Paused(ticket);
+        }
+    }
+
+    /// Returns the ticket of the first command if it is paused.
+    pub(crate) fn paused_at(&self) -> Option<u64> {
+        match self.head {
+            HeadState::Paused(ticket) => Some(ticket),
+            _ => None,
+        }
+    }
+
+    /// Makes the scheduler poll a runnable command again, if the worker has not taken it yet.
+    pub(crate) fn cancel_runnable(&mut self) {
+        if self.head == HeadState::Runnable {
+            self.head = HeadState::Unpolled;
+        }
+    }
+
+    /// Completes all commands up to a position. Returns the device of the copy engine that is released.
+    pub(crate) fn complete(&mut self, position: u64) -> Option<DeviceIndex> {
+        self.completed = position;
+        self.head = HeadState::Unpolled;
+        self.engine.take()
+    }
+
     pub(crate) fn is_idle(&self) -> bool {
         self.completed == self.submitted
+    }
+
+    /// Returns whether the stream is destroyed and has no unfinished work.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.destroyed && self.is_idle() && self.kind != StreamKind::Default
+    }
+
+    /// Destroys the stream with its driver, even a default stream.
+    pub(crate) fn close(&mut self) {
+        self.destroyed = true;
+        if self.kind == StreamKind::Default {
+            self.kind = StreamKind::Created;
+        }
+    }
+
+    /// Ends the worker of a finished stream and returns the unreported error.
+    pub(crate) fn finish(self) -> Option<AsyncError> {
+        if let Some(worker) = self.worker {
+            worker.unpark();
+        }
+        self.async_error
+    }
+
+    /// Stores an error, unless one is stored already: later errors are often consequences of it.
+    pub(crate) fn store_error(&mut self, error: AsyncError) {
+        self.async_error.get_or_insert(error);
+    }
+
+    pub(crate) fn async_error(&self) -> Option<&AsyncError> {
+        self.async_error.as_ref()
+    }
+
+    pub(crate) fn take_error(&mut self) -> Option<AsyncError> {
+        self.async_error.take()
+    }
+
+    pub(crate) fn has_worker(&self) -> bool {
+        self.worker.is_some()
+    }
+
+    pub(crate) fn set_worker(&mut self, worker: Arc<Parker>) {
+        self.worker = Some(worker);
+    }
+
+    /// Detaches the worker if the stream is idle; returns whether it is.
+    pub(crate) fn detach_idle_worker(&mut self) -> bool {
+        if self.is_idle() {
+            self.worker = None;
+        }
+        self.is_idle()
     }
 
     pub(crate) fn add_waiter(&mut self, position: u64, id: u64, waiter: Waiter) {

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// Runs `action` without an attachment token, which saves its cost. Returns null with an exception set if it panics.
+/// Runs `action` without the cost of a `Python` token. Returns null with an exception set if it panics.
 #[inline]
 pub(crate) fn catch_panic(action: impl FnOnce() -> *mut ffi::PyObject) -> *mut ffi::PyObject {
     match catch_unwind(AssertUnwindSafe(action)) {
@@ -30,7 +30,7 @@ pub(crate) fn ffi_status(action: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_i
     }
 }
 
-/// Runs `action` without an attachment token and returns 0 if it returns true. Otherwise runs `fallback` with
+/// Runs `action` without the cost of a `Python` token and returns 0 if it returns true. Otherwise runs `fallback` with
 /// [`ffi_status`].
 #[inline]
 pub(crate) fn catch_panic_status(
