@@ -108,11 +108,11 @@ class Episode:
         for _ in numbers:
             begin()
             self.one_call()
-        self.actions.doing("leaving all scopes of an episode")
+        self.actions.doing("exiting all scopes of an episode")
         self.leave(defaults, flags)
         after = state()
         if after[:2] != before[:2] or backends.snapshot() != flags:
-            self.actions.wrong(f"state after all scopes were left: {before} became {after}")
+            self.actions.wrong(f"state after all scopes were exited: {before} became {after}")
 
     def one_call(self) -> None:
         """Make one call and check its outcome."""

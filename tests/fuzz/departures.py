@@ -36,7 +36,7 @@ DEPARTURES = (
         ("cross_entropy",),
         "ShapeError|DTypeError|nll_loss",
         "^no error",
-        "cross_entropy takes an input [samples, classes] and a target of class indices",
+        "cross_entropy accepts an input [samples, classes] and a target of class indices",
     ),
     Departure(
         ("softmax", "log_softmax"),

@@ -14,7 +14,7 @@ from tests.hardware.gpu.slow_kernel import PTX, Kernels, Library
 
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or COMPILER is None, reason="the stand-in is built with the C compiler"
+    sys.platform != "linux" or COMPILER is None, reason="the fake is built with the C compiler"
 )
 
 # It reads the arguments of a launch as the kernels declare them, and stores the last ones.

@@ -129,7 +129,7 @@ def test_event_attributes_return_the_constructor_arguments(on: str) -> None:
 
 def test_interprocess_event_is_not_supported_by_the_host_driver(driver: str) -> None:
     if driver != "host":
-        pytest.skip("other drivers may have such events")
+        pytest.skip("other drivers may support interprocess events")
     event = Event(interprocess=True)
     event.record()
     with pytest.raises(NotImplementedError, match="ipc_handle"):

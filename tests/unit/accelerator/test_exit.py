@@ -66,7 +66,7 @@ def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
     assert (done.code, done.stdout, done.stderr) == (1, "", "for a reason\n")
 
 
-def test_importing_without_use_leaves_nothing_open() -> None:
+def test_import_starts_no_thread() -> None:
     code = """
         import threading
         import interlock

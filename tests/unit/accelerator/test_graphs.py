@@ -178,7 +178,7 @@ def test_graphs_have_private_pools_unless_they_share_one() -> None:
     assert isinstance(first.pool(), tuple)
 
 
-def test_keep_graph_defers_instantiation_until_first_use_or_request() -> None:
+def test_keep_graph_instantiates_on_replay_or_request() -> None:
     stream, graph = Stream(), Graph(keep_graph=True)
     seen: list[int] = []
     with stream, graph:

@@ -132,7 +132,7 @@ def a_class(decorate: Decorate, inside: Note, outside: Note) -> None:
     assert decorated(type("Plain", (), {}))()
 
 
-# Generators, and coroutines that are driven by hand as generators are.
+# Generators, and coroutines driven with `send` like generators.
 
 
 def steps(inside: Note) -> Generator[str, str, str]:

@@ -108,7 +108,7 @@ def test_close_runs_the_cleanup_inside_the_mode(mode: Mode) -> None:
 
 
 @EACH
-def test_close_returns_the_value_of_an_undecorated_generator(mode: Mode) -> None:
+def test_close_returns_the_value_that_a_plain_generator_returns(mode: Mode) -> None:
     def generator() -> Generator[int, None, str]:
         try:
             yield 1

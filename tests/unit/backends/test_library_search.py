@@ -263,7 +263,7 @@ def test_find_calls_no_function_of_an_mkl_loaded_by_other_code(tmp_path: Path) -
     )
     assert done.stdout.splitlines()[:2] == [
         "[<Source.LOADED: 'loaded'>, True, None]",
-        "asked for its version",
+        "version query",
     ]
     assert done.stdout.endswith("[<Source.LOADED: 'loaded'>, True, '2026.2']\n")
 
@@ -296,7 +296,7 @@ def test_load_by_two_threads_returns_one_file_and_unloads_none(tmp_path: Path) -
     #include <stdio.h>
     #include <unistd.h>
     __attribute__((constructor)) static void slowly(void) { usleep(100000); }
-    __attribute__((destructor)) static void report_unload(void) { puts("taken away"); fflush(stdout); }
+    __attribute__((destructor)) static void report_unload(void) { puts("unloaded"); fflush(stdout); }
     """
     )
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", source)

@@ -42,7 +42,7 @@ def test_name_without_a_suggestion_is_refused_too(owner: Any) -> None:
         ("cudnn.conv", "fp32_precison", "fp32_precision"),
     ],
 )
-def test_common_mistake_suggests_the_right_name(path: str, typo: str, near: str) -> None:
+def test_misspelt_name_suggests_the_right_name(path: str, typo: str, near: str) -> None:
     owner: Any = backends
     for part in path.split(".") if path else ():
         owner = getattr(owner, part)

@@ -153,7 +153,7 @@ def test_closed_output_pipe_ends_the_launcher_like_others(arguments: list[str]) 
 @pytest.mark.parametrize("output", ["&-", "/dev/full"])
 def test_unwritable_output_prints_one_line_and_exits_with_1(output: str, arguments: list[str]) -> None:
     if output == "/dev/full" and not os.path.exists(output):
-        pytest.skip("there is no /dev/full, which takes nothing")
+        pytest.skip("there is no /dev/full")
     line = f"{shlex.join([*COMMAND, *arguments])} >{output}"
     done = run_command(["/bin/sh", "-c", line], env=NEUTRAL)
     assert done.code == 1

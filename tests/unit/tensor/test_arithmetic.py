@@ -57,7 +57,7 @@ def test_operators_accept_numbers_on_either_side(op: Callable[..., Any], number:
         return
     array = numbers((2, 3), 3)
     np.testing.assert_array_equal(op(interlock.tensor(array), number).cpu().numpy(), op(array, number))
-    if not isinstance(number, np.generic):  # NumPy asks its own methods first
+    if not isinstance(number, np.generic):  # NumPy tries its own methods first
         np.testing.assert_array_equal(op(number, interlock.tensor(array)).cpu().numpy(), op(number, array))
 
 

@@ -275,7 +275,7 @@ def test_requires_grad_is_for_floating_point_leaves() -> None:
         (leaf(1) * 2).requires_grad_(False)
 
 
-def test_grad_setter_checks_shape_dtype_and_device() -> None:
+def test_grad_setter_checks_shape_and_type() -> None:
     x = leaf(1)
     x.grad = interlock.tensor([3.0])
     with pytest.raises(RuntimeError, match="shape"):

@@ -45,7 +45,7 @@ def test_inference_mode_makes_inference_tensors() -> None:
         _ = y._version
 
 
-def test_inference_tensors_cannot_be_saved_for_backward() -> None:
+def test_inference_tensors_are_refused_in_recorded_operations() -> None:
     x, fixed = interlock.ones(2, requires_grad=True), inference_tensor()
     refusals: list[Callable[[], object]] = [
         lambda: x * fixed,

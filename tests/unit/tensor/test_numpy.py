@@ -73,7 +73,7 @@ def test_strides_that_are_not_supported_are_named() -> None:
 
 
 @pytest.mark.parametrize("array", [np.ones(0)[::-1], np.ones(1)[::-1], np.ones((2, 1, 3))[:, ::-1]])
-def test_strides_of_dimensions_of_size_one_are_ignored(array: Any) -> None:
+def test_strides_of_dimensions_of_size_zero_or_one_are_ignored(array: Any) -> None:
     tensor = interlock.from_numpy(array)
     assert (tensor.shape, tensor.tolist()) == (array.shape, array.tolist())
     if tensor.numel():

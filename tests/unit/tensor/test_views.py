@@ -149,7 +149,7 @@ def test_in_place_operations_return_the_tensor_itself() -> None:
     assert x.fill_(3).copy_(interlock.tensor([1])).zero_().tolist() == [0.0, 0.0]
 
 
-def test_in_place_results_must_have_the_shape_and_dtype() -> None:
+def test_in_place_results_must_fit_shape_dtype_and_memory() -> None:
     x = interlock.tensor([1, 2])
     with pytest.raises(DTypeError, match=r"float32.*int64"):
         x += 0.5
