@@ -25,17 +25,17 @@ def test_equal_elements_agree_whatever_the_operation(name: str) -> None:
 
 @pytest.mark.parametrize(("got", "want"), [(NAN, 1.0), (1.0, NAN), (INF, -INF), (INF, 3e38), (1.001, 1.0)])
 @pytest.mark.parametrize("name", ["add", "exp", "sum", "transpose"])
-def test_a_wrong_element_is_seen(name: str, got: float, want: float) -> None:
+def test_wrong_element_is_seen(name: str, got: float, want: float) -> None:
     assert compared(name, [2.0, got], [2.0, want]) is not None
 
 
-def test_a_rounding_is_allowed_where_an_operation_rounds_and_not_in_a_copy() -> None:
+def test_rounding_is_tolerated_only_in_operations_that_round() -> None:
     got, want = [1.0000001], [1.0]
     assert compared("add", got, want) is None
     assert compared("clone", got, want) is not None
 
 
-def test_a_sum_may_be_off_by_the_scale_of_its_operands() -> None:
+def test_sum_may_be_off_by_the_scale_of_its_operands() -> None:
     assert compared("sum", [1e-4], [0.0], scale=1000.0) is None
     assert compared("sum", [1e-4], [0.0], scale=1.0) is not None
 

@@ -55,7 +55,7 @@ def test_calling_exit_handlers_directly_shuts_nothing_down() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
 
-def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
+def test_exception_that_ends_the_program_is_shown_alone() -> None:
     code = """
         import interlock, threading
         from interlock import accelerator

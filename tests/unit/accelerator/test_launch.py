@@ -60,7 +60,7 @@ def test_wait_inside_a_function_for_its_own_stream_raises() -> None:
     stream.synchronize()
 
 
-def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
+def test_launched_function_may_launch_record_and_drop_streams() -> None:
     stream, other = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[int] = []
 
@@ -109,7 +109,7 @@ class Odd:
         self.called.append((args, kwargs))
 
 
-def test_a_callable_needs_no_name() -> None:
+def test_callable_needs_no_name() -> None:
     stream, odd = Stream(), Odd()
     accelerator.launch(stream, odd)
     accelerator.launch(stream, odd, 1, named=2)

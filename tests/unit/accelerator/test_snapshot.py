@@ -140,7 +140,7 @@ def test_only_the_active_history_can_be_stopped(devices: tuple[str, ...]) -> Non
         assert "alloc" in actions(devices[0])
 
 
-def test_a_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
+def test_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
     with history(device=two_devices[1]):
         kept = [Buffer(8, device) for device in two_devices]
         assert snapshot()["device_traces"][0] == []
@@ -148,7 +148,7 @@ def test_a_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
     del kept
 
 
-def test_a_snapshot_of_one_device_has_nothing_of_others(
+def test_snapshot_of_one_device_has_nothing_of_others(
     two_devices: tuple[str, str], recording: memory.Recording
 ) -> None:
     kept = [Buffer(8, device) for device in two_devices]
@@ -171,12 +171,12 @@ def test_memory_of_a_graph_names_its_pool(devices: tuple[str, ...], recording: m
 
 
 @pytest.mark.parametrize("given", [-1, 1 << 200])
-def test_a_history_needs_a_number_of_entries(given: int) -> None:
+def test_history_needs_a_number_of_entries(given: int) -> None:
     with pytest.raises(errors.ArgumentError, match=r"max_entries of accelerator\.memory\.history.*0 or more"):
         history(given)
 
 
-def test_a_history_refuses_other_words_and_types() -> None:
+def test_history_refuses_other_words_and_types() -> None:
     wrong: Any = "c++"
     with pytest.raises(errors.ArgumentError, match=r'stacks .*"c\+\+"'):
         history(stacks=wrong)
@@ -241,7 +241,7 @@ def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
     return reported
 
 
-def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
+def test_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     recorded, repeated = tmp_path / "recorded.pickle", tmp_path / "repeated.pickle"
     done = run_program("accelerator/record_a_snapshot_of_many_allocations.py", str(recorded))
     assert done.code == 0, done.stderr

@@ -24,11 +24,11 @@ def asked(code: str, env: dict[str, str]) -> Any:
     return eval_program("backends/library_search_run.py", textwrap.dedent(code), env=env)
 
 
-def test_the_table_has_every_library() -> None:
+def test_table_has_every_library() -> None:
     assert tuple(LIBRARIES) == libraries.NAMES
 
 
-def test_the_page_lists_every_library() -> None:
+def test_page_lists_every_library() -> None:
     page = (Path(__file__).parents[3] / "docs" / "libraries.md").read_text()
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")][2:]
     names = [name.strip() for row in rows for name in row[0].split(",")]
@@ -75,7 +75,7 @@ IN_WHEELS = [(name, row, folder) for name, row in LIBRARIES.items() for folder i
 @pytest.mark.parametrize(
     ("name", "row", "folder"), IN_WHEELS, ids=[f"{each[0]}-{each[2]}" for each in IN_WHEELS]
 )
-def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
+def test_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path / folder, row.soname, row.source))
     code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = state_of(libraries.load({name!r}))"
     assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True, row.version]
@@ -204,7 +204,7 @@ def test_unusable_path_argument_raises_and_changes_nothing(
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize(("module", "row"), [("mkl", "mkl"), ("mkldnn", "onednn")])
-def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
+def test_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
     module: str, row: str, tmp_path: Path
 ) -> None:
     fake_libraries.build(tmp_path, LIBRARIES[row].soname, LIBRARIES[row].source)

@@ -314,7 +314,7 @@ def test_explain_of_a_registered_flag_names_what_it_affects() -> None:
     assert backends.explain(flag.name).affects == "register_types, which registered it"
 
 
-def test_a_flag_reads_the_variable_that_it_was_registered_with() -> None:
+def test_flag_reads_the_variable_that_it_was_registered_with() -> None:
     done = run_python(
         """
         from interlock import backends
@@ -334,7 +334,7 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_asked(use: str) -> None:
+def test_misspelt_variable_of_a_library_warns_once_at_a_use(use: str) -> None:
     env = {"MYLIB_VERBOS": "1", "MYLIB_LEVEL_A": "2", "MYLIB_HOME": "/x", "OTHER_X": "1"}
     done = run_program("backends/register_with_misspelt_variables.py", f"{use}; {use}", env=env)
     assert done.code == 0, done.stderr
@@ -410,7 +410,7 @@ def test_float_flag_accepts_an_int_beyond_64_bits(number: int) -> None:
     assert other.value == float(number)
 
 
-def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
+def test_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
     flag = register("register_types.overflow", 0.5, doc="x")
     with pytest.raises(errors.FlagValueError, match=r"got an int that is too large for a float$"):
         flag.override(10**400)
@@ -418,7 +418,7 @@ def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
         register("register_types.overflows", 10**400, type=float, doc="x")
 
 
-def test_a_library_without_misspelt_variables_warns_of_nothing() -> None:
+def test_library_without_misspelt_variables_warns_of_nothing() -> None:
     done = run_program(
         "backends/register_with_misspelt_variables.py",
         "verbose.value",

@@ -76,7 +76,7 @@ def test_piped_output_is_not_wrapped() -> None:
     assert max(map(len, done.stdout.splitlines())) <= 60
 
 
-def test_a_plan_that_pins_nothing_shows_threads_and_no_cores() -> None:
+def test_plan_that_pins_nothing_shows_threads_and_no_cores() -> None:
     plan = plan_of("two_sockets", "--throughput-mode --disable-taskset a.py")
     plan_text, table = render.as_text(plan, 80).split("\n\n")[:2]
     assert plan_text.endswith("\nplan       2 instances, not pinned to cores")
@@ -84,7 +84,7 @@ def test_a_plan_that_pins_nothing_shows_threads_and_no_cores() -> None:
     assert rows == [["instance", "threads", "memory"], ["0", "4", "0"], ["1", "4", "1"]]
 
 
-def test_the_command_that_is_shown_can_be_pasted() -> None:
+def test_command_that_is_shown_can_be_pasted() -> None:
     plan = plan_of("two_sockets", "--ninstances 1 a.py")
     text = render.as_text(plan, 80)
     shown = re.search(r"^command\n((?:  .*\n)+)", text, re.MULTILINE)
