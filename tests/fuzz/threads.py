@@ -124,7 +124,7 @@ class Actor:
                     self.actions.wrong(f"{name}: {type(error).__name__}: {error}", self.slot)
                     return
         finally:
-            self.leave_all()
+            self.exit_all()
 
     def step(self, action: Callable[[], None]) -> None:
         """Run an action and check the invariants, alone if another thread may exit a scope of this one."""
@@ -139,7 +139,7 @@ class Actor:
         self.check_flags()
         self.check_device()
 
-    def leave_all(self) -> None:
+    def exit_all(self) -> None:
         """Exit open scopes and drop owned objects."""
         for layer in reversed(self.layers):
             layer.scope.__exit__(None, None, None)
@@ -195,7 +195,7 @@ class Actor:
     def open(self, layer: Layer) -> None:
         """Enter a scope on both sides; exit another one first if many are open."""
         if len(self.layers) >= MOST_OPEN:
-            self.leave()
+            self.exit_scope()
         layer.scope.__enter__()
         if layer.mode is not None:
             layer.mode.__enter__()
@@ -218,7 +218,7 @@ class Actor:
         given = () if name in ("no_grad", "enable_grad") else (mode,)
         self.open(Layer(getattr(interlock, name)(*given), getattr(MODEL, name)(*given)))
 
-    def leave(self) -> None:
+    def exit_scope(self) -> None:
         """Exit one of the open scopes, mostly the last one."""
         if not self.layers:
             return
@@ -566,7 +566,7 @@ class Actor:
 
 ACTIONS: dict[Callable[[Actor], None], float] = {
     Actor.enter: 10,
-    Actor.leave: 10,
+    Actor.exit_scope: 10,
     Actor.set_mode: 8,
     Actor.hand_over: 2,
     Actor.take_over: 4,

@@ -64,7 +64,7 @@ const void *dnnl_version(void) {
     return &version;
 }
 """
-NOTHING = "int interlock_nothing;\n"
+EMPTY_LIBRARY = "int interlock_nothing;\n"
 
 
 def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> Path:

@@ -110,7 +110,7 @@ def test_modules_imported_on_first_use_need_no_import_statement(name: str) -> No
 @fake_libraries.NEEDS_COMPILER
 def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path) -> None:
     for soname in (*(row.soname for row in LIBRARIES.values()), "libcuda.so.1"):
-        fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+        fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     given = {f"INTERLOCK_{name.upper()}_PATH": str(tmp_path) for name in LIBRARIES}
     code = """
         import interlock

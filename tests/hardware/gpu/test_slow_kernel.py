@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 # It reads the arguments of a launch as the kernels declare them, and stores the last ones.
-STAND_IN = r"""
+FAKE = r"""
 #include <stdint.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ class Launch(ctypes.Structure):
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("driver")
     source, library = folder / "driver.c", folder / "driver.so"
-    source.write_text(STAND_IN)
+    source.write_text(FAKE)
     command = [str(COMPILER), "-shared", "-fPIC", str(source), "-o", str(library)]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     return str(library)

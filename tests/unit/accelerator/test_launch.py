@@ -163,12 +163,12 @@ def test_concurrently_created_events_and_streams_leak_nothing() -> None:
 def test_stream_lookup_during_creation_and_destruction_of_others(devices: tuple[str, ...]) -> None:
     ended = threading.Event()
 
-    def come_and_go() -> None:
+    def create_and_destroy() -> None:
         while not ended.is_set():
             Stream(devices[0], dedicated=True)
 
     kind = Stream().device_type
-    thread = threading.Thread(target=come_and_go)
+    thread = threading.Thread(target=create_and_destroy)
     thread.start()
     try:
         for number in range(129, 2000):

@@ -134,12 +134,12 @@ def test_on_oom_callback_that_frees_memory_causes_a_retry() -> None:
     cache: list[Buffer] = [Buffer(40 * MIB)]
     reported: list[OutOfMemoryError] = []
 
-    def let_go(error: OutOfMemoryError) -> bool:
+    def release(error: OutOfMemoryError) -> bool:
         reported.append(error)
         cache.clear()
         return True
 
-    with memory.on_oom(let_go):
+    with memory.on_oom(release):
         assert Buffer(50 * MIB).nbytes == 50 * MIB
         (error,) = reported
         assert (error.requested, error.allocated) == (50 * MIB, 40 * MIB)

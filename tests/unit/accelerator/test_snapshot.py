@@ -101,20 +101,20 @@ def test_snapshot_has_the_format_of_pytorch(
 def test_blocks_and_entries_have_the_allocating_frames(
     two_devices: tuple[str, str], recording: memory.Recording
 ) -> None:
-    def asks() -> Buffer:
+    def allocate() -> Buffer:
         return Buffer(3 * MIB, two_devices[1])
 
-    buffer = asks()
+    buffer = allocate()
     taken = snapshot(two_devices[1])
     blocks = [block for segment in taken["segments"] for block in segment["blocks"]]
     [block] = [block for block in blocks if block["address"] == buffer.data_ptr()]
     del buffer
-    expected = [(__file__, asks.__qualname__), (__file__, asks.__qualname__.split(".")[0])]
+    expected = [(__file__, allocate.__qualname__), (__file__, allocate.__qualname__.split(".")[0])]
     of_buffer = [entry for entry in trace(two_devices[1]) if entry.get("addr") == block["address"]]
     assert [entry["action"] for entry in of_buffer][-3:] == ["alloc", "free_requested", "free_completed"]
     for frames in (block["frames"], *(entry["frames"] for entry in of_buffer[-3:])):
         assert [(frame["filename"], frame["name"]) for frame in frames[:2]] == expected
-    assert block["frames"][0]["line"] == asks.__code__.co_firstlineno + 1
+    assert block["frames"][0]["line"] == allocate.__code__.co_firstlineno + 1
 
 
 def test_without_stacks_there_are_no_frames(devices: tuple[str, ...]) -> None:

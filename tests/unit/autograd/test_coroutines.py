@@ -102,12 +102,12 @@ def test_coroutine_can_be_decorated_without_parentheses(kind: Any, inside: State
 
 @EACH
 def test_object_with_an_async_call_is_in_the_mode_while_it_runs(mode: Mode) -> None:
-    class Asks:
+    class Caller:
         async def __call__(self) -> State:
             await asyncio.sleep(0)
             return public_modes()
 
-    assert asyncio.run(mode.make()(Asks())()) == mode.inside
+    assert asyncio.run(mode.make()(Caller())()) == mode.inside
     assert public_modes() == START
 
 

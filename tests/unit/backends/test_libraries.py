@@ -49,7 +49,7 @@ def test_import_and_is_available_load_nothing() -> None:
 def test_library_on_the_library_path_is_found_and_not_loaded(
     module: str, soname: str, tmp_path: Path
 ) -> None:
-    fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+    fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     code = f"""{LOADED}
     from interlock import backends
     result = [backends.{module}.is_available(), is_loaded({str(tmp_path)!r})]
@@ -127,7 +127,7 @@ def test_cusparselt_knows_its_version_and_the_algorithms_of_some(
 @fake_libraries.NEEDS_COMPILER
 def test_library_without_a_version_function_has_no_version(tmp_path: Path) -> None:
     for soname in ("libcudnn.so.9", "libcusparseLt.so.0"):
-        fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+        fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     code = """
         from interlock import backends
         cusparselt = backends.cusparselt
@@ -230,7 +230,7 @@ def test_is_acceptable_is_true_on_cuda_if_cudnn_is_enabled_and_found(tmp_path: P
 
 @fake_libraries.NEEDS_COMPILER
 def test_is_acceptable_warns_if_only_cudnn_is_missing(tmp_path: Path) -> None:
-    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.NOTHING)
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.EMPTY_LIBRARY)
     answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[False, ["UserWarning"]], [False, []], [False, []], [False, []]]
 

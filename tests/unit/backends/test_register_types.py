@@ -111,7 +111,7 @@ def is_same(one: object, other: object) -> bool:
     return type(one) is type(other) and repr(one) == repr(other)
 
 
-def as_held(kind: Kind, given: object) -> object:
+def as_read(kind: Kind, given: object) -> object:
     """Return the value that a flag of this type reads as; a float flag converts an int."""
     is_float = "float" in (type(kind.default).__name__, getattr(kind.options.get("type"), "__name__", ""))
     return float(given) if is_float and isinstance(given, int) else given
@@ -122,7 +122,7 @@ def test_registered_flag_can_be_set_to_each_of_its_values(kind: Kind) -> None:
     flag = kind.register()
     assert is_same(flag.value, kind.default)
     for given in kind.good:
-        held = as_held(kind, given)
+        held = as_read(kind, given)
         flag.value = given
         assert is_same(flag.value, held)
         assert backends.explain(flag.name)[1:3] == (held, Level.PROCESS)
@@ -174,7 +174,7 @@ def test_snapshot_restores_each_value(kind: Kind, way: str) -> None:
 def test_register_assigns_each_value_that_was_restored_before(kind: Kind) -> None:
     name = f"register_types.early{next(NUMBERS)}"
     backends.restore([(name, kind.good[0], "process")])
-    assert is_same(register(name, kind.default, doc="x", **kind.options).value, as_held(kind, kind.good[0]))
+    assert is_same(register(name, kind.default, doc="x", **kind.options).value, as_read(kind, kind.good[0]))
 
 
 @EACH

@@ -119,7 +119,7 @@ class ModesMachine(ModesOnThreads):
         )
 
     @rule(place=places, made=st.lists(objects, min_size=1, max_size=2))
-    def leave(self, place: Place, made: list[Pair]) -> None:
+    def exit_scope(self, place: Place, made: list[Pair]) -> None:
         self.both(
             place,
             lambda: [ours.__exit__(None, None, None) for ours, _ in made],
@@ -133,7 +133,7 @@ class ModesMachine(ModesOnThreads):
         kind=setters,
         mode=st.booleans(),
     )
-    def leave_elsewhere(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
+    def exit_on_another_thread(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
         """Exit on another thread, without a check before the entering thread enters or writes."""
         entered_on = self.thread_that_entered(made)
         self.unseen(
