@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.fuzz.departures import departs
+from tests.fuzz.intentional_differences import intentional_reason
 from tests.fuzz.programs import Step, array_of, result_of, run_step
 from tests.fuzz.tolerances import CLASSES, TOLERANCES, difference
 
@@ -51,11 +51,11 @@ def test_every_class_of_operations_has_tolerances_for_both_dtypes() -> None:
     assert all(set(row) == {"float32", "float64"} for row in TOLERANCES.values())
 
 
-def test_departures_match_both_sides_and_the_operation() -> None:
+def test_intentional_differences_match_both_sides_and_the_operation() -> None:
     overlap = "RuntimeError: elements of the tensor refer to a single memory location."
-    assert departs("add_", "no error", overlap) is not None
-    assert departs("add_", overlap, "no error") is None
-    assert departs("softmax", "ShapeError: x", "no error") is None
+    assert intentional_reason("add_", "no error", overlap) is not None
+    assert intentional_reason("add_", overlap, "no error") is None
+    assert intentional_reason("softmax", "ShapeError: x", "no error") is None
 
 
 def test_results_round_trip_through_json_exactly() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found,unused-ignore]
 
-from tests.fuzz.departures import CONVERSIONS, departs
+from tests.fuzz.intentional_differences import CONVERSIONS, intentional_reason
 from tests.fuzz.programs import IN_PLACE, Result, Step, array_of, result_of, run_step
 from tests.fuzz.tolerances import difference
 
@@ -141,7 +141,7 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
         except Exception as raised:
             made, error = [None], f"{type(raised).__name__}: {raised}".splitlines()[0]
         if bool(error) != bool(given["error"]):
-            if departs(step.name, given["error"] or "no error", error or "no error"):
+            if intentional_reason(step.name, given["error"] or "no error", error or "no error"):
                 return agreed, []
             reported = f"{given['error'] or 'no error'} instead of {error or 'no error'}"
             return agreed, [[number, reported]]
