@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.helpers.subprocess import eval_python, run_program, run_python
-from tests.unit.accelerator.exit_scenarios import LEAVES, check
+from tests.unit.accelerator.exit_scenarios import EXITS, check
 
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 
-@pytest.mark.parametrize("leave", LEAVES)
+@pytest.mark.parametrize("leave", EXITS)
 @pytest.mark.parametrize("group", range(5))
 def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(

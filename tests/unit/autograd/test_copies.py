@@ -35,7 +35,7 @@ EACH_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
 def taken_back(scope: Any) -> Any:
-    """Ways to revert the write of a new object, so that it is only a scope."""
+    """Revert the write of a new object, so that it is only a scope."""
     with scope:
         pass
     return scope

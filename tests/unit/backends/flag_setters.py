@@ -55,7 +55,7 @@ def module_named(name: str) -> Any:
 
 
 def own_flags(module: str) -> list[Flag]:
-    """The flags of the parameters of `flags` and `set_flags`, in PyTorch's order."""
+    """Return the flags of the parameters of `flags` and `set_flags`, in PyTorch's order."""
     prefix = f"{module}." if module else ""
     return [BY_NAME[prefix + name] for name in inspect.signature(module_named(module).flags).parameters]
 
