@@ -192,7 +192,7 @@ def task_rows() -> list[Row]:
     times = [measure(sys.executable, program="task_step.py") for _ in range(PROCESSES)]
     return [
         Row(
-            "step of a task with a state of its own (baseline: asyncio's)",
+            "step of a task with its own state (baseline: asyncio's)",
             middle(times, "aio"),
             middle(times, "asyncio"),
         )

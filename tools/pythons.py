@@ -1,7 +1,7 @@
 """Run the whole pytest suite on every supported CPython, with one wheel.
 
 `pythons.py [3.N ...] [-- PYTEST ARGUMENTS]` searches `PATH`, pyenv's versions and the folders of the variable
-`PYTHONS` (colon-separated) for the versions that pyproject.toml lists, or for the given ones. It takes the
+`PYTHONS` (colon-separated) for the versions that pyproject.toml lists, or for the given ones. It uses the
 newest release of each, creates an environment for it in `.venv-pythons`, installs the wheel of the working
 tree there, and runs pytest. The exit status is 1 if a suite fails, crashes or hangs.
 """
@@ -105,7 +105,7 @@ def supported() -> list[str]:
 
 
 def folders() -> list[Path]:
-    """Return every folder that may hold interpreters."""
+    """Return every folder that may contain interpreters."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     named = [os.environ.get("PYTHONS", ""), os.environ.get("PATH", "")]
     listed = [Path(folder) for names in named for folder in names.split(os.pathsep) if folder]

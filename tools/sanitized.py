@@ -73,7 +73,7 @@ def link_runtime() -> None:
 
 
 def build_wheel(target: str) -> None:
-    """Build the wheel with the sanitizer and install it into an environment of its own."""
+    """Build the wheel with the sanitizer and install it into a separate environment."""
     os.environ |= COMPILER
     shutil.rmtree(WHEELS, ignore_errors=True)
     build = ["build", "--profile", "dev", "--target", target, "--compatibility", "linux"]

@@ -53,7 +53,7 @@ class Exemption(NamedTuple):
     path: str
     """A file, or a folder with a slash at its end."""
     text: str
-    """What the line of the finding contains; empty for every line."""
+    """A text in the line of the finding; empty for every line."""
     reason: str
 
 
@@ -140,7 +140,7 @@ def long_names(path: str, source: str) -> Iterator[Finding]:
 
 
 def findings(path: str, source: str) -> list[Finding]:
-    """Return what a file has to change, exemptions included."""
+    """Return the findings in a file, including exempt ones."""
     return [*refused_words(path, source), *long_names(path, source)]
 
 
@@ -176,7 +176,7 @@ def main() -> int:
     if not sys.argv[1:]:
         unused = [each for each in EXEMPTIONS if not any(is_exempt(finding, each) for finding in found)]
         for exemption in unused:
-            print(f"nothing needs this exemption any longer: {exemption}")
+            print(f"unused exemption: {exemption}")
         return 1 if refused or unused else 0
     return 1 if refused else 0
 

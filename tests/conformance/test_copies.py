@@ -15,7 +15,7 @@ SUMS = {
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_a_copied_file_is_unchanged(name: str) -> None:
+def test_copied_file_is_unchanged(name: str) -> None:
     assert hashlib.sha256((TESTS / name).read_bytes()).hexdigest() == SUMS[name]
 
 

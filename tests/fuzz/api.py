@@ -71,7 +71,7 @@ def weight(target: Target) -> float:
     return 1.0
 
 
-def takes_for_ever(target: Target, arguments: list[Any]) -> bool:
+def never_ends(target: Target, arguments: list[Any]) -> bool:
     """Return whether a call would read each of too many elements."""
     last = target.name.partition(" ")[0].rpartition(".")[2]
     return last in LOOPS and any(is_huge(value) for value in arguments)
@@ -108,11 +108,11 @@ class Episode:
         for _ in numbers:
             begin()
             self.one_call()
-        self.actions.doing("leaving all scopes of an episode")
-        self.leave(defaults, flags)
+        self.actions.doing("exiting all scopes of an episode")
+        self.exit_scopes(defaults, flags)
         after = state()
         if after[:2] != before[:2] or backends.snapshot() != flags:
-            self.actions.wrong(f"state after all scopes were left: {before} became {after}")
+            self.actions.wrong(f"state after all scopes were exited: {before} became {after}")
 
     def one_call(self) -> None:
         """Make one call and check its outcome."""
@@ -131,7 +131,7 @@ class Episode:
             return
         text = f"{target.name}({', '.join(texts)})"
         self.actions.doing(text)
-        if takes_for_ever(target, [*arguments, *named.values()]):
+        if never_ends(target, [*arguments, *named.values()]):
             return
         if target.one_way:
             self.in_a_fork(text, target, arguments, named)
@@ -143,7 +143,7 @@ class Episode:
             result = target.call(*arguments, **named)
         except BaseException as error:
             self.judge(text, error)
-        self.judge_what_is_set(text)
+        self.check_pending_exception(text)
         self.remember(target, arguments, result)
         self.keep(result)
         after = state()
@@ -185,7 +185,7 @@ class Episode:
             named[self.random.choice(("nothing", "dim", "\ud800", ""))] = 1
         return texts, arguments, named
 
-    def judge_what_is_set(self, text: str) -> None:
+    def check_pending_exception(self, text: str) -> None:
         """Record an exception that a call left set, as CPython's iterator of a released memoryview does."""
         try:
             # ctypes raises a set exception after each call.
@@ -252,13 +252,13 @@ class Episode:
         if code != 0:
             self.actions.wrong(f"crash: {text} in a forked process ended with {code}")
 
-    def leave(self, defaults: Any, flags: Any) -> None:
+    def exit_scopes(self, defaults: Any, flags: Any) -> None:
         """Exit every scope and restore the values that calls wrote."""
         kept = self.pool.objects
         for guard in self.guards:
             _quietly(interlock._exit_inference_mode, guard)
         for value in reversed([*kept, *self.entered]):
-            self.leave_one(value)
+            self.exit_one(value)
         # A freeze ends with its scope, which a value may have dropped.
         self.pool.forget()
         self.entered.clear()
@@ -270,7 +270,7 @@ class Episode:
             for function in (accelerator.memory.set_limit, accelerator.memory.set_cache_limit):
                 _quietly(function, None, device)
 
-    def leave_one(self, value: Any) -> None:
+    def exit_one(self, value: Any) -> None:
         """Exit a scope as often as it may have been entered."""
         kind = type(value)
         if not kind.__module__.startswith(("interlock", "_core")):

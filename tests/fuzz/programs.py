@@ -199,7 +199,7 @@ class Result(NamedTuple):
     stride: list[int]
     requires_grad: bool | str
     is_leaf: bool | str
-    """The message if reading the property raises, as for the history of some views."""
+    """These two are "raises" for a view whose history cannot be read."""
     contiguous: bool
     values: list[Any]
     """Elements as text: JSON has one zero, and floats must keep every bit."""
@@ -229,7 +229,7 @@ def result_of(tensor: Any) -> Result | None:
 
 
 def history_of(tensor: Any, name: str) -> bool | str:
-    """Return an attribute, or the message if it raises for a view made in no-grad mode and changed later."""
+    """Return an attribute, or "raises" for a view made in no-grad mode and then changed with grad mode."""
     try:
         return bool(getattr(tensor, name))
     except RuntimeError:

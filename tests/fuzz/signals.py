@@ -56,7 +56,7 @@ class Interrupts:
             before = repr(interlock.capture())
             with interlock.no_grad(), backends.override({"cudnn.benchmark": True}):
                 if interlock.is_grad_enabled() or not backends.cudnn.benchmark:
-                    self.errors.append("a scope of a handler does not hold")
+                    self.errors.append("a scope of a handler has no effect")
                 if interlock.ones(2).sum().item() != 2.0:
                     self.errors.append("a sum in a handler is wrong")
             if repr(interlock.capture()) != before:
@@ -89,7 +89,7 @@ class Work:
                 self.streams[0],
             ):
                 if interlock.is_grad_enabled() or backends.cudnn.enabled:
-                    raise Wrong("a scope does not hold")
+                    raise Wrong("a scope has no effect")
 
     def written_modes(self) -> None:
         """Create modes that write in their constructor, in a scope: an interrupt may precede their entry."""
@@ -151,7 +151,7 @@ class Work:
             got = bytearray(1 << 16)
             buffer.copy_to(got)
             if set(got) != {7}:
-                raise Wrong("a buffer does not hold what it was filled with")
+                raise Wrong("a buffer does not contain the value of its fill")
 
     def graph(self) -> None:
         """Capture a graph and replay it."""
@@ -176,7 +176,7 @@ class Work:
                 yield interlock.is_grad_enabled()
 
         if any(numbers()) or not interlock.is_grad_enabled():
-            raise Wrong("a mode of a decorated generator does not hold, or holds outside")
+            raise Wrong("a mode of a decorated generator is not active inside, or is active outside")
 
     def state(self) -> None:
         """Run functions in a captured state."""
@@ -184,7 +184,7 @@ class Work:
             captured = interlock.capture()
         for _ in range(30):
             if not captured.run(interlock.is_inference_mode_enabled):
-                raise Wrong("a captured state does not hold")
+                raise Wrong("a captured state has no effect")
 
     def lists(self) -> None:
         """Convert to lists and back."""
@@ -301,4 +301,4 @@ def _all_is_back(actions: Actions) -> None:
     accelerator.empty_cache()
     left = [memory.memory_reserved(device) for device in range(2)]
     if any(left):
-        actions.wrong(f"bytes of the devices that are not back: {left}")
+        actions.wrong(f"bytes of the devices that were not released: {left}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.fuzz.departures import departs
+from tests.fuzz.intentional_differences import intentional_reason
 from tests.fuzz.programs import Step, array_of, result_of, run_step
 from tests.fuzz.tolerances import CLASSES, TOLERANCES, difference
 
@@ -25,17 +25,17 @@ def test_equal_elements_agree_whatever_the_operation(name: str) -> None:
 
 @pytest.mark.parametrize(("got", "want"), [(NAN, 1.0), (1.0, NAN), (INF, -INF), (INF, 3e38), (1.001, 1.0)])
 @pytest.mark.parametrize("name", ["add", "exp", "sum", "transpose"])
-def test_a_wrong_element_is_seen(name: str, got: float, want: float) -> None:
+def test_wrong_element_is_seen(name: str, got: float, want: float) -> None:
     assert compared(name, [2.0, got], [2.0, want]) is not None
 
 
-def test_a_rounding_is_allowed_where_an_operation_rounds_and_not_in_a_copy() -> None:
+def test_rounding_is_tolerated_only_in_operations_that_round() -> None:
     got, want = [1.0000001], [1.0]
     assert compared("add", got, want) is None
     assert compared("clone", got, want) is not None
 
 
-def test_a_sum_may_be_off_by_the_scale_of_its_operands() -> None:
+def test_sum_may_be_off_by_the_scale_of_its_operands() -> None:
     assert compared("sum", [1e-4], [0.0], scale=1000.0) is None
     assert compared("sum", [1e-4], [0.0], scale=1.0) is not None
 
@@ -51,11 +51,11 @@ def test_every_class_of_operations_has_tolerances_for_both_dtypes() -> None:
     assert all(set(row) == {"float32", "float64"} for row in TOLERANCES.values())
 
 
-def test_departures_match_both_sides_and_the_operation() -> None:
+def test_intentional_differences_match_both_sides_and_the_operation() -> None:
     overlap = "RuntimeError: elements of the tensor refer to a single memory location."
-    assert departs("add_", "no error", overlap) is not None
-    assert departs("add_", overlap, "no error") is None
-    assert departs("softmax", "ShapeError: x", "no error") is None
+    assert intentional_reason("add_", "no error", overlap) is not None
+    assert intentional_reason("add_", overlap, "no error") is None
+    assert intentional_reason("softmax", "ShapeError: x", "no error") is None
 
 
 def test_results_round_trip_through_json_exactly() -> None:

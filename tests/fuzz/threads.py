@@ -124,7 +124,7 @@ class Actor:
                     self.actions.wrong(f"{name}: {type(error).__name__}: {error}", self.slot)
                     return
         finally:
-            self.leave_all()
+            self.exit_all()
 
     def step(self, action: Callable[[], None]) -> None:
         """Run an action and check the invariants, alone if another thread may exit a scope of this one."""
@@ -139,7 +139,7 @@ class Actor:
         self.check_flags()
         self.check_device()
 
-    def leave_all(self) -> None:
+    def exit_all(self) -> None:
         """Exit open scopes and drop owned objects."""
         for layer in reversed(self.layers):
             layer.scope.__exit__(None, None, None)
@@ -195,7 +195,7 @@ class Actor:
     def open(self, layer: Layer) -> None:
         """Enter a scope on both sides; exit another one first if many are open."""
         if len(self.layers) >= MOST_OPEN:
-            self.leave()
+            self.exit_scope()
         layer.scope.__enter__()
         if layer.mode is not None:
             layer.mode.__enter__()
@@ -218,7 +218,7 @@ class Actor:
         given = () if name in ("no_grad", "enable_grad") else (mode,)
         self.open(Layer(getattr(interlock, name)(*given), getattr(MODEL, name)(*given)))
 
-    def leave(self) -> None:
+    def exit_scope(self) -> None:
         """Exit one of the open scopes, mostly the last one."""
         if not self.layers:
             return
@@ -305,7 +305,7 @@ class Actor:
             return
         state, word = self.random.choice(self.shared.states)
         if state.run(modes) != modes_model.shown(word):
-            raise Wrong("a captured state is not what it was")
+            raise Wrong("a captured state has changed")
 
     def new_thread(self) -> None:
         """Start a thread; its modes are the defaults."""
@@ -317,7 +317,7 @@ class Actor:
             raise Wrong(f"a new thread has the modes {seen}")
 
     def tasks(self) -> None:
-        """Run tasks whose scopes overlap; each has a state of its own."""
+        """Run tasks whose scopes overlap; each has its own state."""
 
         async def task(disables: bool) -> None:
             before = interlock.is_grad_enabled()
@@ -326,7 +326,7 @@ class Actor:
                 if interlock.is_grad_enabled() == disables:
                     raise Wrong("a task sees the mode of another task")
             if interlock.is_grad_enabled() != before:
-                raise Wrong("a scope of a task changed the mode after it was left")
+                raise Wrong("a scope of a task changed the mode after its exit")
 
         async def main() -> None:
             await asyncio.gather(*(task(bool(number % 2)) for number in range(4)))
@@ -384,7 +384,7 @@ class Actor:
         decided, want = self.decided(name)
         found = backends.explain(name)
         if decided and found.value != want:
-            raise Wrong(f"explain says that {name} is {found.value!r}, this thread decided {want!r}")
+            raise Wrong(f"explain returns {found.value!r} for {name}, this thread set {want!r}")
         if self.random.random() < 0.1 and len(backends.snapshot()) < len(VALUES):
             raise Wrong("a snapshot lacks flags")
 
@@ -428,7 +428,7 @@ class Actor:
             got = bytearray(buffer.nbytes)
             buffer.copy_to(got)
             if bytes(got) != bytes([value]) * buffer.nbytes:
-                raise Wrong(f"a buffer of {value} holds {set(got)}")
+                raise Wrong(f"a buffer of {value} contains {set(got)}")
             if self.random.random() < 0.5:
                 buffer.close()
             return
@@ -455,7 +455,7 @@ class Actor:
             current, peak = stats[f"{kind}.all.current"], stats[f"{kind}.all.peak"]
             taken, given = stats[f"{kind}.all.allocated"], stats[f"{kind}.all.freed"]
             if not 0 <= current <= peak or taken - given != current:
-                raise Wrong(f"{kind}: {current} current, {peak} peak, {taken} taken, {given} given back")
+                raise Wrong(f"{kind}: {current} current, {peak} peak, {taken} allocated, {given} freed")
             pools = sum(stats[f"{kind}.{pool}.current"] for pool in ("small_pool", "large_pool"))
             if pools != current:
                 raise Wrong(f"{kind}: {current} in all and {pools} in the pools")
@@ -530,7 +530,7 @@ class Actor:
         got = bytearray(64)
         buffer.copy_to(got)
         if bytes(got) != bytes([value]) * 64:
-            raise Wrong(f"a graph that fills with {value} left {set(got)}")
+            raise Wrong(f"a graph that fills with {value} wrote {set(got)}")
 
     def compute(self) -> None:
         """Compute with tensors on a device or the CPU, with gradients if grad mode is enabled."""
@@ -554,7 +554,7 @@ class Actor:
         if len(self.tensors) > 4:
             tensor, value = self.tensors.pop(0)
             if tensor.sum().item() != value * 8:
-                raise Wrong(f"a tensor of {value} holds {tensor.tolist()}")
+                raise Wrong(f"a tensor of {value} contains {tensor.tolist()}")
             return
         value = float(self.random.randrange(100))
         try:
@@ -566,7 +566,7 @@ class Actor:
 
 ACTIONS: dict[Callable[[Actor], None], float] = {
     Actor.enter: 10,
-    Actor.leave: 10,
+    Actor.exit_scope: 10,
     Actor.set_mode: 8,
     Actor.hand_over: 2,
     Actor.take_over: 4,
@@ -633,8 +633,8 @@ def _all_is_back(actions: Actions) -> None:
     accelerator.empty_cache()
     left = [accelerator.memory_reserved(device) for device in range(DEVICES)]
     if any(left):
-        actions.wrong(f"bytes of the devices that are not back: {left}")
+        actions.wrong(f"bytes of the devices that were not released: {left}")
     if backends.flags_frozen():
-        actions.wrong("flags are frozen after every scope was left")
+        actions.wrong("flags are frozen after the exit of every scope")
     if modes() != modes_model.shown(MODEL.DEFAULT):
         actions.wrong("the modes of the main thread have changed")

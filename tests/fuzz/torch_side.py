@@ -15,7 +15,7 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found,unused-ignore]
 
-from tests.fuzz.departures import CONVERSIONS, departs
+from tests.fuzz.intentional_differences import CONVERSIONS, intentional_reason
 from tests.fuzz.programs import IN_PLACE, Result, Step, array_of, result_of, run_step
 from tests.fuzz.tolerances import difference
 
@@ -58,7 +58,7 @@ def operands_of(argument: Any) -> set[int]:
     return set().union(*(operands_of(each) for each in argument)) if isinstance(argument, list) else set()
 
 
-def lies_apart(got: Result | None, want: Any) -> bool:
+def strides_differ(got: Result | None, want: Any) -> bool:
     """Return whether two results have different strides."""
     expected = result_of(want)
     return got is not None and expected is not None and strides(got) != strides(expected)
@@ -100,7 +100,7 @@ def by_elements(key: Any) -> bool:
     return isinstance(key, list)
 
 
-def reads_what_it_writes(step: Step, tensors: list[Any]) -> bool:
+def operand_overlaps_target(step: Step, tensors: list[Any]) -> bool:
     """Return whether an in-place operation has another view of its target as operand.
 
     If PyTorch does not detect it, it reads elements that it has written; interlock copies the operand first.
@@ -131,7 +131,7 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
     """Run a program and return the number of equal steps and the first difference."""
     tensors: list[Any] = []
     # The gradients that have other strides on purpose, and tensors derived from them.
-    apart: set[int] = set()
+    other_strides: set[int] = set()
     agreed = 0
     for number, (step, given) in enumerate(zip(steps, results, strict=True)):
         ours = None if given["error"] else [None if each is None else Result(*each) for each in given["made"]]
@@ -141,7 +141,7 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
         except Exception as raised:
             made, error = [None], f"{type(raised).__name__}: {raised}".splitlines()[0]
         if bool(error) != bool(given["error"]):
-            if departs(step.name, given["error"] or "no error", error or "no error"):
+            if intentional_reason(step.name, given["error"] or "no error", error or "no error"):
                 return agreed, []
             reported = f"{given['error'] or 'no error'} instead of {error or 'no error'}"
             return agreed, [[number, reported]]
@@ -150,14 +150,14 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
                 reported = f"{len(ours)} results instead of {len(made)}"
                 on_purpose = differs_on_purpose(step, steps[:number], None, reported)
                 return agreed, [] if on_purpose else [[number, reported]]
-            inherits = bool(apart & operands_of(step.arguments))
+            inherits = bool(other_strides & operands_of(step.arguments))
             for place, (mine, theirs) in enumerate(zip(ours, made, strict=True), len(tensors)):
                 found_difference = compare(step, mine, theirs, given["scale"], any_layout=inherits)
-                if lies_apart(mine, theirs):
-                    apart.add(place)
+                if strides_differ(mine, theirs):
+                    other_strides.add(place)
                 undefined = is_undefined(step, tensors, mine, found_difference or "")
                 on_purpose = differs_on_purpose(step, steps[:number], mine, found_difference or "")
-                if found_difference and (undefined or on_purpose or reads_what_it_writes(step, tensors)):
+                if found_difference and (undefined or on_purpose or operand_overlaps_target(step, tensors)):
                     return agreed, []
                 if found_difference:
                     return agreed, [[number, found_difference]]

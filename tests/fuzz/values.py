@@ -230,7 +230,7 @@ class Values(Plausible):
         return "deep list", deep
 
     def endless(self) -> Made:
-        """Return an iterator that ends by an exception of its own."""
+        """Return an iterator that ends with an unusual exception."""
         error = self.random.choice((OwnError, OwnBaseError, StopIteration, KeyError, GeneratorExit))
 
         def values() -> Iterator[Any]:

@@ -23,7 +23,7 @@ NVML = "libnvidia-ml.so.1"
 COMPILER = shutil.which("cc")
 NEEDS_COMPILER = pytest.mark.skipif(
     sys.platform != "linux" or COMPILER is None,
-    reason="stand-ins are libraries of Linux, built with the C compiler",
+    reason="the fakes are Linux libraries, built with the C compiler",
 )
 
 SOURCE = {

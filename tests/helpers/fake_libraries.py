@@ -14,7 +14,7 @@ from tests.helpers import sanitizer
 COMPILER = shutil.which("cc")
 
 NEEDS_COMPILER = pytest.mark.skipif(
-    sys.platform != "linux" or COMPILER is None, reason="stand-ins are libraries of Linux, built with cc"
+    sys.platform != "linux" or COMPILER is None, reason="the fakes are Linux libraries, built with cc"
 )
 
 CUDNN = "#include <stddef.h>\nsize_t cudnnGetVersion(void) { return %d; }\n"
@@ -48,7 +48,7 @@ int MKL_Verbose(int level) {
 }
 void MKL_Get_Version_String(char *text, int length) {
     snprintf(text, length, "Math Library Version 2026.2-Product Build 20260915");
-    printf("asked for its version\\n");
+    printf("version query\\n");
     fflush(stdout);
 }
 """
@@ -64,7 +64,7 @@ const void *dnnl_version(void) {
     return &version;
 }
 """
-NOTHING = "int interlock_nothing;\n"
+EMPTY_LIBRARY = "int interlock_nothing;\n"
 
 
 def build(folder: Path, soname: str, source: str, needs: Path | None = None) -> Path:

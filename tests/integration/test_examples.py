@@ -40,7 +40,7 @@ def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
     return [each for each in doctest.DocTestFinder().find(module) if each.examples]
 
 
-def test_the_pages_have_examples() -> None:
+def test_pages_have_examples() -> None:
     assert {name.split()[0] for name in BLOCKS} >= {"README.md", "processes.md"}
 
 

@@ -20,13 +20,13 @@ def printed(*arguments: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["host", "host:0"])
-def test_training_on_a_device_prints_what_training_on_the_cpu_prints(device: str) -> None:
+def test_quickstart_prints_equal_results_on_every_device(device: str) -> None:
     lines = printed("--device", device)
     assert lines == printed()
     assert any(line.startswith("accuracy 9") for line in lines)
 
 
-def test_a_device_that_does_not_exist_is_named() -> None:
+def test_device_that_does_not_exist_is_named() -> None:
     done = run_command([sys.executable, str(EXAMPLE), "--device", "nowhere"])
     assert done.code == 1
     assert "nowhere" in done.stderr

@@ -36,13 +36,13 @@ def run_pytest_on(body: str, folder: Path) -> Result:
 
 
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS.keys())
-def test_a_deliberate_leak_fails_the_test_that_made_it(leak: str, tmp_path: Path) -> None:
+def test_deliberate_leak_fails_the_test_that_made_it(leak: str, tmp_path: Path) -> None:
     done = run_pytest_on(leak, tmp_path)
     assert done.code == 1, done.stdout + done.stderr
     assert "left something behind" in done.stdout
 
 
-def test_a_test_that_restores_everything_passes(tmp_path: Path) -> None:
+def test_test_that_restores_everything_passes(tmp_path: Path) -> None:
     done = run_pytest_on("with interlock.no_grad(), interlock.backends.cudnn.flags(): pass", tmp_path)
     assert done.code == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout

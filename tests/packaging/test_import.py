@@ -64,7 +64,7 @@ def modules_after(statements: str, options: tuple[str, ...]) -> set[str]:
 
 
 @pytest.mark.parametrize("options", INTERPRETERS.values(), ids=INTERPRETERS)
-def test_the_import_loads_only_modules_of_the_list(options: tuple[str, ...]) -> None:
+def test_import_loads_only_modules_of_the_list(options: tuple[str, ...]) -> None:
     allowed = "\n".join(f"import {name}" for name in ALLOWED.split())
     known = modules_after(allowed, options)
     loaded = modules_after("import interlock", options)
@@ -73,13 +73,13 @@ def test_the_import_loads_only_modules_of_the_list(options: tuple[str, ...]) -> 
     assert new == set(), "import interlock loads modules that are not in the list"
 
 
-def test_the_list_names_only_what_is_loaded() -> None:
+def test_list_contains_only_loaded_modules() -> None:
     loaded = modules_after("import interlock", ("-I", "-S"))
     assert set(ALLOWED.split()) - loaded == set()
 
 
 @pytest.mark.parametrize("options", INTERPRETERS.values(), ids=INTERPRETERS)
-def test_the_list_contains_no_module_that_is_slow_to_load(options: tuple[str, ...]) -> None:
+def test_list_contains_no_module_that_is_slow_to_load(options: tuple[str, ...]) -> None:
     slow = {
         "argparse",
         "asyncio",
@@ -110,7 +110,7 @@ def test_modules_imported_on_first_use_need_no_import_statement(name: str) -> No
 @fake_libraries.NEEDS_COMPILER
 def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path) -> None:
     for soname in (*(row.soname for row in LIBRARIES.values()), "libcuda.so.1"):
-        fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+        fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     given = {f"INTERLOCK_{name.upper()}_PATH": str(tmp_path) for name in LIBRARIES}
     code = """
         import interlock
@@ -144,7 +144,7 @@ def copy_out_of_the_page_cache(folder: Path) -> None:
 
 
 @pytest.mark.timing
-def test_the_import_stays_within_its_budget_of_memory(tmp_path: Path) -> None:
+def test_import_stays_within_its_budget_of_memory(tmp_path: Path) -> None:
     copy_out_of_the_page_cache(tmp_path)
     find = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
     check = f"assert interlock.__file__.startswith({str(tmp_path)!r})\n"
@@ -154,7 +154,7 @@ def test_the_import_stays_within_its_budget_of_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.timing
-def test_the_import_stays_within_its_budget_of_time() -> None:
+def test_import_stays_within_its_budget_of_time() -> None:
     """Return the minimum CPU time of several runs, which other load affects least."""
     bare, full = [], []
     for _ in range(ROUNDS):
@@ -162,7 +162,7 @@ def test_the_import_stays_within_its_budget_of_time() -> None:
         full.append(milliseconds("import interlock"))
         if len(full) > 2 and min(full) - min(bare) <= MILLISECONDS:
             return
-    pytest.fail(f"{min(full) - min(bare):.1f} ms of the processor's time, {MILLISECONDS} are allowed")
+    pytest.fail(f"{min(full) - min(bare):.1f} ms of CPU time, {MILLISECONDS} are allowed")
 
 
 def milliseconds(code: str) -> float:

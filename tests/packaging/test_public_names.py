@@ -61,7 +61,7 @@ def test_public_type_names_the_module_that_exports_it(module: ModuleType) -> Non
             assert getattr(home, offered.__qualname__) is offered
 
 
-def test_the_extension_module_lists_no_private_names() -> None:
+def test_extension_module_lists_no_private_names() -> None:
     for stub in ("accelerator", "autograd", "backends", "state", "tensor"):
         module = importlib.import_module(f"interlock._core.{stub}")
         assert [name for name in module.__all__ if name.startswith("_")] == []

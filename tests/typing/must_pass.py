@@ -183,7 +183,7 @@ def devices() -> list[str]:
         plans: int = backends.cuda.cufft_plan_cache.max_size
         assert plans >= backends.cuda.cufft_plan_cache.size
     except (errors.DeviceError, errors.NoAcceleratorError):
-        # There is no such device here.
+        # The device does not exist here.
         pass
     index: int | None = made[0].index
     count: int = interlock.accelerator.device_count()

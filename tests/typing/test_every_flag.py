@@ -17,7 +17,7 @@ def right_lines(flag: Flag) -> Iterator[str]:
     yield f"print(backends.{flag.name})"
     for given, reads in flag.accepted:
         yield f"backends.override({{{flag.name!r}: {given!r}}})"
-        # A module's attribute has one type for both, so what reads as something else is left to `override`.
+        # A module's attribute has one type, so values that read as another one are used with `override` only.
         if given == reads or "matmul" in flag.name:
             yield f"backends.{flag.name} = {given!r}"
     yield f"del backends.{flag.name}"

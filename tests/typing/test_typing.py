@@ -36,18 +36,18 @@ def basedpyright(files: Sequence[str], folder: Path) -> Result:
     return run_command([*command, "--pythonpath", sys.executable], seconds=SECONDS)
 
 
-def test_a_realistic_program_and_revealed_types_satisfy_mypy(tmp_path: Path) -> None:
+def test_realistic_program_and_revealed_types_satisfy_mypy(tmp_path: Path) -> None:
     done = mypy(copies(["must_pass.py", "reveal.py"], tmp_path), tmp_path)
     assert done.code == 0, done.stdout + done.stderr
 
 
-def test_a_realistic_program_and_revealed_types_satisfy_basedpyright(tmp_path: Path) -> None:
+def test_realistic_program_and_revealed_types_satisfy_basedpyright(tmp_path: Path) -> None:
     done = basedpyright(copies(["must_pass.py", "reveal.py"], tmp_path), tmp_path)
     assert done.code == 0, done.stdout + done.stderr
     assert "0 errors" in done.stdout
 
 
-def test_every_mistake_is_found_by_mypy_and_nothing_else(tmp_path: Path) -> None:
+def test_mypy_finds_every_mistake_and_nothing_else(tmp_path: Path) -> None:
     (file,) = copies(["must_fail.py"], tmp_path)
     lines = Path(file).read_text().splitlines()
     marked = {
@@ -61,7 +61,7 @@ def test_every_mistake_is_found_by_mypy_and_nothing_else(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["must_pass.py", "reveal.py"])
-def test_what_is_checked_also_runs(name: str) -> None:
+def test_checked_programs_also_run(name: str) -> None:
     done = run_python((HERE / name).read_text(), options=["-W", "error"])
     assert done.code == 0, done.stderr
     assert done.stderr == ""

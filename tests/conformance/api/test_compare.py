@@ -26,12 +26,12 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "name of a parameter": lambda facts: facts["parameters"][0].update(name="enabled"),
     "kind of a parameter": lambda facts: facts["parameters"][0].update(kind="positional_only"),
     "default": lambda facts: facts["parameters"][1].update(default="0"),
-    "default that is gone": lambda facts: facts["parameters"][1].pop("default"),
-    "default that is new": lambda facts: facts["parameters"][0].update(default="None"),
-    "parameter that is gone": lambda facts: facts["parameters"].pop(),
-    "parameter that is new": lambda facts: facts["parameters"].append({**SECOND, "name": "more"}),
-    "signature that is gone": lambda facts: facts.update(parameters=None),
-    "name that is gone": lambda facts: facts.update(error="AttributeError"),
+    "removed default": lambda facts: facts["parameters"][1].pop("default"),
+    "added default": lambda facts: facts["parameters"][0].update(default="None"),
+    "removed parameter": lambda facts: facts["parameters"].pop(),
+    "added parameter": lambda facts: facts["parameters"].append({**SECOND, "name": "more"}),
+    "removed signature": lambda facts: facts.update(parameters=None),
+    "removed name": lambda facts: facts.update(error="AttributeError"),
 }
 
 

@@ -150,7 +150,7 @@ class CuPy(Library):
         return done
 
 
-class Told:
+class StreamHandle:
     """A stream by its handle, for libraries whose class lacks `__cuda_stream__`."""
 
     def __init__(self, handle: int) -> None:

@@ -44,12 +44,12 @@ def record_and_replay() -> None:
     stream.synchronize()
 
 
-def give_back() -> None:
+def release_memory() -> None:
     Buffer(30 << 20).close()
     accelerator.empty_cache()
 
 
-def ask_for_too_much() -> None:
+def allocate_too_much() -> None:
     with pytest.raises(MemoryError):
         Buffer(1 << 60)
 
@@ -72,8 +72,8 @@ CALLS: dict[str, Callable[[], object]] = {
     "two events": measure_time,
     "a function": lambda: accelerator.launch(Stream(), int),
     "a buffer": lambda: Buffer(1000).fill_(1).copy_to(bytearray(1000)),
-    "releasing memory": give_back,
-    "a failing allocation": ask_for_too_much,
+    "releasing memory": release_memory,
+    "a failing allocation": allocate_too_much,
     "a graph": record_and_replay,
     "a snapshot": memory.snapshot,
 }

@@ -8,7 +8,7 @@ import pytest
 from interlock import Stream, accelerator
 from interlock.accelerator.memory import Buffer
 
-from tests.hardware.gpu.libraries import CuPy, Library, PyTorch, Told
+from tests.hardware.gpu.libraries import CuPy, Library, PyTorch, StreamHandle
 from tests.hardware.gpu.slow_kernel import Kernels
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("devices")]
@@ -100,7 +100,7 @@ def test_pytorch_queues_work_on_an_interlock_stream(other: Library, kernels: Ker
 @pytest.mark.usefixtures("isolated_state")
 def test_interlock_queues_work_on_a_pytorch_stream(other: Library, kernels: Kernels, cell: Buffer) -> None:
     theirs, waiting = other.stream(), Stream(dedicated=True)
-    given: Any = theirs if hasattr(theirs, "__cuda_stream__") else Told(other.handle(theirs))
+    given: Any = theirs if hasattr(theirs, "__cuda_stream__") else StreamHandle(other.handle(theirs))
     kernels.spin(other.handle(theirs), SECONDS, cell.data_ptr(), 7)
     waiting.wait_stream(given)
     assert not waiting.query()

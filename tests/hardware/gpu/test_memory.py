@@ -1,6 +1,6 @@
 """Memory statistics of a GPU, compared with the driver's numbers; allocation and release.
 
-Other programs may use the device meanwhile: numbers are compared within `SLACK`.
+Other programs may use the device concurrently, so numbers are compared within `SLACK`.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ def test_forked_child_after_use_of_a_device_gets_an_error() -> None:
     assert processes.value("fork_after_the_first_use") == ["ForkedProcessError"] * 5
 
 
-LEAVES = ("pass", "sys.exit(0)", "os._exit(0)", "raise SystemExit")
+EXITS = ("pass", "sys.exit(0)", "os._exit(0)", "raise SystemExit")
 
 
-@pytest.mark.parametrize("leave", LEAVES)
+@pytest.mark.parametrize("leave", EXITS)
 def test_process_exits_with_live_handles_and_queued_work(leave: str) -> None:
     for _ in range(5):
         done = processes.run("exit_with_queued_work", leave)

@@ -14,11 +14,11 @@ from tests.hardware.gpu.slow_kernel import PTX, Kernels, Library
 
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or COMPILER is None, reason="the stand-in is built with the C compiler"
+    sys.platform != "linux" or COMPILER is None, reason="the fake is built with the C compiler"
 )
 
 # It reads the arguments of a launch as the kernels declare them, and stores the last ones.
-STAND_IN = r"""
+FAKE = r"""
 #include <stdint.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ class Launch(ctypes.Structure):
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("driver")
     source, library = folder / "driver.c", folder / "driver.so"
-    source.write_text(STAND_IN)
+    source.write_text(FAKE)
     command = [str(COMPILER), "-shared", "-fPIC", str(source), "-o", str(library)]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     return str(library)

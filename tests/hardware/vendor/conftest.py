@@ -1,4 +1,4 @@
-"""The real libraries of vendors. They take 4 GB, so `make test` skips what needs them."""
+"""Fixtures of tests with the real vendor libraries, which need 4 GB and are skipped by `make test`."""
 
 from __future__ import annotations
 

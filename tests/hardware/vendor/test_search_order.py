@@ -56,20 +56,20 @@ def test_packages_precede_the_environment_and_the_system(variable: str, tmp_path
 
 
 @pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH"])
-def test_an_installation_of_cuda_is_found_where_there_are_no_packages(variable: str, tmp_path: Path) -> None:
+def test_installation_of_cuda_is_found_where_there_are_no_packages(variable: str, tmp_path: Path) -> None:
     (tmp_path / "lib64").symlink_to(CUDA_13)
     path = str(tmp_path / "lib64" / "libcusparse.so.12")
     expected = ["packages", "environment", path, LIBRARIES["cusparse"].version()]
     assert answer_of("load_from_an_installation_of_cuda", env={variable: str(tmp_path)}) == expected
 
 
-def test_a_library_of_the_system_is_found_where_there_are_no_packages() -> None:
+def test_library_of_the_system_is_found_where_there_are_no_packages() -> None:
     # oneDNN needs it, and its package does not contain it.
     expected = ["packages", "system", "system", True, "libgomp.so.1"]
     assert answer_of("load_from_the_system") == expected
 
 
-def test_a_package_of_cuda_12_is_found_in_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_package_of_cuda_12_is_found_in_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "nvidia").mkdir()
     (tmp_path / "nvidia" / "cuda_nvrtc").symlink_to(NVRTC_12.parent.parent)
     *paths, version = answer_of("load_from_other_packages", str(tmp_path))

@@ -75,7 +75,7 @@ def test_mkl_follows_its_variable_after_the_scope() -> None:
     assert reports == {"inside": "call", "after": "call"}
 
 
-def test_a_level_that_a_library_lacks_is_refused_before_anything_is_loaded() -> None:
+def test_level_that_a_library_lacks_is_refused_before_anything_is_loaded() -> None:
     code = """
         from interlock.backends import mkl, mkldnn
         refusals = [refused(mkl.verbose, level) for level in (-1, 2, 7, 1 << 40)]

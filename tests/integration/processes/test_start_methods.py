@@ -46,7 +46,7 @@ def test_workers_have_the_flags_documented_for_their_start_method(method: str) -
 
 
 def test_frozen_forked_worker_refuses_other_flags_with_a_reason() -> None:
-    done = run_program("processes/a_frozen_worker_refuses_other_flags.py")
+    done = run_program("processes/frozen_worker_refuses_other_flags.py")
     assert (done.code, done.stdout) == (0, "broken\n")
     assert re.search(
         r"FlagsFrozenError: .* frozen at .*a_frozen_worker_refuses_other_flags\.py:\d+", done.stderr

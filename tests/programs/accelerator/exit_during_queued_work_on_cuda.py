@@ -17,7 +17,7 @@ from interlock.accelerator.memory import Buffer, copy_, fill_
 chance, never, kept = random.Random(number), threading.Event(), []
 
 
-class Told:
+class ReportsItsEnd:
     def __call__(self):
         return len("abc")
 
@@ -27,7 +27,7 @@ def recorded(device):
     graph = accelerator.Graph(capture_error_mode="relaxed")
     with stream, graph:
         fill_(buffer, 3)
-        accelerator.launch(stream, Told())
+        accelerator.launch(stream, ReportsItsEnd())
     return stream, graph, buffer
 
 
@@ -43,7 +43,7 @@ def use(chance, device, everything):
         elif what == 2:
             copy_(bytearray(64), buffer, non_blocking=True, stream=stream)
         elif what == 3:
-            accelerator.launch(stream, chance.choice((never.wait, Told(), Told())))
+            accelerator.launch(stream, chance.choice((never.wait, ReportsItsEnd(), ReportsItsEnd())))
         elif what == 4:
             with stream:
                 graph.replay()
@@ -70,6 +70,6 @@ for index in range(2):
 kept.append(everything)
 stream = everything[2][0]
 for step in range(chance.randrange(10)):
-    accelerator.launch(stream, chance.choice((never.wait, Told())))
+    accelerator.launch(stream, chance.choice((never.wait, ReportsItsEnd())))
 sys.stdout.write("not flushed ")
 exec(leave)

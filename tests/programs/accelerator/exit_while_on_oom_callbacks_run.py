@@ -20,7 +20,7 @@ def allocate():
             pass
 
 
-class Told:
+class ReportsItsEnd:
     def __call__(self, error):
         sum(range(1000))
         return False
@@ -29,7 +29,7 @@ class Told:
         print("gone", flush=True)
 
 
-memory.on_oom(Told())
+memory.on_oom(ReportsItsEnd())
 for _ in range(3):
     threading.Thread(target=allocate, daemon=True).start()
 

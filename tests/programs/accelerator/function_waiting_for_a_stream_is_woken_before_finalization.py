@@ -4,7 +4,7 @@ import interlock
 from interlock import accelerator
 
 
-class Told:
+class ReportsItsEnd:
     def __call__(self):
         pass
 
@@ -14,4 +14,4 @@ class Told:
 
 stream = interlock.Stream()
 accelerator.launch(stream, threading.Event().wait)
-accelerator.launch(stream, Told())
+accelerator.launch(stream, ReportsItsEnd())

@@ -5,7 +5,7 @@ import interlock
 from interlock.backends import cudnn
 
 
-class Stand:
+class FakeTensor:
     def __init__(self, device, dtype):
         self.device, self.dtype = interlock.device(device), dtype
 
@@ -13,7 +13,7 @@ class Stand:
 def query(device, dtype):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        return [cudnn.is_acceptable(Stand(device, dtype)), [each.category.__name__ for each in caught]]
+        return [cudnn.is_acceptable(FakeTensor(device, dtype)), [each.category.__name__ for each in caught]]
 
 
 result = [query("cuda:0", interlock.float32), query("cuda", interlock.int64), query("cpu", interlock.float32)]

@@ -24,7 +24,7 @@ def only_here(folder):
 
 
 def refused(call, *arguments):
-    "What a call raises: its type and what it says."
+    "Return the type and message of the exception that a call raises."
     try:
         call(*arguments)
     except Exception as error:

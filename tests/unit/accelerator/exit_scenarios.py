@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tests.helpers.subprocess import run_program
 
 # The last statement, the exit status, and whether exit handlers are called.
-LEAVES: dict[str, tuple[str, int, bool]] = {
+EXITS: dict[str, tuple[str, int, bool]] = {
     "by the end of the program": ("pass", 0, True),
     "with an exit status": ("sys.exit(3)", 3, True),
     "by a signal": (
@@ -34,7 +34,7 @@ def check(
     The program gets a number and the statement with which it exits. It writes "not flushed " before that,
     and its exit handlers write `handlers`.
     """
-    statement, status, ends_well = LEAVES[leave]
+    statement, status, ends_well = EXITS[leave]
     for number in range(5 * group, 5 * group + 5):
         done = run_program(program, number, statement, env=env, options=options)
         assert (done.code, done.stderr) == (status, ""), f"program {number}: {done}"

@@ -23,7 +23,7 @@ MIB = 1 << 20
 REACHED = pytest.mark.usefixtures("host_accessible_memory")
 
 
-def test_a_buffer_is_allocated_for_a_stream(two_devices: tuple[str, str]) -> None:
+def test_buffer_is_allocated_for_a_stream(two_devices: tuple[str, str]) -> None:
     stream = Stream(two_devices[1], dedicated=True)
     for buffer in (
         Buffer(8, stream=stream),
@@ -70,7 +70,7 @@ def test_copy_is_ordered_by_its_stream_and_waits_on_request(gate: Gate) -> None:
     assert bytes(back) == b"late"
 
 
-def test_a_slice_shares_the_memory_and_keeps_it() -> None:
+def test_slice_shares_the_memory_and_keeps_it() -> None:
     buffer = Buffer(10).copy_from(b"0123456789")
     part, rest, all_of_it = buffer.slice(2, 5), buffer.slice(7), buffer[:]
     assert (content(part), content(rest), content(all_of_it)) == (b"234", b"789", b"0123456789")

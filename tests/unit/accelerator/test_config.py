@@ -97,7 +97,7 @@ def test_all_keys_are_equal_in_the_text_and_in_the_class() -> None:
     assert str(AllocatorConfig()) == ""
 
 
-def test_a_configuration_is_a_value() -> None:
+def test_configuration_is_a_value() -> None:
     config = AllocatorConfig.parse(EVERYTHING)
     same = [
         pickle.loads(pickle.dumps(config)),
@@ -193,18 +193,18 @@ def test_set_config_resets_keys_that_are_not_given(before: AllocatorConfig) -> N
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_a_variable_sets_every_key(variable: str) -> None:
+def test_variable_sets_every_key(variable: str) -> None:
     text, caching, sources = eval_program(
-        "accelerator/a_variable_sets_every_key.py", env={variable: EVERYTHING}
+        "accelerator/variable_sets_every_key.py", env={variable: EVERYTHING}
     )
     assert (text, caching) == (EVERYTHING, True)
     assert sources == dict.fromkeys(VALUES, variable)
 
 
 @pytest.mark.parametrize("key", VALUES)
-def test_a_variable_sets_a_key_alone(key: str) -> None:
+def test_variable_sets_a_key_alone(key: str) -> None:
     text = f"{key}:{VALUES[key][0]}"
-    assert eval_program("accelerator/a_variable_sets_every_key.py", env={"PYTORCH_ALLOC_CONF": text}) == [
+    assert eval_program("accelerator/variable_sets_every_key.py", env={"PYTORCH_ALLOC_CONF": text}) == [
         text,
         True,
         {key: "PYTORCH_ALLOC_CONF"},
@@ -215,13 +215,12 @@ def test_a_variable_sets_a_key_alone(key: str) -> None:
 def test_only_the_stronger_of_two_variables_is_used(first: int, second: int) -> None:
     env = {VARIABLES[first]: "max_split_size_mb:32", VARIABLES[second]: "max_split_size_mb:64,backend:none"}
     expected = ["max_split_size_mb:32", True, {"max_split_size_mb": VARIABLES[first]}]
-    assert eval_program("accelerator/a_variable_sets_every_key.py", env=env) == expected
+    assert eval_program("accelerator/variable_sets_every_key.py", env=env) == expected
     assert (
-        eval_program("accelerator/a_variable_sets_every_key.py", env=env | {VARIABLES[second]: ""})
-        == expected
+        eval_program("accelerator/variable_sets_every_key.py", env=env | {VARIABLES[second]: ""}) == expected
     )
     text, _, sources = eval_program(
-        "accelerator/a_variable_sets_every_key.py",
+        "accelerator/variable_sets_every_key.py",
         env={**env, VARIABLES[first]: "", VARIABLES[second]: "max_split_size_mb:64"},
     )
     assert (text, sources) == ("max_split_size_mb:64", {"max_split_size_mb": VARIABLES[second]})
@@ -246,17 +245,17 @@ def test_variable_that_is_not_unicode_is_reported() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "1"])
-def test_a_variable_switches_caching_off_for_good(text: str) -> None:
+def test_variable_switches_caching_off_for_good(text: str) -> None:
     variable = "PYTORCH_NO_CUDA_MEMORY_CACHING"
     first, then, acts = eval_program(
-        "accelerator/a_variable_switches_caching_off_for_good.py", env={variable: text}
+        "accelerator/variable_switches_caching_off_for_good.py", env={variable: text}
     )
     assert first == ["", False, {"caching": variable}]
     assert then[1:] == [False, {"max_split_size_mb": "set by the program", "caching": variable}]
     assert acts == "never"
 
 
-def test_the_program_switches_caching_off_and_on(before: AllocatorConfig) -> None:
+def test_program_switches_caching_off_and_on(before: AllocatorConfig) -> None:
     memory.set_config(AllocatorConfig(caching=False))
     assert not memory.get_config().caching
     assert memory.config_report()["caching"].source == "set by the program"

@@ -49,7 +49,7 @@ def test_any_contiguous_buffer_is_a_source(source: Any) -> None:
     assert back.tobytes() == bytes(memoryview(source).cast("B"))
 
 
-def test_an_array_of_numpy_is_a_source_and_a_destination(numpy: Any) -> None:
+def test_array_of_numpy_is_a_source_and_a_destination(numpy: Any) -> None:
     buffer, back = Buffer(8), numpy.zeros((2, 4), "u1")
     copy_(buffer, numpy.arange(8, dtype="u1"))
     copy_(back, buffer)
@@ -110,7 +110,7 @@ def test_copy_between_devices_is_ordered_by_both_current_streams(
     assert bytes(later) == b"late"
 
 
-def test_a_fill_sets_every_byte_in_the_order_of_its_stream(two_devices: tuple[str, str], gate: Gate) -> None:
+def test_fill_sets_every_byte_in_the_order_of_its_stream(two_devices: tuple[str, str], gate: Gate) -> None:
     buffer, stream = Buffer(100, two_devices[1]), Stream(two_devices[1], dedicated=True)
     back = Pinned(bytes(100))
     accelerator.launch(stream, gate)

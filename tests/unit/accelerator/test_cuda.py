@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers import fake_cuda, fake_driver
 from tests.helpers.subprocess import Result, eval_program, run_program
-from tests.unit.accelerator.exit_scenarios import LEAVES, check
+from tests.unit.accelerator.exit_scenarios import EXITS, check
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the fake library is found as libraries are on Linux"),
@@ -28,7 +28,7 @@ def run(program: str) -> Result:
     return run_program(program, env=environment(), options=OPTIONS)
 
 
-@pytest.mark.parametrize("leave", LEAVES)
+@pytest.mark.parametrize("leave", EXITS)
 @pytest.mark.parametrize("group", range(5))
 def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(

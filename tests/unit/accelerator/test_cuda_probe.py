@@ -113,7 +113,7 @@ def test_unusable_driver_is_no_accelerator_and_gives_the_reason(
     assert printed == (0, f"{why}\n", "")
 
 
-def test_a_driver_with_two_devices_is_an_accelerator(tmp_path: Path) -> None:
+def test_driver_with_two_devices_is_an_accelerator(tmp_path: Path) -> None:
     available, counts, why, current = query(fake_driver.build(tmp_path, count=2))
     assert (available, counts, why, current) == (True, [2, 2], None, "cuda")
 
@@ -132,7 +132,7 @@ def test_importing_does_not_touch_the_libraries_of_the_driver(nvml: bool, tmp_pa
     ) == [[False, False], True]
 
 
-def test_a_bare_index_is_a_device_of_the_accelerator(tmp_path: Path) -> None:
+def test_bare_index_is_a_device_of_the_accelerator(tmp_path: Path) -> None:
     code = """
         import interlock
         result = [str(interlock.device(0)), str(interlock.device(1))]

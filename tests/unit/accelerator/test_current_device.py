@@ -23,7 +23,7 @@ def place() -> tuple[int, int, int]:
     return accelerator.current_device_index(), first, second
 
 
-def test_a_stream_makes_itself_and_its_device_current(two_devices: tuple[str, str]) -> None:
+def test_stream_scope_sets_the_current_stream_and_device(two_devices: tuple[str, str]) -> None:
     stream = Stream(two_devices[1], dedicated=True)
     with stream as entered:
         assert entered is stream
@@ -227,13 +227,13 @@ def takers() -> list[Any]:
 
 
 @pytest.mark.parametrize("given", [None, "{}"], ids=str)
-def test_a_device_to_be_made_current_must_have_an_index(driver: str, given: str | None) -> None:
+def test_set_device_index_requires_an_index(driver: str, given: str | None) -> None:
     with pytest.raises(errors.DeviceError, match="index"):
         accelerator.set_device_index(given and given.format(driver))  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("two_devices")
-def test_a_device_without_an_index_is_the_current_one(driver: str) -> None:
+def test_device_without_an_index_is_the_current_one(driver: str) -> None:
     with accelerator.device_index(1):
         assert accelerator.current_stream(driver).device_index == 1
         assert Stream(driver).device_index == Stream().device_index == 1

@@ -33,7 +33,7 @@ GOOD = pytest.mark.parametrize(("given", "kind", "index"), DEVICES, ids=[str(eac
 
 
 @GOOD
-def test_a_device_has_a_type_and_an_index(given: tuple[Any, ...], kind: str, index: int | None) -> None:
+def test_device_has_a_type_and_an_index(given: tuple[Any, ...], kind: str, index: int | None) -> None:
     made = device(*given)
     assert (made.type, made.index) == (kind, index)
     text = kind if index is None else f"{kind}:{index}"
@@ -92,7 +92,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("given", MALFORMED, ids=stable_repr)
-def test_a_malformed_device_is_refused_and_named(given: tuple[Any, ...]) -> None:
+def test_malformed_device_is_refused_and_named(given: tuple[Any, ...]) -> None:
     with pytest.raises(RuntimeError) as caught:
         device(*given)
     if isinstance(given[0], str):  # otherwise the missing accelerator may be reported first
@@ -115,17 +115,17 @@ WRONG_TYPES: list[tuple[Any, ...]] = [
 
 
 @pytest.mark.parametrize("given", WRONG_TYPES, ids=stable_repr)
-def test_a_device_of_wrong_types_is_a_type_error(given: tuple[Any, ...]) -> None:
+def test_device_of_wrong_types_is_a_type_error(given: tuple[Any, ...]) -> None:
     with pytest.raises(TypeError):
         device(*given)
 
 
-def test_an_unknown_type_lists_the_known_ones() -> None:
+def test_unknown_type_lists_the_known_ones() -> None:
     with pytest.raises(RuntimeError, match=r"nope.*cpu.*cuda"):
         device("nope:0")
 
 
-def test_a_device_can_not_be_changed_or_ordered() -> None:
+def test_device_can_not_be_changed_or_ordered() -> None:
     made: Any = device("cuda:1")
     for name, value in (("index", 2), ("type", "cpu"), ("extra", 1)):
         with pytest.raises(AttributeError):
@@ -149,6 +149,6 @@ def test_device_count_is_zero_and_an_index_raises_without_a_driver(
     assert named == "cuda:0", "a device object needs no accelerator"
 
 
-def test_the_error_about_a_missing_accelerator_is_what_pytorch_raises() -> None:
+def test_no_accelerator_error_is_a_runtime_error() -> None:
     assert issubclass(errors.NoAcceleratorError, RuntimeError)
     assert interlock.device is device

@@ -9,7 +9,7 @@ from tests.helpers.subprocess import eval_program, eval_python
 NONE: dict[str, str] = {"LD_LIBRARY_PATH": ""}
 
 
-def test_the_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> None:
+def test_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> None:
     answer = eval_program("accelerator/use_the_host_driver.py", env=no_driver)
     assert answer == [[False, "None"], 3, [1 << 20, 1 << 20], True]
 
@@ -17,7 +17,7 @@ def test_the_host_driver_is_chosen_by_the_program(no_driver: dict[str, str]) -> 
 @pytest.mark.parametrize(
     ("text", "count"), [("host", 1), ("host:1", 1), ("host:4", 4), ("none", 0), ("host:0", 0), ("", 0)]
 )
-def test_the_environment_chooses(text: str, count: int, no_driver: dict[str, str]) -> None:
+def test_environment_chooses(text: str, count: int, no_driver: dict[str, str]) -> None:
     code = "from interlock import accelerator\nresult = accelerator.device_count()"
     assert eval_python(code, env=no_driver | {"INTERLOCK_ACCELERATOR": text}) == count
 

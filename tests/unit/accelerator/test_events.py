@@ -49,7 +49,7 @@ def test_wait_for_a_replaced_record_ends_with_that_record(gate: Gate) -> None:
     assert not event.query()
 
 
-def test_an_event_belongs_to_the_device_of_its_first_record(two_devices: tuple[str, str]) -> None:
+def test_event_belongs_to_the_device_of_its_first_record(two_devices: tuple[str, str]) -> None:
     event = Event()
     assert event.device == interlock.device(interlock.device(two_devices[1]).type)
     event.record(Stream(two_devices[1]))
@@ -92,7 +92,7 @@ def test_elapsed_time_is_the_time_between_two_events() -> None:
     assert start.elapsed_time(start) == 0
 
 
-def test_an_unrecorded_event_has_no_device_index(driver: str) -> None:
+def test_unrecorded_event_has_no_device_index(driver: str) -> None:
     assert interlock.Event().device == interlock.device(driver)
     assert interlock.Event().device.index is None
 
@@ -129,7 +129,7 @@ def test_event_attributes_return_the_constructor_arguments(on: str) -> None:
 
 def test_interprocess_event_is_not_supported_by_the_host_driver(driver: str) -> None:
     if driver != "host":
-        pytest.skip("other drivers may have such events")
+        pytest.skip("other drivers may support interprocess events")
     event = Event(interprocess=True)
     event.record()
     with pytest.raises(NotImplementedError, match="ipc_handle"):

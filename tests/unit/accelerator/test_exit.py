@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.helpers.subprocess import eval_python, run_program, run_python
-from tests.unit.accelerator.exit_scenarios import LEAVES, check
+from tests.unit.accelerator.exit_scenarios import EXITS, check
 
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
 
 
-@pytest.mark.parametrize("leave", LEAVES)
+@pytest.mark.parametrize("leave", EXITS)
 @pytest.mark.parametrize("group", range(5))
 def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -> None:
     check(
@@ -55,7 +55,7 @@ def test_calling_exit_handlers_directly_shuts_nothing_down() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, "[2, 1]\n", "")
 
 
-def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
+def test_exception_that_ends_the_program_is_shown_alone() -> None:
     code = """
         import interlock, threading
         from interlock import accelerator
@@ -66,7 +66,7 @@ def test_an_exception_that_ends_the_program_is_shown_alone() -> None:
     assert (done.code, done.stdout, done.stderr) == (1, "", "for a reason\n")
 
 
-def test_importing_without_use_leaves_nothing_open() -> None:
+def test_import_starts_no_thread() -> None:
     code = """
         import threading
         import interlock

@@ -46,8 +46,8 @@ def test_forks_while_threads_use_devices_neither_hang_nor_fail() -> None:
     assert (done.code, done.stdout, done.stderr) == (0, f"{[0] * 20}\n", "")
 
 
-def test_a_child_may_choose_another_driver() -> None:
-    done = run("accelerator/a_child_may_choose_another_driver.py")
+def test_child_may_choose_another_driver() -> None:
+    done = run("accelerator/child_may_choose_another_driver.py")
     assert (done.code, done.stdout, done.stderr) == (0, "0 2\n", "")
 
 

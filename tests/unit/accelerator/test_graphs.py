@@ -28,7 +28,7 @@ def read(buffer: Buffer) -> bytes:
     return bytes(found)
 
 
-def test_a_replay_reads_changed_inputs_and_runs_no_python() -> None:
+def test_replay_reads_changed_inputs_and_runs_no_python() -> None:
     source, destination = Buffer(4), Buffer(4)
     stream, graph, entered = Stream(), Graph(), []
     with stream, graph:
@@ -154,7 +154,7 @@ def test_unsafe_calls_are_refused_according_to_the_capture_mode(
 
 
 @pytest.mark.usefixtures("two_devices")
-def test_the_mode_and_the_pool_may_be_assigned_for_the_next_capture() -> None:
+def test_mode_and_the_pool_may_be_assigned_for_the_next_capture() -> None:
     graph = Graph()
     assert (graph.graph_pool, graph.capture_error_mode) == (None, "default")
     graph.capture_error_mode = "relaxed"
@@ -178,7 +178,7 @@ def test_graphs_have_private_pools_unless_they_share_one() -> None:
     assert isinstance(first.pool(), tuple)
 
 
-def test_keep_graph_defers_instantiation_until_first_use_or_request() -> None:
+def test_keep_graph_instantiates_on_replay_or_request() -> None:
     stream, graph = Stream(), Graph(keep_graph=True)
     seen: list[int] = []
     with stream, graph:
@@ -198,7 +198,7 @@ def test_keep_graph_defers_instantiation_until_first_use_or_request() -> None:
         unkept.instantiate()
 
 
-def test_the_order_of_calls_is_checked() -> None:
+def test_order_of_calls_is_checked() -> None:
     graph = Graph()
     with pytest.raises(errors.GraphError, match="nothing has been captured"):
         graph.replay()
@@ -236,7 +236,7 @@ def test_exception_aborts_the_capture() -> None:
         pass
 
 
-def test_a_dump_shows_what_was_recorded(tmp_path: Path) -> None:
+def test_dump_contains_the_captured_work(tmp_path: Path) -> None:
     def greet() -> None:
         pass
 

@@ -60,7 +60,7 @@ def test_wait_inside_a_function_for_its_own_stream_raises() -> None:
     stream.synchronize()
 
 
-def test_a_function_may_launch_record_and_drop_what_it_uses() -> None:
+def test_launched_function_may_launch_record_and_drop_streams() -> None:
     stream, other = Stream(dedicated=True), Stream(dedicated=True)
     seen: list[int] = []
 
@@ -109,7 +109,7 @@ class Odd:
         self.called.append((args, kwargs))
 
 
-def test_a_callable_needs_no_name() -> None:
+def test_callable_needs_no_name() -> None:
     stream, odd = Stream(), Odd()
     accelerator.launch(stream, odd)
     accelerator.launch(stream, odd, 1, named=2)
@@ -163,12 +163,12 @@ def test_concurrently_created_events_and_streams_leak_nothing() -> None:
 def test_stream_lookup_during_creation_and_destruction_of_others(devices: tuple[str, ...]) -> None:
     ended = threading.Event()
 
-    def come_and_go() -> None:
+    def create_and_destroy() -> None:
         while not ended.is_set():
             Stream(devices[0], dedicated=True)
 
     kind = Stream().device_type
-    thread = threading.Thread(target=come_and_go)
+    thread = threading.Thread(target=create_and_destroy)
     thread.start()
     try:
         for number in range(129, 2000):

@@ -38,7 +38,7 @@ def _no_limits(empty_cache_around: None) -> Iterator[None]:
     ],
     ids=stable_repr,
 )
-def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | None) -> None:
+def test_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | None) -> None:
     total = memory.get_memory_info()[1]
     expected = limit if parts is None else int(total * parts)
     takers: list[tuple[Callable[[Any], int | None], Callable[[], int | None]]] = [
@@ -56,7 +56,7 @@ def test_a_limit_is_bytes_a_fraction_or_a_percentage(limit: Any, parts: float | 
 @pytest.mark.parametrize(
     "wrong", [-1, 1.5, -0.1, float("nan"), "90", "101%", "", "all", 10**30], ids=stable_repr
 )
-def test_a_limit_out_of_range_is_refused_and_changes_nothing(wrong: Any) -> None:
+def test_limit_out_of_range_is_refused_and_changes_nothing(wrong: Any) -> None:
     memory.set_limit(MIB)
     memory.set_cache_limit(2 * MIB)
     for take in (memory.set_limit, memory.set_cache_limit):

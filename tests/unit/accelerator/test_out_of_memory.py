@@ -61,7 +61,7 @@ def test_error_reports_the_state_of_the_allocator(devices: tuple[str, ...]) -> N
     assert len(kept) == 2
 
 
-def test_message_names_the_limit_that_refused_the_request() -> None:
+def test_message_suggests_set_limit_or_expandable_segments() -> None:
     memory.set_limit(10 * MIB)
     try:
         assert "set_limit" in str(refused(12 * MIB))
@@ -83,7 +83,7 @@ def test_error_can_be_pickled_with_its_attributes() -> None:
     assert type(again) is OutOfMemoryError
     assert (str(again), vars(again)) == (str(error), vars(error))
     assert again.device == interlock.device(str(error.device))
-    bare = OutOfMemoryError("made by hand")
+    bare = OutOfMemoryError("created by the caller")
     assert (bare.requested, bare.device, bare.pool) == (None, None, None)
 
 
@@ -108,7 +108,7 @@ def test_error_names_the_pool_of_the_captured_graph() -> None:
     assert refused(TOTAL + 1).pool is None
 
 
-def test_allocation_beyond_64_bits_is_refused() -> None:
+def test_allocation_of_the_largest_size_is_refused() -> None:
     error = refused(2**64 - 1)
     assert error.requested == 2**64 - 1
     assert counted("num_ooms") == 1
@@ -134,12 +134,12 @@ def test_on_oom_callback_that_frees_memory_causes_a_retry() -> None:
     cache: list[Buffer] = [Buffer(40 * MIB)]
     reported: list[OutOfMemoryError] = []
 
-    def let_go(error: OutOfMemoryError) -> bool:
+    def release(error: OutOfMemoryError) -> bool:
         reported.append(error)
         cache.clear()
         return True
 
-    with memory.on_oom(let_go):
+    with memory.on_oom(release):
         assert Buffer(50 * MIB).nbytes == 50 * MIB
         (error,) = reported
         assert (error.requested, error.allocated) == (50 * MIB, 40 * MIB)

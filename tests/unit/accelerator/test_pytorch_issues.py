@@ -210,7 +210,7 @@ def test_graph_names_the_required_stream_and_follows_its_mode() -> None:
 USES_MEMORY = "accelerator/use_memory_of_a_stream.py"
 
 
-def test_missing_backend_does_not_affect_memory_stats() -> None:
+def test_unsupported_backend_key_does_not_affect_memory_stats() -> None:
     usual, _ = eval_program(USES_MEMORY)
     asked = {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}
     statistics, acts = eval_program(USES_MEMORY, env=asked)

@@ -101,20 +101,20 @@ def test_snapshot_has_the_format_of_pytorch(
 def test_blocks_and_entries_have_the_allocating_frames(
     two_devices: tuple[str, str], recording: memory.Recording
 ) -> None:
-    def asks() -> Buffer:
+    def allocate() -> Buffer:
         return Buffer(3 * MIB, two_devices[1])
 
-    buffer = asks()
+    buffer = allocate()
     taken = snapshot(two_devices[1])
     blocks = [block for segment in taken["segments"] for block in segment["blocks"]]
     [block] = [block for block in blocks if block["address"] == buffer.data_ptr()]
     del buffer
-    expected = [(__file__, asks.__qualname__), (__file__, asks.__qualname__.split(".")[0])]
+    expected = [(__file__, allocate.__qualname__), (__file__, allocate.__qualname__.split(".")[0])]
     of_buffer = [entry for entry in trace(two_devices[1]) if entry.get("addr") == block["address"]]
     assert [entry["action"] for entry in of_buffer][-3:] == ["alloc", "free_requested", "free_completed"]
     for frames in (block["frames"], *(entry["frames"] for entry in of_buffer[-3:])):
         assert [(frame["filename"], frame["name"]) for frame in frames[:2]] == expected
-    assert block["frames"][0]["line"] == asks.__code__.co_firstlineno + 1
+    assert block["frames"][0]["line"] == allocate.__code__.co_firstlineno + 1
 
 
 def test_without_stacks_there_are_no_frames(devices: tuple[str, ...]) -> None:
@@ -140,7 +140,7 @@ def test_only_the_active_history_can_be_stopped(devices: tuple[str, ...]) -> Non
         assert "alloc" in actions(devices[0])
 
 
-def test_a_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
+def test_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
     with history(device=two_devices[1]):
         kept = [Buffer(8, device) for device in two_devices]
         assert snapshot()["device_traces"][0] == []
@@ -148,7 +148,7 @@ def test_a_history_may_be_of_one_device(two_devices: tuple[str, str]) -> None:
     del kept
 
 
-def test_a_snapshot_of_one_device_has_nothing_of_others(
+def test_snapshot_of_one_device_has_nothing_of_others(
     two_devices: tuple[str, str], recording: memory.Recording
 ) -> None:
     kept = [Buffer(8, device) for device in two_devices]
@@ -171,12 +171,12 @@ def test_memory_of_a_graph_names_its_pool(devices: tuple[str, ...], recording: m
 
 
 @pytest.mark.parametrize("given", [-1, 1 << 200])
-def test_a_history_needs_a_number_of_entries(given: int) -> None:
+def test_history_needs_a_number_of_entries(given: int) -> None:
     with pytest.raises(errors.ArgumentError, match=r"max_entries of accelerator\.memory\.history.*0 or more"):
         history(given)
 
 
-def test_a_history_refuses_other_words_and_types() -> None:
+def test_history_refuses_other_words_and_types() -> None:
     wrong: Any = "c++"
     with pytest.raises(errors.ArgumentError, match=r'stacks .*"c\+\+"'):
         history(stacks=wrong)
@@ -241,7 +241,7 @@ def layout(entries: list[_snapshot_types.TraceEntry]) -> list[tuple[Any, ...]]:
     return reported
 
 
-def test_a_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
+def test_heavy_program_is_replayed_in_a_new_process(tmp_path: Path) -> None:
     recorded, repeated = tmp_path / "recorded.pickle", tmp_path / "repeated.pickle"
     done = run_program("accelerator/record_a_snapshot_of_many_allocations.py", str(recorded))
     assert done.code == 0, done.stderr

@@ -192,7 +192,7 @@ def test_invalid_result_of_cuda_stream_protocol_is_refused(reported: object) -> 
 
 
 @pytest.mark.parametrize("handle", [2**63, 2**64 - 1, 2**40 + 1], ids=hex)
-def test_a_handle_that_cannot_be_a_stream_is_refused(handle: int) -> None:
+def test_handle_that_cannot_be_a_stream_is_refused(handle: int) -> None:
     foreign: Any = Foreign((0, handle))
     with pytest.raises(errors.ArgumentError):
         accelerator.set_stream(foreign)
@@ -215,7 +215,7 @@ def test_streams_cannot_be_pickled_or_copied() -> None:
             travel(stream)
 
 
-def test_a_subclass_is_a_stream() -> None:
+def test_subclass_is_a_stream() -> None:
     class Named(Stream):
         name = "mine"
 
@@ -257,7 +257,7 @@ def test_async_error_is_reported_by_a_later_event_or_the_device() -> None:
         assert stream.query()
 
 
-def test_the_default_stream_of_each_thread_is_refused(driver: str) -> None:
+def test_default_stream_of_each_thread_is_refused(driver: str) -> None:
     if driver != "cuda":
         pytest.skip("only NVIDIA's driver has a default stream for each thread")
     foreign: Any = Foreign((0, 2))

@@ -79,7 +79,7 @@ def callables() -> Iterator[tuple[str, Callable[..., Any]]]:
             if callable(getattr(owner, name)):
                 yield name, getattr(owner, name)
     for owner_name, made in objects.items():
-        # Closed objects accept no arguments.
+        # `close` is last, because a closed object refuses all other calls.
         for name in sorted(dir(type(made)), key=lambda name: name == "close"):
             # Hooks of subclasses and similar methods are Python's.
             special = name.startswith("__") and name not in OWN_SPECIAL_METHODS

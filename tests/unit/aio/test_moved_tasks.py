@@ -22,13 +22,13 @@ async def enter_after_a_step() -> tuple[bool, bool]:
     return inside, is_grad_enabled()
 
 
-async def enter_after_a_step_in_a_block() -> tuple[bool, bool]:
-    """Like `revert`, inside a scope that sets the mode."""
+async def enter_after_a_step_in_a_scope() -> tuple[bool, bool]:
+    """Call `enter_after_a_step` inside a scope that sets the mode."""
     with interlock.enable_grad():
         return await enter_after_a_step()
 
 
-async def leave_after_a_step() -> tuple[bool, bool]:
+async def exit_after_a_step() -> tuple[bool, bool]:
     """Read the state inside a scope and after it."""
     with no_grad():
         await asyncio.sleep(0)
@@ -38,7 +38,7 @@ async def leave_after_a_step() -> tuple[bool, bool]:
 
 @pytest.mark.parametrize(
     "main",
-    [enter_after_a_step, enter_after_a_step_in_a_block, leave_after_a_step],
+    [enter_after_a_step, enter_after_a_step_in_a_scope, exit_after_a_step],
     ids=lambda main: main.__name__,
 )
 def test_moved_task_removes_its_writes_and_layers(

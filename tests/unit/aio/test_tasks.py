@@ -39,7 +39,7 @@ def test_first_task_copies_the_thread_state_and_does_not_write_it_back() -> None
     assert cudnn.enabled
 
 
-def test_a_task_begins_with_a_copy_of_the_state_of_its_creator() -> None:
+def test_task_begins_with_a_copy_of_the_state_of_its_creator() -> None:
     async def main() -> None:
         with no_grad(), backends.override({"cudnn.enabled": False}):
             task = asyncio.create_task(seen_after_a_step())
@@ -49,7 +49,7 @@ def test_a_task_begins_with_a_copy_of_the_state_of_its_creator() -> None:
     aio.run(main())
 
 
-def test_overlapping_blocks_of_two_tasks_do_not_meet() -> None:
+def test_overlapping_scopes_of_two_tasks_are_isolated() -> None:
     async def first(entered: asyncio.Event, leave: asyncio.Event) -> None:
         with no_grad():
             entered.set()
@@ -71,7 +71,7 @@ def test_overlapping_blocks_of_two_tasks_do_not_meet() -> None:
     aio.run(main())
 
 
-def test_a_write_without_a_scope_ends_with_the_task() -> None:
+def test_write_without_a_scope_ends_with_the_task() -> None:
     async def write() -> bool:
         interlock.set_grad_enabled(False)
         await asyncio.sleep(0)
@@ -103,7 +103,7 @@ def test_flag_scoped_by_the_creator_is_assigned_for_the_task_only(restored: None
     assert cudnn.deterministic
 
 
-def test_a_cancelled_task_cleans_up_in_its_own_state() -> None:
+def test_cancelled_task_cleans_up_in_its_own_state() -> None:
     cleaned = []
 
     async def wait() -> None:
@@ -246,7 +246,7 @@ def test_inner_factory_may_wrap_the_coroutine() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="eager task factories came with Python 3.12")
-def test_an_eager_task_runs_its_first_step_in_its_own_state() -> None:
+def test_eager_task_runs_its_first_step_in_its_own_state() -> None:
     async def child() -> bool:
         interlock.set_grad_enabled(False)
         await asyncio.sleep(0)
@@ -304,7 +304,7 @@ def test_errors_of_wrong_calls_name_the_argument() -> None:
         aio.run(3)  # type: ignore[arg-type]
 
 
-def test_run_takes_any_awaitable() -> None:
+def test_run_accepts_any_awaitable() -> None:
     class Twice:
         def __await__(self) -> Generator[Any, Any, bool]:
             yield from asyncio.sleep(0).__await__()
@@ -328,7 +328,7 @@ def test_run_of_a_runner_inside_a_running_loop_is_refused() -> None:
     aio.run(main())
 
 
-def test_a_runner_inside_a_running_loop_is_refused() -> None:
+def test_runner_inside_a_running_loop_is_refused() -> None:
     async def main() -> None:
         inner = seen_after_a_step()
         with pytest.raises(RuntimeError, match="while an event loop runs"):
@@ -338,7 +338,7 @@ def test_a_runner_inside_a_running_loop_is_refused() -> None:
     aio.run(main())
 
 
-def test_a_step_of_a_task_inside_a_step_is_refused() -> None:
+def test_step_of_a_task_inside_a_step_is_refused() -> None:
     from interlock._core.state import TaskState
 
     task = TaskState()
@@ -382,7 +382,7 @@ def test_factory_coroutine_cannot_be_copied() -> None:
     steps.close()
 
 
-def test_steps_of_tasks_that_end_in_any_order_leave_the_thread_its_state() -> None:
+def test_tasks_that_end_in_any_order_restore_the_thread_state() -> None:
     from interlock._core.state import TaskState
 
     with no_grad():
@@ -405,7 +405,7 @@ def test_steps_of_tasks_that_end_in_any_order_leave_the_thread_its_state() -> No
     assert is_grad_enabled()
 
 
-def test_a_task_state_dropped_in_its_step_leaves_the_thread_its_state() -> None:
+def test_task_state_dropped_in_its_step_restores_the_thread_state() -> None:
     from interlock._core.state import TaskState
 
     with no_grad():

@@ -132,7 +132,7 @@ def a_class(decorate: Decorate, inside: Note, outside: Note) -> None:
     assert decorated(type("Plain", (), {}))()
 
 
-# Generators, and coroutines that are driven by hand as generators are.
+# Generators, and coroutines driven with `send` like generators.
 
 
 def steps(inside: Note) -> Generator[str, str, str]:
@@ -192,7 +192,7 @@ def coroutine(decorate: Decorate, inside: Note, outside: Note, ending: str) -> N
     drive_and_drop(function, outside, ending)
 
 
-def coroutine_made_of_a_generator(decorate: Decorate, inside: Note, outside: Note, ending: str) -> None:
+def generator_based_coroutine(decorate: Decorate, inside: Note, outside: Note, ending: str) -> None:
     @decorate
     @types.coroutine
     def function() -> Generator[str, str, str]:
@@ -286,7 +286,7 @@ CALLS: list[Use] = [a_function, a_function_that_raises, methods, objects_that_ca
 KINDS = {
     "generator": (generator, ("return", "throw", "close", "drop")),
     "coroutine": (coroutine, ("return", "throw", "close", "drop")),
-    "generator-based coroutine": (coroutine_made_of_a_generator, ("return", "throw", "close", "drop")),
+    "generator-based coroutine": (generator_based_coroutine, ("return", "throw", "close", "drop")),
     "async generator": (async_generator, ("return", "throw", "close")),
     "async generator that waits": (
         functools.partial(async_generator, while_it_waits=True),

@@ -28,7 +28,7 @@ def all_modes() -> tuple[bool, ...]:
 
 
 class Mode(NamedTuple):
-    """The constructor and its arguments, and the state inside, entered from the default state."""
+    """A constructor, and the state inside a scope that is entered from the default state."""
 
     make: Callable[[], Any]
     inside: State

@@ -35,7 +35,7 @@ EACH_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
 def taken_back(scope: Any) -> Any:
-    """Ways to revert the write of a new object, so that it is only a scope."""
+    """Revert the write of a new object, so that it is only a scope."""
     with scope:
         pass
     return scope
@@ -54,7 +54,7 @@ def taken_back(scope: Any) -> Any:
         lambda: grad_mode.enforce_grad_layout_policy(False),
     ],
 )
-def test_a_copy_of_a_mode_does_what_the_original_does(way: Callable[[Any], Any], make: Any) -> None:
+def test_copy_of_a_mode_behaves_like_the_original(way: Callable[[Any], Any], make: Any) -> None:
     original = taken_back(make())
     made = way(original)
     assert public_modes() == START
@@ -68,14 +68,14 @@ def test_a_copy_of_a_mode_does_what_the_original_does(way: Callable[[Any], Any],
 
 
 @EACH_WAY
-def test_a_copy_of_a_subclass_keeps_its_attributes(way: Callable[[Any], Any]) -> None:
+def test_copy_of_a_subclass_keeps_its_attributes(way: Callable[[Any], Any]) -> None:
     made = way(taken_back(Labelled("text")))
     assert public_modes() == START
     assert (type(made), made.label, made.mode) == (Labelled, "text", False)
 
 
 @pytest.mark.parametrize("state", [None, 5, (True,), (1, {}), (True, 5), ()])
-def test_a_state_that_no_mode_has_is_refused(state: Any) -> None:
+def test_state_that_no_mode_has_is_refused(state: Any) -> None:
     mode = interlock.inference_mode(False)
     with pytest.raises((TypeError, ValueError)):
         mode.__setstate__(state)

@@ -21,7 +21,7 @@ EACH = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
 
 
 @EACH
-def test_a_decorated_coroutine_is_in_the_mode_only_while_it_runs(mode: Mode) -> None:
+def test_decorated_coroutine_is_in_the_mode_only_while_it_runs(mode: Mode) -> None:
     @mode.make()
     async def coroutine(x: int) -> Any:
         first = await Pause(public_modes())
@@ -63,7 +63,7 @@ def test_overlapping_tasks_do_not_disturb_each_other(mode: Mode) -> None:
 
 
 @EACH
-def test_a_decorated_async_generator_is_in_the_mode_only_while_it_runs(mode: Mode) -> None:
+def test_decorated_async_generator_is_in_the_mode_only_while_it_runs(mode: Mode) -> None:
     ended = []
 
     @mode.make()
@@ -90,7 +90,7 @@ def test_a_decorated_async_generator_is_in_the_mode_only_while_it_runs(mode: Mod
 
 
 @pytest.mark.parametrize(("kind", "inside"), BARE.values(), ids=BARE.keys())
-def test_a_coroutine_can_be_decorated_without_parentheses(kind: Any, inside: State) -> None:
+def test_coroutine_can_be_decorated_without_parentheses(kind: Any, inside: State) -> None:
     @kind
     async def coroutine() -> State:
         await asyncio.sleep(0)
@@ -101,18 +101,18 @@ def test_a_coroutine_can_be_decorated_without_parentheses(kind: Any, inside: Sta
 
 
 @EACH
-def test_an_object_with_an_async_call_is_in_the_mode_while_it_runs(mode: Mode) -> None:
-    class Asks:
+def test_object_with_an_async_call_is_in_the_mode_while_it_runs(mode: Mode) -> None:
+    class Caller:
         async def __call__(self) -> State:
             await asyncio.sleep(0)
             return public_modes()
 
-    assert asyncio.run(mode.make()(Asks())()) == mode.inside
+    assert asyncio.run(mode.make()(Caller())()) == mode.inside
     assert public_modes() == START
 
 
 @EACH
-def test_a_generator_based_coroutine_can_still_be_awaited(mode: Mode) -> None:
+def test_generator_based_coroutine_can_still_be_awaited(mode: Mode) -> None:
     @mode.make()
     @types.coroutine
     def steps() -> Generator[Any, Any, State]:

@@ -16,7 +16,7 @@ from tests.unit.backends.flag_specs import read_all
 
 
 class Manager(NamedTuple):
-    """A decorator, a function that reads its effect, and the kinds of functions that it supports."""
+    """A decorator, a function that reads its effect, an outer scope, and the form without parentheses."""
 
     make: Callable[[], Any]
     look: Callable[[], Any]

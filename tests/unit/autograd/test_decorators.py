@@ -29,7 +29,7 @@ WITHOUT_PARENTHESES = pytest.mark.parametrize(("kind", "inside"), BARE.values(),
 
 
 @EACH
-def test_a_decorated_function_runs_in_the_mode_each_time(mode: Mode) -> None:
+def test_decorated_function_runs_in_the_mode_each_time(mode: Mode) -> None:
     @mode.make()
     def function(x: int, *, y: int = 2) -> tuple[int, int, State]:
         return x, y, public_modes()
@@ -166,7 +166,7 @@ def test_decorators_stack(mode: Mode) -> None:
 
 
 @EACH
-def test_a_decorated_class_warns_and_its_instances_are_made_in_the_mode(mode: Mode) -> None:
+def test_decorated_class_warns_and_creates_instances_in_the_mode(mode: Mode) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
 
@@ -181,14 +181,14 @@ def test_a_decorated_class_warns_and_its_instances_are_made_in_the_mode(mode: Mo
     assert public_modes() == START
 
 
-def test_a_class_decorated_for_preserved_versions_warns_there_too() -> None:
+def test_class_decorated_for_preserved_versions_warns_there_too() -> None:
     with pytest.warns(FutureWarning) as caught:
         interlock._unsafe_preserve_version_counter(interlock.ones(1))(type("Plain", (), {}))
     assert caught[0].filename == __file__
 
 
 @WITHOUT_PARENTHESES
-def test_a_class_decorated_without_parentheses_warns_too(kind: Any, inside: State) -> None:
+def test_class_decorated_without_parentheses_warns_too(kind: Any, inside: State) -> None:
     class Plain:
         def __init__(self) -> None:
             self.seen = public_modes()
@@ -226,7 +226,7 @@ def test_decorator_refuses_objects_that_are_not_callable(make: Callable[[bool], 
 
 
 @EACH
-def test_a_decorated_function_may_return_a_generator_without_being_one(mode: Mode) -> None:
+def test_decorated_function_may_return_a_generator_without_being_one(mode: Mode) -> None:
     @mode.make()
     def function() -> Iterator[State]:
         return iter([public_modes()])
@@ -236,7 +236,7 @@ def test_a_decorated_function_may_return_a_generator_without_being_one(mode: Mod
 
 
 @EACH
-def test_a_partial_object_and_an_object_with_call_can_be_decorated(mode: Mode) -> None:
+def test_partial_object_and_an_object_with_call_can_be_decorated(mode: Mode) -> None:
     class Callable_:
         def __call__(self, x: int) -> tuple[int, State]:
             return x, public_modes()

@@ -52,7 +52,7 @@ def test_yield_from_works_on_both_sides(mode: Mode) -> None:
 
 
 @EACH
-def test_an_exception_thrown_in_is_handled_inside_the_mode(mode: Mode) -> None:
+def test_exception_thrown_in_is_handled_inside_the_mode(mode: Mode) -> None:
     @mode.make()
     def generator() -> Generator[Any, Any, None]:
         while True:
@@ -73,7 +73,7 @@ def test_an_exception_thrown_in_is_handled_inside_the_mode(mode: Mode) -> None:
 
 
 @EACH
-def test_an_exception_raised_inside_leaves_the_mode(mode: Mode) -> None:
+def test_exception_raised_inside_exits_the_mode(mode: Mode) -> None:
     @mode.make()
     def generator() -> Iterator[int]:
         yield 1
@@ -108,7 +108,7 @@ def test_close_runs_the_cleanup_inside_the_mode(mode: Mode) -> None:
 
 
 @EACH
-def test_close_returns_the_value_of_an_undecorated_generator(mode: Mode) -> None:
+def test_close_returns_the_value_that_a_plain_generator_returns(mode: Mode) -> None:
     def generator() -> Generator[int, None, str]:
         try:
             yield 1
@@ -122,7 +122,7 @@ def test_close_returns_the_value_of_an_undecorated_generator(mode: Mode) -> None
 
 
 @EACH
-def test_a_generator_that_is_dropped_half_way_cleans_up_inside_the_mode(mode: Mode) -> None:
+def test_generator_that_is_dropped_half_way_cleans_up_inside_the_mode(mode: Mode) -> None:
     seen = []
 
     @mode.make()
@@ -141,7 +141,7 @@ def test_a_generator_that_is_dropped_half_way_cleans_up_inside_the_mode(mode: Mo
 
 
 @EACH
-def test_a_generator_that_ignores_close_is_an_error_as_for_any_other(mode: Mode) -> None:
+def test_generator_that_ignores_close_is_an_error_as_for_any_other(mode: Mode) -> None:
     @mode.make()
     def generator() -> Iterator[int]:
         try:
@@ -189,7 +189,7 @@ def test_two_generators_interleave(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize(("kind", "inside"), BARE.values(), ids=BARE.keys())
-def test_a_generator_can_be_decorated_without_parentheses(kind: Any, inside: State) -> None:
+def test_generator_can_be_decorated_without_parentheses(kind: Any, inside: State) -> None:
     @kind
     def generator() -> Iterator[State]:
         yield public_modes()
@@ -199,7 +199,7 @@ def test_a_generator_can_be_decorated_without_parentheses(kind: Any, inside: Sta
 
 
 @EACH
-def test_a_generator_method_keeps_its_object(mode: Mode) -> None:
+def test_generator_method_keeps_its_object(mode: Mode) -> None:
     class Owner:
         @mode.make()
         def items(self) -> Iterator[Any]:
@@ -210,7 +210,7 @@ def test_a_generator_method_keeps_its_object(mode: Mode) -> None:
 
 
 @EACH
-def test_a_generator_may_be_resumed_on_another_thread(mode: Mode, workers: tuple[Worker, Worker]) -> None:
+def test_generator_may_be_resumed_on_another_thread(mode: Mode, workers: tuple[Worker, Worker]) -> None:
     @mode.make()
     def generator() -> Iterator[State]:
         while True:

@@ -22,7 +22,7 @@ def leave(scope: Any) -> None:
     assert scope.__exit__(None, None, None) is None
 
 
-def test_the_thread_starts_from_the_defaults() -> None:
+def test_thread_starts_from_the_defaults() -> None:
     assert all_modes() == (True, False, True, False, True)
 
 
@@ -117,7 +117,7 @@ def test_one_object_is_shared_by_threads(mode: Mode, workers: tuple[Worker, Work
 
 
 @EACH
-def test_a_new_thread_starts_from_the_defaults(mode: Mode) -> None:
+def test_new_thread_starts_from_the_defaults(mode: Mode) -> None:
     seen = []
     with mode.make():
         thread = threading.Thread(target=lambda: seen.append(all_modes()))
@@ -205,7 +205,7 @@ def test_write_to_an_exited_scope_is_not_reverted() -> None:
 
 
 @EACH
-def test_clone_makes_an_equal_object_of_the_same_class(mode: Mode) -> None:
+def test_clone_returns_an_equal_object_of_its_class(mode: Mode) -> None:
     made = mode.make()
     copy = made.clone()
     assert type(copy) is type(made)
@@ -240,7 +240,7 @@ def test_text_names_the_class_and_the_mode() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 1, 0, "x", 1.5, []], ids=stable_repr)
 @SETTER
-def test_a_setter_takes_a_bool_and_changes_nothing_otherwise(name: str, make: Any, wrong: object) -> None:
+def test_setter_accepts_a_bool_and_otherwise_changes_nothing(name: str, make: Any, wrong: object) -> None:
     before = all_modes()
     with pytest.raises(TypeError, match="bool"):
         make(wrong)
@@ -264,7 +264,7 @@ def test_arguments_missing_or_too_many_are_type_errors() -> None:
 
 @pytest.mark.parametrize("wrong", [1, "x", 1.5, []], ids=stable_repr)
 @pytest.mark.parametrize("name", ["no_grad", "enable_grad", "inference_mode"])
-def test_a_bare_mode_takes_a_function_only(name: str, wrong: object) -> None:
+def test_mode_without_parentheses_accepts_only_a_function(name: str, wrong: object) -> None:
     with pytest.raises(TypeError):
         getattr(interlock, name)(wrong)
     assert public_modes() == START

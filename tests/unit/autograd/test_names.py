@@ -35,7 +35,7 @@ def parameters_of(made: object) -> str:
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_mode_is_one_object_at_the_top_in_autograd_and_in_grad_mode(name: str) -> None:
+def test_mode_is_one_object_at_the_top_in_autograd_and_in_grad_mode(name: str) -> None:
     found = getattr(interlock, name)
     assert found is getattr(autograd, name)
     assert found is getattr(grad_mode, name)

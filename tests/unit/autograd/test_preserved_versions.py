@@ -44,7 +44,7 @@ def change_all(tensors: tuple[Tensor, ...]) -> None:
             tensor.add_(1)
 
 
-def test_a_backward_pass_uses_the_changed_values() -> None:
+def test_backward_pass_uses_the_changed_values() -> None:
     x = interlock.ones(3, requires_grad=True)
     y = x * 2
     z = (y * y).sum()
@@ -108,7 +108,7 @@ def test_one_object_may_be_entered_again_while_it_is_open_and_after_it() -> None
     assert tensor._version == 2, "no scope is open any more"
 
 
-def test_threads_that_overlap_leave_the_version_of_the_first(workers: tuple[Worker, Worker]) -> None:
+def test_overlapping_threads_restore_the_version_of_the_first(workers: tuple[Worker, Worker]) -> None:
     tensor = changed()
     scope = preserve(tensor)
     for worker in workers:
@@ -139,7 +139,7 @@ def test_decorated_function_and_generator_hide_only_their_changes() -> None:
         tensor.add_(1)
 
 
-def test_a_clone_keeps_the_tensors(mixed: tuple[Tensor, ...]) -> None:
+def test_clone_keeps_the_tensors(mixed: tuple[Tensor, ...]) -> None:
     scope = preserve(mixed)
     copy = scope.clone()
     assert (type(copy), copy.tensors) == (preserve, scope.tensors)

@@ -23,7 +23,7 @@ def leave(scope: Any) -> None:
 
 
 @EACH
-def test_a_plain_subclass_works_as_a_scope_and_as_a_decorator(
+def test_plain_subclass_works_as_a_scope_and_as_a_decorator(
     base: type[Any], given: tuple[Any, ...], inside: State
 ) -> None:
     class Mine(base):
@@ -43,7 +43,7 @@ def test_a_plain_subclass_works_as_a_scope_and_as_a_decorator(
 
 
 @EACH
-def test_a_subclass_may_have_a_constructor_of_its_own(
+def test_subclass_may_have_a_constructor_of_its_own(
     base: type[Any], given: tuple[Any, ...], inside: State
 ) -> None:
     class Mine(base):
@@ -60,7 +60,7 @@ def test_a_subclass_may_have_a_constructor_of_its_own(
 
 
 @EACH
-def test_a_subclass_may_have_a_constructor_that_takes_nothing(
+def test_subclass_may_have_a_constructor_without_parameters(
     base: type[Any], given: tuple[Any, ...], inside: State
 ) -> None:
     class Mine(base):
@@ -100,7 +100,7 @@ def test_subclass_may_extend_enter_and_exit(base: type[Any], given: tuple[Any, .
 
 
 @pytest.mark.parametrize("name", ["no_grad", "enable_grad", "inference_mode"])
-def test_a_subclass_keeps_the_form_without_parentheses(name: str) -> None:
+def test_subclass_keeps_the_form_without_parentheses(name: str) -> None:
     class Mine(CLASSES[name][0]):
         pass
 
@@ -108,7 +108,7 @@ def test_a_subclass_keeps_the_form_without_parentheses(name: str) -> None:
     assert public_modes() == START
 
 
-def test_a_subclass_whose_constructor_fails_writes_nothing() -> None:
+def test_subclass_whose_constructor_fails_writes_nothing() -> None:
     class Mine(interlock.set_grad_enabled):
         def __init__(self) -> None:
             raise LookupError
@@ -118,7 +118,7 @@ def test_a_subclass_whose_constructor_fails_writes_nothing() -> None:
     assert public_modes() == START
 
 
-def test_a_subclass_that_forgets_its_base_is_refused_or_harmless() -> None:
+def test_subclass_that_forgets_its_base_is_refused_or_harmless() -> None:
     class Mine(interlock.no_grad):
         def __init__(self) -> None:
             pass

@@ -14,7 +14,7 @@ from tests.unit.backends.flag_specs import BY_NAME
 
 MODULES = ("", "cudnn", "mkldnn", "miopen", "nnpack", "opt_einsum")
 """The modules with `flags` and `set_flags`, by their name below `backends`."""
-NAMES_WHAT_IS_GIVEN = ("opt_einsum",)
+SETS_ONLY_GIVEN = ("opt_einsum",)
 """The modules whose `flags` sets only arguments that are not None."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
@@ -55,12 +55,12 @@ def module_named(name: str) -> Any:
 
 
 def own_flags(module: str) -> list[Flag]:
-    """The flags of the parameters of `flags` and `set_flags`, in PyTorch's order."""
+    """Return the flags of the parameters of `flags` and `set_flags`, in PyTorch's order."""
     prefix = f"{module}." if module else ""
     return [BY_NAME[prefix + name] for name in inspect.signature(module_named(module).flags).parameters]
 
 
-def none_means_left_out(module: str) -> bool:
+def none_is_ignored(module: str) -> bool:
     """Return whether `set_flags` of the module ignores None; it does not for a required argument."""
     parameters = inspect.signature(module_named(module).set_flags).parameters.values()
     return all(parameter.default is not parameter.empty for parameter in parameters)

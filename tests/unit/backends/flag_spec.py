@@ -111,7 +111,7 @@ def choice(name: str, *values: str, aliases: Sequence[tuple[str, str]] = ()) -> 
         default=values[0],
         others=values[1:],
         wrong_types=(None, True, 1.5, [], values[0].encode()),
-        wrong_values=("x", "", values[0].upper(), 3),  # PyTorch's own numbers of them mean nothing here
+        wrong_values=("x", "", values[0].upper(), 3),  # PyTorch's numbers are not accepted here
         allowed=tuple(f"'{value}'" for value in allowed),
         spellings=tuple(aliases),
     )

@@ -15,7 +15,7 @@ class Row(NamedTuple):
     source: str
     version: str | None
     folders: tuple[str, ...] = ()
-    """The folder below site-packages; empty for libraries in `lib` of a prefix, or of a driver."""
+    """Folders below site-packages; none for libraries in `lib` of a prefix, or of a driver."""
 
 
 def properties(function: str) -> str:

@@ -120,7 +120,7 @@ def test_function_writes_all_of_its_flags_or_none(name: str) -> None:
     assert [flag.get() for flag in flags] == [flag.other for flag in flags]
 
 
-def test_an_unknown_argument_is_a_type_error() -> None:
+def test_unknown_argument_is_a_type_error() -> None:
     for module in map(module_named, MODULES):
         with pytest.raises(TypeError):
             module.set_flags(_bogus=True)

@@ -84,7 +84,7 @@ def test_copy_of_a_freeze_is_independent(way: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize(
     "module", [backends, backends.cuda, backends.cudnn, backends.mkldnn], ids=lambda module: module.__name__
 )
-def test_a_copy_of_a_module_is_the_module(way: Callable[[Any], Any], module: Any) -> None:
+def test_copy_of_a_module_is_the_module(way: Callable[[Any], Any], module: Any) -> None:
     assert way(module) is module
 
 
@@ -94,7 +94,7 @@ def test_a_copy_of_a_module_is_the_module(way: Callable[[Any], Any], module: Any
     [backends.cudnn.conv, backends.cuda.matmul, backends.mkldnn.rnn],
     ids=lambda owner: type(owner).__name__,
 )
-def test_a_copy_of_an_owner_of_flags_shows_the_same_flags(way: Callable[[Any], Any], owner: Any) -> None:
+def test_copy_of_an_owner_of_flags_shows_the_same_flags(way: Callable[[Any], Any], owner: Any) -> None:
     made = way(owner)
     owner.fp32_precision = "ieee"
     assert made.fp32_precision == "ieee"

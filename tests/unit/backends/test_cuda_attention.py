@@ -94,7 +94,7 @@ def test_enable_function_refuses_other_types_and_names_its_flag(
 
 
 @EACH_SWITCH
-def test_a_frozen_flag_is_frozen_for_its_function(
+def test_frozen_flag_is_frozen_for_its_function(
     write: Callable[[bool], None], read: Callable[[], bool], flag: str, default: bool
 ) -> None:
     with backends.frozen(), pytest.raises(errors.FlagsFrozenError, match=rf"backends\.{flag} "):
@@ -102,7 +102,7 @@ def test_a_frozen_flag_is_frozen_for_its_function(
     assert read() is default
 
 
-def test_the_kernels_are_an_enum_with_pytorchs_numbers() -> None:
+def test_kernels_are_an_enum_with_pytorchs_numbers() -> None:
     assert {kernel.name: int(kernel) for kernel in SDPBackend} == {
         "ERROR": -1,
         "MATH": 0,
@@ -244,7 +244,7 @@ def test_arguments_of_an_attention_can_be_read_and_not_written() -> None:
         ("enable_gqa", None),
     ],
 )
-def test_a_wrong_argument_of_an_attention_is_named(name: str, wrong: object) -> None:
+def test_wrong_argument_of_an_attention_is_named(name: str, wrong: object) -> None:
     with pytest.raises(TypeError, match=rf"^SDPAParams: {name} must be a"):
         params(**{name: wrong})
 

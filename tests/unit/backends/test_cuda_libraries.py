@@ -110,7 +110,7 @@ def test_preference_is_scoped_and_frozen_like_a_flag(
             prefer(name)
 
 
-def test_the_enums_have_pytorchs_numbers_and_text() -> None:
+def test_enums_have_pytorchs_numbers_and_text() -> None:
     assert {member.name: int(member) for member in _LinalgBackend} == {
         "Default": 0,
         "Cusolver": 1,
@@ -146,7 +146,7 @@ EACH_WORKSPACE = pytest.mark.parametrize(
 
 
 @EACH_WORKSPACE
-def test_a_workspace_is_written_in_bytes_and_returned(workspace: Any, flag: str, default: int) -> None:
+def test_workspace_is_written_in_bytes_and_returned(workspace: Any, flag: str, default: int) -> None:
     assert workspace() == workspace(None) == default
     assert workspace(0) == workspace() == 0
     assert workspace(size=3 << 20) == workspace() == backends.explain(flag).value == 3 << 20
@@ -159,7 +159,7 @@ def test_a_workspace_is_written_in_bytes_and_returned(workspace: Any, flag: str,
 
 @EACH_WORKSPACE
 @pytest.mark.parametrize("wrong", [-1, 1 << 70, True, False, "1", 1.0, [1]])
-def test_a_workspace_is_a_number_of_bytes(workspace: Any, flag: str, default: int, wrong: object) -> None:
+def test_workspace_is_a_number_of_bytes(workspace: Any, flag: str, default: int, wrong: object) -> None:
     with pytest.raises(RuntimeError, match=rf"^backends\.{flag} takes an int from 0") as caught:
         workspace(wrong)
     assert isinstance(caught.value, TypeError | ValueError)

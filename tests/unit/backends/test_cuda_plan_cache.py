@@ -51,8 +51,8 @@ def test_every_device_has_its_own_cache(two_devices: dict[str, str]) -> None:
 
 
 @needs_a_driver
-def test_the_manager_has_the_attributes_of_the_current_device(two_devices: dict[str, str]) -> None:
-    assert answer("backends/the_manager_has_the_attributes_of_the_current_device.py", two_devices) == [
+def test_manager_has_the_attributes_of_the_current_device(two_devices: dict[str, str]) -> None:
+    assert answer("backends/manager_has_the_attributes_of_the_current_device.py", two_devices) == [
         2**63 - 1,
         0,
         0,
@@ -133,7 +133,7 @@ def test_caches_can_be_pickled_and_copied() -> None:
     assert type(pickle.loads(pickle.dumps(cuda.cufft_plan_cache))) is cuFFTPlanCacheManager
 
 
-def test_the_descriptor_works_on_what_has_a_device_index() -> None:
+def test_descriptor_works_on_objects_with_a_device_index() -> None:
     sizes = {3: 10}
 
     class Cache:

@@ -47,8 +47,8 @@ def test_environment_value_reappears_when_an_assignment_is_unset() -> None:
     ]
 
 
-def test_the_environment_is_read_once() -> None:
-    assert eval_program("backends/the_environment_is_read_once.py", env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [
+def test_environment_is_read_once() -> None:
+    assert eval_program("backends/environment_is_read_once.py", env={"INTERLOCK_CUDNN_ENABLED": "0"}) == [
         False,
         False,
         False,

@@ -104,7 +104,7 @@ OTHER_PROCESS = """
 """
 
 
-def test_a_snapshot_restores_in_another_process() -> None:
+def test_snapshot_restores_in_another_process() -> None:
     backends.cudnn.benchmark_limit = 4
     backends.fp32_precision = "ieee"
     data = pickle.dumps(backends.snapshot()).hex()

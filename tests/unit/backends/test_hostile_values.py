@@ -46,7 +46,7 @@ HOSTILE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ["cudnn.enabled", "cuda.matmul.allow_bf16_reduced_precision_reduction"])
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_value_is_a_wrong_type_and_changes_nothing(name: str, value: Any) -> None:
+def test_hostile_value_is_a_wrong_type_and_changes_nothing(name: str, value: Any) -> None:
     before = backends.snapshot()
     with pytest.raises(errors.FlagTypeError, match=name.replace(".", r"\.")):
         backends.override({name: value})  # type: ignore[misc]
@@ -104,6 +104,6 @@ def test_read_only_flag_is_reported_for_any_value() -> None:
             backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = value  # type: ignore[misc]
 
 
-def test_a_refused_reset_names_itself() -> None:
+def test_refused_reset_names_itself() -> None:
     with backends.frozen(), pytest.raises(errors.FlagsFrozenError, match=r"backends\.reset .*test_hostile"):
         backends.reset()

@@ -46,10 +46,10 @@ def test_import_and_is_available_load_nothing() -> None:
 
 @fake_libraries.NEEDS_COMPILER
 @EACH
-def test_a_library_on_the_library_path_is_found_and_not_loaded(
+def test_library_on_the_library_path_is_found_and_not_loaded(
     module: str, soname: str, tmp_path: Path
 ) -> None:
-    fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+    fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     code = f"""{LOADED}
     from interlock import backends
     result = [backends.{module}.is_available(), is_loaded({str(tmp_path)!r})]
@@ -68,7 +68,7 @@ def test_a_library_on_the_library_path_is_found_and_not_loaded(
         ("CONDA_PREFIX", "lib"),
     ],
 )
-def test_a_library_of_an_installation_is_found(variable: str, below: str, tmp_path: Path) -> None:
+def test_library_of_an_installation_is_found(variable: str, below: str, tmp_path: Path) -> None:
     fake_libraries.build(tmp_path / below, "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
     code = "from interlock import backends\nresult = backends.cudnn.is_available(), backends.cudnn.version()"
     env = fake_libraries.environment(**{variable: str(tmp_path)})
@@ -127,7 +127,7 @@ def test_cusparselt_knows_its_version_and_the_algorithms_of_some(
 @fake_libraries.NEEDS_COMPILER
 def test_library_without_a_version_function_has_no_version(tmp_path: Path) -> None:
     for soname in ("libcudnn.so.9", "libcusparseLt.so.0"):
-        fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+        fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     code = """
         from interlock import backends
         cusparselt = backends.cusparselt
@@ -136,7 +136,7 @@ def test_library_without_a_version_function_has_no_version(tmp_path: Path) -> No
     assert eval_python(code, env=fake_libraries.environment(tmp_path)) == [None, None, None]
 
 
-def test_an_absent_library_has_no_version() -> None:
+def test_absent_library_has_no_version() -> None:
     if not backends.cudnn.is_available():
         assert backends.cudnn.version() is None
     if not backends.cusparselt.is_available():
@@ -230,7 +230,7 @@ def test_is_acceptable_is_true_on_cuda_if_cudnn_is_enabled_and_found(tmp_path: P
 
 @fake_libraries.NEEDS_COMPILER
 def test_is_acceptable_warns_if_only_cudnn_is_missing(tmp_path: Path) -> None:
-    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.NOTHING)
+    fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.EMPTY_LIBRARY)
     answer = eval_program("backends/query_is_acceptable.py", env=fake_libraries.environment(tmp_path))
     assert answer == [[False, ["UserWarning"]], [False, []], [False, []], [False, []]]
 

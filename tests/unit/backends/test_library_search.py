@@ -19,16 +19,16 @@ from tests.unit.backends.library_cases import LIBRARIES, Row
 EACH = pytest.mark.parametrize(("name", "row"), LIBRARIES.items(), ids=LIBRARIES)
 
 
-def asked(code: str, env: dict[str, str]) -> Any:
+def result_of(code: str, env: dict[str, str]) -> Any:
     """Return the value of `result` after the code."""
     return eval_program("backends/library_search_run.py", textwrap.dedent(code), env=env)
 
 
-def test_the_table_has_every_library() -> None:
+def test_table_has_every_library() -> None:
     assert tuple(LIBRARIES) == libraries.NAMES
 
 
-def test_the_page_lists_every_library() -> None:
+def test_page_lists_every_library() -> None:
     page = (Path(__file__).parents[3] / "docs" / "libraries.md").read_text()
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")][2:]
     names = [name.strip() for row in rows for name in row[0].split(",")]
@@ -62,7 +62,7 @@ def test_library_is_found_then_loaded_and_reports_its_version(name: str, row: Ro
     loaded, again = state_of(libraries.load({name!r})), state_of(libraries.find({name!r}))
     result = [found, mapped, loaded, again, is_mapped({path!r})]
     """
-    found, was_mapped, loaded, again, is_mapped = asked(code, fake_libraries.environment(tmp_path))
+    found, was_mapped, loaded, again, is_mapped = result_of(code, fake_libraries.environment(tmp_path))
     assert (found, was_mapped) == ([path, "environment", False, None], False)
     assert loaded == again == [path, "environment", True, row.version]
     assert is_mapped
@@ -75,10 +75,10 @@ IN_WHEELS = [(name, row, folder) for name, row in LIBRARIES.items() for folder i
 @pytest.mark.parametrize(
     ("name", "row", "folder"), IN_WHEELS, ids=[f"{each[0]}-{each[2]}" for each in IN_WHEELS]
 )
-def test_a_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
+def test_library_is_found_among_packages(name: str, row: Row, folder: str, tmp_path: Path) -> None:
     path = str(fake_libraries.build(tmp_path / folder, row.soname, row.source))
     code = f"sys.path.insert(0, {str(tmp_path)!r})\n    result = state_of(libraries.load({name!r}))"
-    assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True, row.version]
+    assert result_of("    " + code, fake_libraries.environment()) == [path, "packages", True, row.version]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -90,7 +90,7 @@ def test_library_in_the_prefix_of_the_installation_is_found(name: str, where: st
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     tell = f"sys.prefix = {str(tmp_path)!r}" if where == "prefix" else f"sys.path.append({str(packages)!r})"
     code = f"{tell}\n    result = state_of(libraries.load({name!r}))[:3]"
-    assert asked("    " + code, fake_libraries.environment()) == [path, "packages", True]
+    assert result_of("    " + code, fake_libraries.environment()) == [path, "packages", True]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -118,7 +118,7 @@ def test_search_order_is_path_loaded_packages_environment(
         ],
         1,
     ):
-        found, loaded = asked(f"    {before}    {query}", variables)
+        found, loaded = result_of(f"    {before}    {query}", variables)
         assert found == [str(files[place]), place]
         assert loaded == [str(files[place]), place, True, f"9.{number}.0"]
 
@@ -143,7 +143,7 @@ def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None
     result = [cudnn.is_available(), state_of(libraries.find("cudnn"))[1:3], cudnn.version()]
     """
     env = fake_libraries.environment(INTERLOCK_CUDNN_PATH=paths[kind])
-    assert asked(code, env) == [True, ["explicit", False], 92_800]
+    assert result_of(code, env) == [True, ["explicit", False], 92_800]
 
 
 @pytest.fixture
@@ -151,9 +151,9 @@ def wrong_paths(tmp_path: Path) -> dict[str, str]:
     """Return paths without cuDNN."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("not a library")
-    other = fake_libraries.build(tmp_path, "libother.so.1", fake_libraries.NOTHING)
+    other = fake_libraries.build(tmp_path, "libother.so.1", fake_libraries.EMPTY_LIBRARY)
     part = fake_libraries.build(tmp_path, "libcudnn_graph.so.9", fake_libraries.CUDNN % 92_800)
-    wrapper = fake_libraries.build(tmp_path, "libwrapper.so.1", fake_libraries.NOTHING, needs=part)
+    wrapper = fake_libraries.build(tmp_path, "libwrapper.so.1", fake_libraries.EMPTY_LIBRARY, needs=part)
     paths = ("missing/libcudnn.so.9", "empty", "text", other.name, wrapper.name)
     return {path.split("/")[0]: str(tmp_path / path) for path in paths}
 
@@ -174,7 +174,7 @@ def test_unusable_path_raises_without_a_fallback(
     result = [[refused(*call) for call in calls], is_mapped({str(good)!r})]
     """
     env = fake_libraries.environment(good.parent, INTERLOCK_CUDNN_PATH=wrong_paths[wrong])
-    refusals, is_mapped = asked(code, env)
+    refusals, is_mapped = result_of(code, env)
     assert not is_mapped
     for refusal in refusals if wrong not in LATE else refusals[:2]:
         kind, message = refusal
@@ -195,7 +195,7 @@ def test_unusable_path_argument_raises_and_changes_nothing(
     refusal = refused(libraries.load, "cudnn", {wrong_paths[wrong]!r})
     result = [refusal, is_mapped({str(good)!r}), state_of(libraries.load("cudnn"))[1:]]
     """
-    (kind, message), is_mapped, after = asked(code, fake_libraries.environment(good.parent))
+    (kind, message), is_mapped, after = result_of(code, fake_libraries.environment(good.parent))
     assert kind == "LibraryPathError"
     assert wrong_paths[wrong] in message
     assert not is_mapped
@@ -204,7 +204,7 @@ def test_unusable_path_argument_raises_and_changes_nothing(
 
 @fake_libraries.NEEDS_COMPILER
 @pytest.mark.parametrize(("module", "row"), [("mkl", "mkl"), ("mkldnn", "onednn")])
-def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
+def test_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
     module: str, row: str, tmp_path: Path
 ) -> None:
     fake_libraries.build(tmp_path, LIBRARIES[row].soname, LIBRARIES[row].source)
@@ -213,7 +213,9 @@ def test_a_wrong_path_is_an_error_of_a_scope_that_needs_the_library(
     from interlock.backends import {module} as m
     result = [refused(m.verbose(1).__enter__), refused(m.is_available)]
     """
-    for kind, message in asked(code, fake_libraries.environment(tmp_path, **{variable: "/nowhere/at/all"})):
+    for kind, message in result_of(
+        code, fake_libraries.environment(tmp_path, **{variable: "/nowhere/at/all"})
+    ):
         assert kind == "LibraryPathError"
         assert variable in message
         assert "/nowhere/at/all" in message
@@ -227,9 +229,9 @@ def test_path_argument_overrides_the_variable_and_empty_means_unset(
     two = fake_libraries.build(tmp_path / "two", "libcudnn.so.9", fake_libraries.CUDNN % 90_200)
     load = f"    result = state_of(libraries.load('cudnn', {str(two)!r}))[1:]"
     env = fake_libraries.environment(one.parent)
-    assert asked(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["explicit", True, "9.2.0"]
+    assert result_of(load, env | {"INTERLOCK_CUDNN_PATH": str(one)}) == ["explicit", True, "9.2.0"]
     find = "    result = state_of(libraries.find('cudnn'))[:2]"
-    assert asked(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
+    assert result_of(find, env | {"INTERLOCK_CUDNN_PATH": ""}) == [str(one), "environment"]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -263,7 +265,7 @@ def test_find_calls_no_function_of_an_mkl_loaded_by_other_code(tmp_path: Path) -
     )
     assert done.stdout.splitlines()[:2] == [
         "[<Source.LOADED: 'loaded'>, True, None]",
-        "asked for its version",
+        "version query",
     ]
     assert done.stdout.endswith("[<Source.LOADED: 'loaded'>, True, '2026.2']\n")
 
@@ -285,7 +287,7 @@ def test_path_may_be_undecodable_bytes(tmp_path: Path) -> None:
     found = libraries.find("cudnn")
     result = [os.fsencode(found.path).endswith(b"/\\xff/libcudnn.so.9"), found.source]
     """
-    assert asked(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "explicit"]
+    assert result_of(code, fake_libraries.environment(INTERLOCK_CUDNN_PATH=folder)) == [True, "explicit"]
 
 
 @fake_libraries.NEEDS_COMPILER
@@ -296,7 +298,7 @@ def test_load_by_two_threads_returns_one_file_and_unloads_none(tmp_path: Path) -
     #include <stdio.h>
     #include <unistd.h>
     __attribute__((constructor)) static void slowly(void) { usleep(100000); }
-    __attribute__((destructor)) static void report_unload(void) { puts("taken away"); fflush(stdout); }
+    __attribute__((destructor)) static void report_unload(void) { puts("unloaded"); fflush(stdout); }
     """
     )
     one = fake_libraries.build(tmp_path / "one", "libcudnn.so.9", source)
@@ -317,8 +319,8 @@ def test_path_is_distinct_from_a_loaded_file_of_equal_name(tmp_path: Path) -> No
     """
     env = fake_libraries.environment(INTERLOCK_OPENMP_PATH=str(given))
     not_loaded = [str(given), "explicit", False, None]
-    assert asked(code.format(str(other)), env) == [not_loaded, not_loaded]
-    assert asked(code.format(str(given)), env) == [not_loaded, [str(given), "explicit", True, None]]
+    assert result_of(code.format(str(other)), env) == [not_loaded, not_loaded]
+    assert result_of(code.format(str(given)), env) == [not_loaded, [str(given), "explicit", True, None]]
 
 
 @fake_libraries.NEEDS_COMPILER

@@ -10,7 +10,7 @@ from interlock import backends
 pytestmark = pytest.mark.usefixtures("restored")
 
 
-def test_a_patched_node_inherits_again_afterwards() -> None:
+def test_patched_node_inherits_again_afterwards() -> None:
     with mock.patch.object(backends.cudnn.conv, "fp32_precision", "tf32"):
         pass
     backends.fp32_precision = "ieee"
@@ -43,7 +43,7 @@ def test_monkeypatch_can_delete_and_restore_an_assigned_flag() -> None:
     assert backends.cudnn.benchmark_limit == 4
 
 
-def test_a_patch_by_dotted_name_works() -> None:
+def test_patch_by_dotted_name_works() -> None:
     with mock.patch("interlock.backends.cudnn.benchmark", True):
         assert backends.cudnn.benchmark is True
     assert backends.cudnn.benchmark is False
@@ -54,7 +54,7 @@ def test_mock_refuses_a_flag_that_does_not_exist() -> None:
         raise AssertionError("the patch was applied")
 
 
-def test_a_patch_inside_a_scope_stays_in_the_scope() -> None:
+def test_patch_inside_a_scope_stays_in_the_scope() -> None:
     with backends.cudnn.flags(enabled=False):
         with mock.patch.object(backends.cudnn, "enabled", True):
             assert backends.cudnn.enabled is True

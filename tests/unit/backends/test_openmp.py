@@ -40,7 +40,7 @@ def test_uninitialized_mkl_is_not_called(tmp_path: Path) -> None:
         str(gnu),
         env=fake_libraries.environment(),
     )
-    assert done.stdout.splitlines()[:2] == ["True", "asked for its version"]
+    assert done.stdout.splitlines()[:2] == ["True", "version query"]
 
 
 @fake_libraries.NEEDS_COMPILER

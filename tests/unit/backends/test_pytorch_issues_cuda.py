@@ -77,7 +77,7 @@ def test_overlapping_scopes_on_two_threads_restore_every_kernel(
 
 
 @EACH_FUNCTION
-def test_a_message_names_the_flag_of_the_function_that_was_called(
+def test_message_names_the_flag_of_the_function_that_was_called(
     write: Callable[[Any], Any], read: Callable[[], Any], flag: str, value: Any, other: Any
 ) -> None:
     wrong = "1" if isinstance(value, bool | int) else 1

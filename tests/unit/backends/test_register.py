@@ -82,7 +82,7 @@ def test_register_warns_of_a_restored_value_that_is_not_accepted(restored: None)
         assert not register("register_test.wrong", False, doc="Whether it prints.").value
 
 
-def test_a_worker_that_imports_the_library_later_gets_the_value(restored: None) -> None:
+def test_worker_that_imports_the_library_later_gets_the_value(restored: None) -> None:
     sent = register("register_test.sent", False, doc="Whether it prints.")
     sent.value = True
     taken = base64.b64encode(pickle.dumps(backends.snapshot())).decode()
@@ -107,7 +107,7 @@ def test_register_again_returns_the_same_flag() -> None:
         register("register_test.again", 2, doc="A number.")
 
 
-def test_a_flag_is_pickled_as_its_name() -> None:
+def test_flag_is_pickled_as_its_name() -> None:
     verbose = register("register_test.pickled", False, doc="Whether it prints.")
     copied = pickle.loads(pickle.dumps(verbose))
     assert isinstance(copied, Flag)
@@ -164,7 +164,7 @@ def test_environment_sets_the_flag_by_the_prefix_of_its_library() -> None:
     assert "'many'" in second
 
 
-def test_a_choice_with_capitals_is_found_in_the_environment() -> None:
+def test_choice_with_capitals_is_found_in_the_environment() -> None:
     done = run_python(
         """
         from interlock import backends

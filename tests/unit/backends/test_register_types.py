@@ -111,7 +111,7 @@ def is_same(one: object, other: object) -> bool:
     return type(one) is type(other) and repr(one) == repr(other)
 
 
-def as_held(kind: Kind, given: object) -> object:
+def as_read(kind: Kind, given: object) -> object:
     """Return the value that a flag of this type reads as; a float flag converts an int."""
     is_float = "float" in (type(kind.default).__name__, getattr(kind.options.get("type"), "__name__", ""))
     return float(given) if is_float and isinstance(given, int) else given
@@ -122,7 +122,7 @@ def test_registered_flag_can_be_set_to_each_of_its_values(kind: Kind) -> None:
     flag = kind.register()
     assert is_same(flag.value, kind.default)
     for given in kind.good:
-        held = as_held(kind, given)
+        held = as_read(kind, given)
         flag.value = given
         assert is_same(flag.value, held)
         assert backends.explain(flag.name)[1:3] == (held, Level.PROCESS)
@@ -174,7 +174,7 @@ def test_snapshot_restores_each_value(kind: Kind, way: str) -> None:
 def test_register_assigns_each_value_that_was_restored_before(kind: Kind) -> None:
     name = f"register_types.early{next(NUMBERS)}"
     backends.restore([(name, kind.good[0], "process")])
-    assert is_same(register(name, kind.default, doc="x", **kind.options).value, as_held(kind, kind.good[0]))
+    assert is_same(register(name, kind.default, doc="x", **kind.options).value, as_read(kind, kind.good[0]))
 
 
 @EACH
@@ -314,7 +314,7 @@ def test_explain_of_a_registered_flag_names_what_it_affects() -> None:
     assert backends.explain(flag.name).affects == "register_types, which registered it"
 
 
-def test_a_flag_reads_the_variable_that_it_was_registered_with() -> None:
+def test_flag_reads_the_variable_that_it_was_registered_with() -> None:
     done = run_python(
         """
         from interlock import backends
@@ -334,7 +334,7 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_misspelt_variable_of_a_library_is_warned_of_once_when_asked(use: str) -> None:
+def test_misspelt_variable_of_a_library_warns_once_at_a_use(use: str) -> None:
     env = {"MYLIB_VERBOS": "1", "MYLIB_LEVEL_A": "2", "MYLIB_HOME": "/x", "OTHER_X": "1"}
     done = run_program("backends/register_with_misspelt_variables.py", f"{use}; {use}", env=env)
     assert done.code == 0, done.stderr
@@ -410,7 +410,7 @@ def test_float_flag_accepts_an_int_beyond_64_bits(number: int) -> None:
     assert other.value == float(number)
 
 
-def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
+def test_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
     flag = register("register_types.overflow", 0.5, doc="x")
     with pytest.raises(errors.FlagValueError, match=r"got an int that is too large for a float$"):
         flag.override(10**400)
@@ -418,7 +418,7 @@ def test_a_float_flag_refuses_an_int_beyond_the_largest_float() -> None:
         register("register_types.overflows", 10**400, type=float, doc="x")
 
 
-def test_a_library_without_misspelt_variables_warns_of_nothing() -> None:
+def test_library_without_misspelt_variables_warns_of_nothing() -> None:
     done = run_program(
         "backends/register_with_misspelt_variables.py",
         "verbose.value",

@@ -38,10 +38,10 @@ def test_repr_shows_the_effective_values_in_a_scope() -> None:
     assert "fp32_precision='none', allow_tf32=False" in repr(backends.cuda.matmul)
 
 
-def test_a_module_without_flags_looks_like_any_other() -> None:
+def test_module_without_flags_looks_like_any_other() -> None:
     assert repr(backends.mkl).startswith("<module 'interlock.backends.mkl' from ")
 
 
-def test_a_class_that_derives_from_one_of_flags_shows_them_too() -> None:
+def test_class_that_derives_from_one_of_flags_shows_them_too() -> None:
     derived = type("Derived", (backends.cuda.cuBLASModule,), {})
     assert repr(derived()) == repr(backends.cuda.matmul)

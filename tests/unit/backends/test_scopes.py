@@ -89,7 +89,7 @@ def test_flags_with_ieee_overrides_the_default_of_allow_tf32() -> None:
     assert (backends.cudnn.conv.fp32_precision, backends.cudnn.allow_tf32) == ("tf32", True)
 
 
-def test_the_generic_scope_reaches_the_nodes_below_it() -> None:
+def test_generic_scope_reaches_the_nodes_below_it() -> None:
     with backends.flags(fp32_precision="bf16"):
         assert backends.mkldnn.matmul.fp32_precision == "bf16"
         assert backends.cudnn.conv.fp32_precision == "none", "not supported there, so the search stops"
@@ -204,7 +204,7 @@ BOTH = pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES.keys())
 
 
 @BOTH
-def test_a_decorated_function_runs_in_the_scope_each_time(scope: Callable[[], Any]) -> None:
+def test_decorated_function_runs_in_the_scope_each_time(scope: Callable[[], Any]) -> None:
     @scope()
     def called(depth: int) -> list[bool]:
         """What it says."""
@@ -217,7 +217,7 @@ def test_a_decorated_function_runs_in_the_scope_each_time(scope: Callable[[], An
 
 
 @BOTH
-def test_a_decorated_generator_is_in_the_scope_only_while_it_runs(scope: Callable[[], Any]) -> None:
+def test_decorated_generator_is_in_the_scope_only_while_it_runs(scope: Callable[[], Any]) -> None:
     @scope()
     def generator() -> Iterator[bool]:
         yield backends.cudnn.enabled
@@ -228,7 +228,7 @@ def test_a_decorated_generator_is_in_the_scope_only_while_it_runs(scope: Callabl
 
 
 @BOTH
-def test_a_decorated_method_keeps_its_object(scope: Callable[[], Any]) -> None:
+def test_decorated_method_keeps_its_object(scope: Callable[[], Any]) -> None:
     class Owner:
         @scope()
         def method(self) -> tuple[object, bool]:

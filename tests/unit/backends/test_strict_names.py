@@ -42,7 +42,7 @@ def test_name_without_a_suggestion_is_refused_too(owner: Any) -> None:
         ("cudnn.conv", "fp32_precison", "fp32_precision"),
     ],
 )
-def test_common_mistake_suggests_the_right_name(path: str, typo: str, near: str) -> None:
+def test_misspelt_name_suggests_the_right_name(path: str, typo: str, near: str) -> None:
     owner: Any = backends
     for part in path.split(".") if path else ():
         owner = getattr(owner, part)
@@ -56,14 +56,14 @@ MODULES = {"backends": backends, "cudnn": backends.cudnn, "mkldnn": backends.mkl
 
 
 @pytest.mark.parametrize("module", MODULES.values(), ids=MODULES.keys())
-def test_a_private_name_may_be_set_and_deleted(module: Any) -> None:
+def test_private_name_may_be_set_and_deleted(module: Any) -> None:
     module._note = 3
     assert module._note == 3
     del module._note
     assert not hasattr(module, "_note")
 
 
-def test_an_existing_function_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_function_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     original = backends.flags_frozen
     monkeypatch.setattr(backends, "flags_frozen", lambda: "replaced")
     assert backends.flags_frozen() == "replaced"
@@ -85,7 +85,7 @@ def test_an_existing_function_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -
         (backends, "flags_frozen", "call it: backends.flags_frozen(...)"),
     ],
 )
-def test_a_namespace_or_function_is_not_assigned_or_deleted(owner: Any, name: str, cure: str) -> None:
+def test_namespace_or_function_is_not_assigned_or_deleted(owner: Any, name: str, cure: str) -> None:
     original = getattr(owner, name)
     for value in (False, "ieee", None):
         with pytest.raises(AttributeError, match=f"{name} is .* cannot be assigned; .*{re.escape(cure)}"):
@@ -126,7 +126,7 @@ def test_modules_are_still_modules() -> None:
         assert isinstance(vars(module), dict)
 
 
-def test_a_flag_is_assigned_by_a_name_that_is_made_at_run_time() -> None:
+def test_setattr_with_a_computed_name_assigns_the_flag() -> None:
     name = "".join(["bench", "mark"])
     setattr(backends.cudnn, name, True)
     assert backends.cudnn.benchmark is True
@@ -134,7 +134,7 @@ def test_a_flag_is_assigned_by_a_name_that_is_made_at_run_time() -> None:
     assert backends.cudnn.benchmark is False
 
 
-def test_a_flag_of_another_owner_is_refused() -> None:
+def test_flag_of_another_owner_is_refused() -> None:
     backends.cudnn.benchmark = True
     owners: list[Any] = [backends.cudnn.conv, backends.mkldnn, backends]
     for owner in owners:

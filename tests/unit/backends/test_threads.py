@@ -35,7 +35,7 @@ def test_one_scope_object_is_shared_by_two_threads(scope: Callable[[], Any], wor
         assert worker.do(read_all) == before
 
 
-def test_a_write_in_one_threads_scope_is_not_seen_by_another(workers: Pair) -> None:
+def test_write_in_one_threads_scope_is_not_seen_by_another(workers: Pair) -> None:
     def write() -> None:
         backends.cudnn.benchmark = True
 
@@ -47,7 +47,7 @@ def test_a_write_in_one_threads_scope_is_not_seen_by_another(workers: Pair) -> N
     assert [worker.do(lambda: backends.cudnn.benchmark) for worker in workers] == [False, False]
 
 
-def test_an_assignment_reaches_threads_that_have_no_scope_for_it(workers: Pair) -> None:
+def test_assignment_reaches_threads_that_have_no_scope_for_it(workers: Pair) -> None:
     scope = backends.override(**{"cudnn.benchmark": False})
     workers[0].do(scope.__enter__)
     backends.cudnn.benchmark = True
@@ -85,7 +85,7 @@ def test_thread_that_ends_inside_a_scope_removes_it() -> None:
     assert backends.cudnn.enabled is True
 
 
-def test_a_new_thread_starts_without_its_creators_scopes() -> None:
+def test_new_thread_starts_without_its_creators_scopes() -> None:
     seen = []
     with backends.cudnn.flags(enabled=False):
         thread = threading.Thread(target=lambda: seen.append(backends.cudnn.enabled))

@@ -137,7 +137,7 @@ def test_off_needs_no_library(module: Any) -> None:
 def test_library_without_the_function_is_not_available(
     module: str, soname: str, source: str, tmp_path: Path
 ) -> None:
-    fake_libraries.build(tmp_path, soname, fake_libraries.NOTHING)
+    fake_libraries.build(tmp_path, soname, fake_libraries.EMPTY_LIBRARY)
     once, again = eval_program(
         "backends/verbose_without_the_function.py", module, env=fake_libraries.environment(tmp_path)
     )

@@ -75,11 +75,11 @@ def test_help_lists_the_commands() -> None:
     assert "NAME" in text("explain", "--help")
 
 
-def test_the_version_is_printed_alone() -> None:
+def test_version_is_printed_alone() -> None:
     assert text("--version") == f"interlock {__version__}\n"
 
 
-def test_the_entries_of_a_document_have_the_same_keys() -> None:
+def test_entries_of_a_document_have_the_same_keys() -> None:
     reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0", CUDA_HOME="/a")
     assert reported["format"] == 1
     for entries in (reported["accelerators"]["devices"], reported["libraries"], reported["environment"]):

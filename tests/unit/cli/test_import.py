@@ -56,7 +56,7 @@ def test_explain_in_json_has_the_flag_of_an_imported_library(folder: str) -> Non
     assert document("explain", "cudnn.enabled")["flag"]["is_registered"] is False
 
 
-def test_flags_and_the_report_take_several_modules(folder: str) -> None:
+def test_flags_and_report_accept_several_modules(folder: str) -> None:
     several = ("--import", "mylib", "--import", "other")
     flags = json.loads(run(folder, "flags", *several, "--json").stdout)["flags"]
     assert [flag["name"] for flag in flags][-3:] == ["mylib.verbose", "mylib.ratio", "other.name"]
@@ -89,7 +89,7 @@ def test_unimportable_module_prints_one_line(folder: str, module: str, reason: s
     assert done.stderr.count("\n") == 1
 
 
-def test_a_wrong_command_line_imports_nothing(folder: str) -> None:
+def test_wrong_command_line_imports_nothing(folder: str) -> None:
     done = run(folder, "flags", "--import", "mylib", "--jsn")
     assert (done.code, done.stdout) == (2, "")
     assert "importing" not in done.stderr
@@ -104,7 +104,7 @@ def test_suggestion_may_be_a_flag_of_an_imported_library(folder: str) -> None:
     assert 'did you mean "explain mylib.verbose"?' in done.stderr
 
 
-def test_help_names_the_option_where_flags_are_shown() -> None:
+def test_help_lists_the_option_for_commands_that_show_flags() -> None:
     for command in ((), ("flags",), ("explain",)):
         assert "--import MODULE" in text(*command, "--help")
     assert "--import" not in text("accelerators", "--help")

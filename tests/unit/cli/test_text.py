@@ -25,7 +25,7 @@ EVERYTHING = {
 }
 
 
-def test_the_report_has_every_section() -> None:
+def test_report_has_every_section() -> None:
     assert list(sections(text())) == [
         "Versions",
         "CPU",
@@ -45,7 +45,7 @@ def test_report_without_a_device_has_the_reason() -> None:
     assert dict(sections(text("accelerators"))["Accelerators"]) == reported
 
 
-def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
+def test_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
     printed = text("accelerators", INTERLOCK_ACCELERATOR="host:2")
     shown = sections(printed)
     assert list(shown) == ["Accelerators", "host:0", "host:1"]
@@ -57,12 +57,12 @@ def test_the_devices_of_the_host_driver_are_shown_with_their_memory() -> None:
         assert reported["free memory"] == reported["memory"]
 
 
-def test_the_report_shows_devices_in_one_row_each() -> None:
+def test_report_shows_devices_in_one_row_each() -> None:
     rows = sections(text(INTERLOCK_ACCELERATOR="host:2"))["Accelerators"]
     assert [row[0] for row in rows] == ["driver", "devices", "device", "host:0", "host:1"]
 
 
-def test_a_flag_from_the_environment_is_shown_with_its_variable() -> None:
+def test_flag_from_the_environment_is_shown_with_its_variable() -> None:
     rows = sections(text(INTERLOCK_CUDNN_ENABLED="0"))["Flags that differ from their default"]
     assert rows == [
         ["flag", "value", "level", "set by"],
@@ -70,7 +70,7 @@ def test_a_flag_from_the_environment_is_shown_with_its_variable() -> None:
     ]
 
 
-def test_a_flag_that_is_set_to_its_default_does_not_differ() -> None:
+def test_flag_that_is_set_to_its_default_does_not_differ() -> None:
     assert text(INTERLOCK_CUDNN_ENABLED="1").count("cudnn.enabled") == 0
 
 
@@ -130,7 +130,7 @@ def test_explain_prints_every_field_of_a_flag() -> None:
     assert reported["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
 
 
-def test_a_variable_that_is_ignored_is_shown_with_the_reason() -> None:
+def test_variable_that_is_ignored_is_shown_with_the_reason() -> None:
     done = interlock(INTERLOCK_CUDNN_ENABELD="1", PYTORCH_ALLOC_CONF="no_such_key:1")
     assert done.code == 0
     rows = {row[0]: row[1:] for row in sections(done.stdout)["Environment"]}

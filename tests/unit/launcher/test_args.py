@@ -158,7 +158,7 @@ def test_help_fits_80_columns_and_has_every_option() -> None:
 
 
 @pytest.mark.parametrize("option", [option for option in OPTIONS if "-" in option[2:]])
-def test_an_option_may_be_written_with_underscores(option: str) -> None:
+def test_option_may_be_written_with_underscores(option: str) -> None:
     beside = {"core-list": "--ncores-per-instance 1", "rank": "--ninstances 1"}
     beside["skip-cross-node-cores"] = "--ncores-per-instance 1"
     beside["log-file-prefix"] = "--log-path a"

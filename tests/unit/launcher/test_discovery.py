@@ -54,7 +54,7 @@ def test_unreadable_folder_has_no_library(tmp_path: Path) -> None:
     assert look(tmp_path, environment) == discovery.Discovered(missing_preloads=(f"{nowhere}/a.so",))
 
 
-def test_a_library_with_a_number_is_found_where_there_is_no_plain_name(tmp_path: Path) -> None:
+def test_library_with_a_version_suffix_is_found_without_a_plain_name(tmp_path: Path) -> None:
     numbered = put(tmp_path / "usr/lib/libjemalloc.so.2")
     assert look(tmp_path, {}).libraries == {"jemalloc": numbered}
     plain = put(tmp_path / "usr/lib/libjemalloc.so")

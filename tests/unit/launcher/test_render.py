@@ -76,7 +76,7 @@ def test_piped_output_is_not_wrapped() -> None:
     assert max(map(len, done.stdout.splitlines())) <= 60
 
 
-def test_a_plan_that_pins_nothing_shows_threads_and_no_cores() -> None:
+def test_plan_that_pins_nothing_shows_threads_and_no_cores() -> None:
     plan = plan_of("two_sockets", "--throughput-mode --disable-taskset a.py")
     plan_text, table = render.as_text(plan, 80).split("\n\n")[:2]
     assert plan_text.endswith("\nplan       2 instances, not pinned to cores")
@@ -84,7 +84,7 @@ def test_a_plan_that_pins_nothing_shows_threads_and_no_cores() -> None:
     assert rows == [["instance", "threads", "memory"], ["0", "4", "0"], ["1", "4", "1"]]
 
 
-def test_the_command_that_is_shown_can_be_pasted() -> None:
+def test_command_that_is_shown_can_be_pasted() -> None:
     plan = plan_of("two_sockets", "--ninstances 1 a.py")
     text = render.as_text(plan, 80)
     shown = re.search(r"^command\n((?:  .*\n)+)", text, re.MULTILINE)
@@ -153,7 +153,7 @@ def test_closed_output_pipe_ends_the_launcher_like_others(arguments: list[str]) 
 @pytest.mark.parametrize("output", ["&-", "/dev/full"])
 def test_unwritable_output_prints_one_line_and_exits_with_1(output: str, arguments: list[str]) -> None:
     if output == "/dev/full" and not os.path.exists(output):
-        pytest.skip("there is no /dev/full, which takes nothing")
+        pytest.skip("there is no /dev/full")
     line = f"{shlex.join([*COMMAND, *arguments])} >{output}"
     done = run_command(["/bin/sh", "-c", line], env=NEUTRAL)
     assert done.code == 1

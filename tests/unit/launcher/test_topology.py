@@ -20,7 +20,7 @@ def changed(name: str, changes: dict[str, str | None], root: Path) -> _topology.
     return _topology.read(machines.lay_out(kept, root))
 
 
-def test_a_hyper_thread_belongs_to_the_physical_core_of_its_lowest_sibling() -> None:
+def test_hyper_thread_belongs_to_the_physical_core_of_its_lowest_sibling() -> None:
     topology = machines.topology("two_sockets_hyper_threads")
     assert {core.number: core.physical for core in topology.cores} == {n: n % 8 for n in range(16)}
     assert {core.socket for core in topology.cores if core.number in (0, 11)} == {0}
@@ -98,12 +98,12 @@ def test_this_machine_allows_the_cores_of_this_thread() -> None:
 
 
 @given(strategies.sets(strategies.integers(0, 300)))
-def test_a_list_that_was_written_is_read_as_the_same_numbers(numbers: set[int]) -> None:
+def test_list_that_was_written_is_read_as_the_same_numbers(numbers: set[int]) -> None:
     assert parse_cpulist(format_cpulist(numbers)) == tuple(sorted(numbers))
 
 
 @pytest.mark.parametrize("text", ["1,,2", "3-1", "a", "1-", "-1", "0-99999999999", "1.5", "²"])
-def test_a_list_with_something_else_in_it_is_an_error(text: str) -> None:
+def test_list_with_something_else_in_it_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"neither|before it begins|too large"):
         parse_cpulist(text)
 
@@ -123,7 +123,7 @@ def test_a_list_with_something_else_in_it_is_an_error(text: str) -> None:
         ("", None),
     ],
 )
-def test_an_integer_is_made_of_at_most_eighteen_decimal_digits(text: str, number: int | None) -> None:
+def test_integers_have_at_most_eighteen_digits(text: str, number: int | None) -> None:
     assert parse_int(text) == number
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.unit.backends.flag_setters import NAMES_WHAT_IS_GIVEN, none_means_left_out
+from tests.unit.backends.flag_setters import SETS_ONLY_GIVEN, none_is_ignored
 from tests.unit.backends.flag_spec import Flag
 from tests.unit.backends.flag_specs import FLAGS
 from tests.unit.state.load_model import load
@@ -195,7 +195,7 @@ class Scope:
         self.entered_on = self.state.current
         self.inner.__enter__()
 
-    def leave(self) -> None:
+    def exit_scope(self) -> None:
         here = self.state.current
         mine = any(layer.owner is self.inner for layer in self.state.layers)
         try:
@@ -209,15 +209,15 @@ class Scope:
 def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return the slots of `module.flags(**given)`: all of the module except those with the argument None.
 
-    `nnpack` refuses None. A module of `NAMES_WHAT_IS_GIVEN` has the default None for every argument.
+    `nnpack` refuses None. A module of `SETS_ONLY_GIVEN` has the default None for every argument.
     """
     prefix = f"{module}." if module else ""
-    if module in NAMES_WHAT_IS_GIVEN:
-        return given_slots({prefix + name: value for name, value in given.items() if value is not None})
+    if module in SETS_ONLY_GIVEN:
+        return slots_of_values({prefix + name: value for name, value in given.items() if value is not None})
     slots: dict[str, object] = {}
-    leaves_none = none_means_left_out(module)
+    ignores_none = none_is_ignored(module)
     for name in ORDER[module]:
-        if leaves_none and name in given and given[name] is None:
+        if ignores_none and name in given and given[name] is None:
             continue
         slots |= checked(prefix + name, given.get(name, base.SCOPE_DEFAULT[name]))
     if given.get("allow_tf32", True):
@@ -225,7 +225,7 @@ def flags_slots(module: str, given: Mapping[str, object]) -> dict[str, object]:
     return slots
 
 
-def given_slots(given: Mapping[str, object]) -> dict[str, object]:
+def slots_of_values(given: Mapping[str, object]) -> dict[str, object]:
     """Return the slots of several checked assignments."""
     slots: dict[str, object] = {}
     for name, value in given.items():

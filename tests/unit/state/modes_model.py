@@ -51,7 +51,7 @@ def new_state(word: int = MODEL.DEFAULT) -> Any:
 
 
 @contextmanager
-def in_force(state: Any) -> Iterator[None]:
+def activated(state: Any) -> Iterator[None]:
     """Let the model's modes use this state.
 
     An activated state first removes the layers whose scopes other threads have exited: interlock does this in

@@ -145,7 +145,7 @@ class ModesOnThreads(OnThreads):
         got = self.workers[thread].do(
             lambda: along([frame.ours for frame in way], lambda: came.append(ours()), look)
         )
-        with modes_model.in_force(self.of_threads[thread]):
+        with modes_model.activated(self.of_threads[thread]):
             want = along([frame.models for frame in way], lambda: came.append(models()), model_look)
         assert got == want
         self.compare_elsewhere(thread, way)
@@ -155,7 +155,7 @@ class ModesOnThreads(OnThreads):
     def unseen(self, thread: int, ours: Callable[[], object], models: Callable[[], object]) -> None:
         """Run a step on both sides without comparing the states."""
         self.workers[thread].do(ours)
-        with modes_model.in_force(self.of_threads[thread]):
+        with modes_model.activated(self.of_threads[thread]):
             models()
 
     def thread_that_entered(self, made: Pair) -> int:
@@ -180,5 +180,5 @@ class ModesOnThreads(OnThreads):
             if number == thread and not tasks:
                 continue
             got = worker.do(partial(seen_by, [task.ours for task in tasks], look))
-            with modes_model.in_force(state):
+            with modes_model.activated(state):
                 assert got == seen_by([task.models for task in tasks], model_look)

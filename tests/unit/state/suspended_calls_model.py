@@ -14,19 +14,19 @@ class InItsOwnState(Resumed):
 
     def __init__(self, inner: Any) -> None:
         self.state = modes_model.new_state(modes_model.capture())
-        with modes_model.in_force(self.state):
+        with modes_model.activated(self.state):
             super().__init__(inner)
 
     def send(self, action: Action) -> Any:
-        with modes_model.in_force(self.state):
+        with modes_model.activated(self.state):
             return super().send(action)
 
     def throw(self, error: Exception) -> bool:
-        with modes_model.in_force(self.state):
+        with modes_model.activated(self.state):
             return super().throw(error)
 
     def close(self) -> None:
-        with modes_model.in_force(self.state):
+        with modes_model.activated(self.state):
             super().close()
 
     def drop(self) -> None:

@@ -205,14 +205,14 @@ def test_wrapped_generators_and_coroutines_have_the_state_in_each_resume() -> No
     assert asyncio.run(consume()) == [INSIDE, DEFAULT, INSIDE]
 
 
-def test_a_state_captured_inside_another_is_that_state() -> None:
+def test_state_captured_inside_another_is_that_state() -> None:
     inner = without_cudnn().run(capture)
     assert repr(inner) == repr(without_cudnn())
     with backends.override({"cudnn.deterministic": True}):
         assert inner.run(seen) == INSIDE
 
 
-def test_a_state_shows_its_modes_and_flags() -> None:
+def test_state_shows_its_modes_and_flags() -> None:
     assert repr(without_cudnn()) == (
         "ThreadState(grad=False, inference=False, multithreading=True, view_replay=False, "
         "layout_policy=True, cudnn.enabled=False)"
@@ -225,7 +225,7 @@ def test_states_cannot_be_pickled() -> None:
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
-def test_a_state_never_changes_and_is_its_own_copy(duplicate: Callable[[object], object]) -> None:
+def test_state_never_changes_and_is_its_own_copy(duplicate: Callable[[object], object]) -> None:
     state = capture()
     assert duplicate(state) is state
 
@@ -247,7 +247,7 @@ def test_constructor_captures_the_state() -> None:
         lambda: interlock.ThreadState(3),  # type: ignore[call-arg]
     ],
 )
-def test_a_wrong_call_is_a_type_error(call: Callable[[], object]) -> None:
+def test_wrong_call_is_a_type_error(call: Callable[[], object]) -> None:
     with pytest.raises(TypeError):
         call()
     assert seen() == DEFAULT

@@ -24,7 +24,7 @@ from tests.unit.backends.flag_setters import (
     MODULES,
     by_attribute,
     module_named,
-    none_means_left_out,
+    none_is_ignored,
     own_flags,
     reads_with_none,
 )
@@ -65,7 +65,7 @@ def caught_up() -> tuple[object, ...]:
     return reads, backends.flags_frozen()
 
 
-def come_to() -> list[tuple[object, str | None]]:
+def effective_values() -> list[tuple[object, str | None]]:
     """Return the effective values of flags with overrides, and the overrides."""
     return [backends.explain(name)[4:6] for name in DETERMINISTIC]
 
@@ -126,7 +126,10 @@ class FlagsMachine(OnThreads):
                 assert worker.do(caught_up) == (want, self.state.frozen)
                 continue
             effective = [flag_model.effective(name, want) for name in DETERMINISTIC]
-            assert worker.do(lambda: (caught_up(), come_to())) == ((want, self.state.frozen), effective)
+            assert worker.do(lambda: (caught_up(), effective_values())) == (
+                (want, self.state.frozen),
+                effective,
+            )
 
     @initialize(
         names=st.lists(st.sampled_from(ALL_NAMES), min_size=1, max_size=2, unique=True),
@@ -167,11 +170,11 @@ class FlagsMachine(OnThreads):
     def set_flags(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
         values = self.drawn_from(data, [flag.name for flag in own_flags(self.module)])
         arguments = {f"_{name}": value for name, value in by_attribute(values).items()}
-        left_out = none_means_left_out(self.module)
+        left_out = none_is_ignored(self.module)
         given = {name: value for name, value in values.items() if value is not None or not left_out}
         return (
             lambda: module_named(self.module).set_flags(**arguments),
-            lambda: self.state.put(flag_model.given_slots(given)),
+            lambda: self.state.put(flag_model.slots_of_values(given)),
         )
 
     def set_matmul_precision(self, data: st.DataObject) -> tuple[Callable[[], object], Callable[[], None]]:
@@ -188,7 +191,7 @@ class FlagsMachine(OnThreads):
             return lambda: function(*values.values()), lambda: None
         return (
             lambda: function(*values.values()),
-            lambda: self.state.put(flag_model.given_slots(values)),
+            lambda: self.state.put(flag_model.slots_of_values(values)),
         )
 
     @rule(
@@ -227,7 +230,7 @@ class FlagsMachine(OnThreads):
         return self.make(
             thread,
             lambda: backends.override(**given),
-            lambda: Scope(self.state, flag_model.given_slots(given)),
+            lambda: Scope(self.state, flag_model.slots_of_values(given)),
         )
 
     @rule(thread=threads, made=scopes)
@@ -235,8 +238,8 @@ class FlagsMachine(OnThreads):
         self.both(thread, made[0].__enter__, made[1].enter)
 
     @rule(thread=threads, made=scopes)
-    def leave(self, thread: int, made: tuple[Any, Scope]) -> None:
-        self.both(thread, lambda: made[0].__exit__(None, None, None), made[1].leave)
+    def exit_scope(self, thread: int, made: tuple[Any, Scope]) -> None:
+        self.both(thread, lambda: made[0].__exit__(None, None, None), made[1].exit_scope)
 
     @precondition(lambda self: self.freezes_made < FEW_FREEZES)
     @rule(target=freezes, thread=threads)

@@ -89,13 +89,13 @@ class ModesMachine(ModesOnThreads):
     def write_without_a_scope(self, place: Place, kind: str, mode: bool) -> Pair:
         return self.both(place, lambda: getattr(grad_mode, kind)(mode), lambda: getattr(MODEL, kind)(mode))
 
-    @rule(place=places, made=consumes(written), how=st.sampled_from(("decorate", "enter and leave", "leave")))
+    @rule(place=places, made=consumes(written), how=st.sampled_from(("decorate", "enter and exit", "exit")))
     def take_the_write_back(self, place: Place, made: Pair, how: str) -> None:
         def use(scope: Any) -> None:
             if how == "decorate":
                 scope(lambda: None)
                 return
-            if how == "enter and leave":
+            if how == "enter and exit":
                 scope.__enter__()
             scope.__exit__(None, None, None)
 
@@ -105,7 +105,7 @@ class ModesMachine(ModesOnThreads):
     @rule(target=objects, place=places, made=objects)
     def clone(self, place: Place, made: Pair) -> Any:
         if not hasattr(made[0], "clone"):
-            return multiple()  # the scope of a captured state has no setter
+            return multiple()  # the scope of a captured state has no clone
         self.made += 1
         return self.noted(self.both(place, made[0].clone, made[1].clone))
 
@@ -119,7 +119,7 @@ class ModesMachine(ModesOnThreads):
         )
 
     @rule(place=places, made=st.lists(objects, min_size=1, max_size=2))
-    def leave(self, place: Place, made: list[Pair]) -> None:
+    def exit_scope(self, place: Place, made: list[Pair]) -> None:
         self.both(
             place,
             lambda: [ours.__exit__(None, None, None) for ours, _ in made],
@@ -133,7 +133,7 @@ class ModesMachine(ModesOnThreads):
         kind=setters,
         mode=st.booleans(),
     )
-    def leave_elsewhere(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
+    def exit_on_another_thread(self, made: Pair, away: int, then: list[Pair], kind: str, mode: bool) -> None:
         """Exit on another thread, without a check before the entering thread enters or writes."""
         entered_on = self.thread_that_entered(made)
         self.unseen(

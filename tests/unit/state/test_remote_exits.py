@@ -47,7 +47,7 @@ def enter_a_mode() -> None:
     interlock.enable_grad().__enter__()
 
 
-def leave_nothing() -> None:
+def exit_nothing() -> None:
     interlock.no_grad().__exit__(None, None, None)
 
 
@@ -67,7 +67,7 @@ def write_a_flag() -> None:
 # Calls in which a thread applies remote exits. A read does not.
 ACTIONS = pytest.mark.parametrize(
     "act",
-    [enter_a_mode, leave_nothing, write_a_mode, enter_flags, write_a_flag],
+    [enter_a_mode, exit_nothing, write_a_mode, enter_flags, write_a_flag],
     ids=lambda act: act.__name__,
 )
 
@@ -157,7 +157,7 @@ def test_generator_moved_to_another_thread_ends_its_scope_on_the_first(
         enter_flags()
         return inside, scope.look()
 
-    def leave() -> Any:
+    def exit_scope() -> Any:
         assert entered.wait(SECONDS)
         before = scope.look()
         end(running)
@@ -169,12 +169,12 @@ def test_generator_moved_to_another_thread_ends_its_scope_on_the_first(
         return scope.look()
 
     with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = [pool.submit(enter), pool.submit(leave)]
-        (inside, after_enter), (before_leave, after_leave) = (job.result(SECONDS) for job in jobs)
+        jobs = [pool.submit(enter), pool.submit(exit_scope)]
+        (inside, after_enter), (before_exit, after_exit) = (job.result(SECONDS) for job in jobs)
         jobs = [pool.submit(later) for _ in range(2)]
         after_all = [job.result(SECONDS) for job in jobs]
     assert inside != without
-    assert (after_enter, before_leave, after_leave, *after_all) == (without,) * 5
+    assert (after_enter, before_exit, after_exit, *after_all) == (without,) * 5
 
 
 def test_ended_thread_removes_its_scope_and_a_later_exit_does_nothing() -> None:

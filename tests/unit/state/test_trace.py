@@ -63,7 +63,7 @@ def test_scope_open_in_a_suspended_generator_warns_once_with_both_lines(scope: s
         "backends.override({'cudnn.enabled': False}).__enter__()",
     ],
 )
-def test_reads_and_scopes_above_a_suspended_scope_warn(consumer: str) -> None:
+def test_any_use_inside_a_suspended_scope_warns(consumer: str) -> None:
     reported = warnings_of("trace_a_suspended_generator", "no_grad()", consumer)
     assert ("ScopeWarning", ["entered", "seen"], "seen") in reported
 

@@ -57,7 +57,7 @@ def test_operators_accept_numbers_on_either_side(op: Callable[..., Any], number:
         return
     array = numbers((2, 3), 3)
     np.testing.assert_array_equal(op(interlock.tensor(array), number).cpu().numpy(), op(array, number))
-    if not isinstance(number, np.generic):  # NumPy asks its own methods first
+    if not isinstance(number, np.generic):  # NumPy tries its own methods first
         np.testing.assert_array_equal(op(number, interlock.tensor(array)).cpu().numpy(), op(number, array))
 
 
@@ -100,7 +100,7 @@ def test_unsupported_dtypes_are_named() -> None:
 
 
 @pytest.mark.parametrize("other", [None, "a", [1], object(), 1j])
-def test_other_operands_are_left_to_python(other: Any) -> None:
+def test_unsupported_operands_are_delegated_to_python(other: Any) -> None:
     with pytest.raises(TypeError):
         interlock.ones(2) + other
     with pytest.raises(TypeError):
@@ -187,7 +187,7 @@ def test_sub_with_alpha_refuses_bool_operands() -> None:
 
 
 @pytest.mark.parametrize("dtype", [interlock.float32, interlock.float64])
-def test_a_power_of_a_half_is_a_root(dtype: interlock.dtype) -> None:
+def test_power_of_a_half_is_a_root(dtype: interlock.dtype) -> None:
     infinity = float("inf")
     x = interlock.tensor([-infinity, -0.0, 4.0, infinity, -1.0], dtype=dtype)
     assert str((x**0.5).tolist()) == "[nan, -0.0, 2.0, inf, nan]"

@@ -61,7 +61,7 @@ LAYOUTS = [ND, STRIDES, C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS, INDIRECT, C_
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_buffer_request_with_a_shape_is_answered_as_numpy_does(shape: str) -> None:
+def test_buffer_request_with_a_shape_matches_numpy(shape: str) -> None:
     tensor = SHAPES[shape](interlock.ones)
     array = SHAPES[shape](lambda *sizes: np.ones(sizes, np.float32))
     for layout in LAYOUTS:
@@ -91,7 +91,7 @@ def test_buffer_request_without_a_shape_gives_bytes(shape: str) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="objects have __buffer__ since Python 3.12")
-def test_buffer_method_answers_every_request() -> None:
+def test_buffer_method_supports_every_request() -> None:
     for shape in SHAPES:
         tensor = SHAPES[shape](interlock.ones)
         for layout in (SIMPLE, *LAYOUTS):
@@ -106,8 +106,8 @@ def test_buffer_method_answers_every_request() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="objects have __buffer__ since Python 3.12")
-def test_buffer_method_of_accelerator_memory_answers_every_request() -> None:
-    assert run_program("tensor/buffer_method_of_accelerator_memory_answers_every_request.py").code == 0
+def test_buffer_method_of_accelerator_memory_supports_every_request() -> None:
+    assert run_program("tensor/buffer_method_of_accelerator_memory.py").code == 0
 
 
 class Lying(np.ndarray[Any, Any]):
@@ -187,5 +187,5 @@ def test_array_of_a_type_without_a_buffer_format_is_refused() -> None:
             interlock.from_numpy(array)
 
 
-def test_accelerator_copy_takes_an_array_without_dimensions() -> None:
-    assert run_program("tensor/accelerator_copy_takes_an_array_without_dimensions.py") == Result(0, "", "")
+def test_accelerator_copy_accepts_an_array_without_dimensions() -> None:
+    assert run_program("tensor/accelerator_copy_of_an_array_without_dimensions.py") == Result(0, "", "")

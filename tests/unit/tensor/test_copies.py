@@ -46,7 +46,7 @@ def test_deepcopy_refuses_results_of_operations() -> None:
         copy.deepcopy([x])
 
 
-def test_deepcopy_makes_a_leaf_of_what_was_made_without_grad() -> None:
+def test_deepcopy_in_no_grad_mode_returns_leaves() -> None:
     with interlock.no_grad():
         made = copy.deepcopy([leaf(1) * 2, leaf(1, 2)[1:]])
     assert [(each.tolist(), each.requires_grad, each.is_leaf) for each in made] == [
@@ -55,7 +55,7 @@ def test_deepcopy_makes_a_leaf_of_what_was_made_without_grad() -> None:
     ]
 
 
-def test_deepcopy_keeps_what_is_shared() -> None:
+def test_deepcopy_keeps_sharing_between_tensors() -> None:
     whole = interlock.zeros(4)
     part, turned = whole[1:], whole.view(2, 2).t()
     made, made_part, again, made_turned, made_detached = copy.deepcopy(
@@ -71,7 +71,7 @@ def test_deepcopy_keeps_what_is_shared() -> None:
     assert whole.tolist() == [0.0] * 4
 
 
-def test_deepcopy_knows_a_gradient_that_is_also_somewhere_else() -> None:
+def test_deepcopy_copies_a_shared_gradient_once() -> None:
     x = leaf(1)
     x.grad = interlock.ones(1)
     made, grad = copy.deepcopy([x, x.grad])

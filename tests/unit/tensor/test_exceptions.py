@@ -65,7 +65,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "exception",
     [KeyboardInterrupt(), MemoryError(), ValueError("own"), TypeError("own"), OverflowError("own")],
 )
-def test_an_exception_raised_in_index_passes_unchanged(
+def test_exception_raised_in_index_passes_unchanged(
     call: Callable[[Any], object], exception: BaseException
 ) -> None:
     with pytest.raises(type(exception)) as caught:
@@ -73,7 +73,7 @@ def test_an_exception_raised_in_index_passes_unchanged(
     assert caught.value is exception
 
 
-def test_an_exception_of_a_signal_handler_in_index_passes_unchanged() -> None:
+def test_exception_of_a_signal_handler_in_index_passes_unchanged() -> None:
     class Interrupted(BaseException):
         pass
 
@@ -137,7 +137,7 @@ def test_grad_passes_an_exception_of_iter_unchanged() -> None:
         interlock.autograd.grad(x.sum(), 5)  # type: ignore[arg-type]
 
 
-def test_a_stream_argument_passes_an_exception_of_its_protocol_unchanged() -> None:
+def test_stream_argument_passes_an_exception_of_its_protocol_unchanged() -> None:
     class Property:
         @property
         def __cuda_stream__(self) -> object:
@@ -166,6 +166,6 @@ def test_ints_are_read_without_the_methods_of_a_subclass() -> None:
         accelerator.memory.set_limit(Number(2**100))
 
 
-def test_a_limit_of_very_many_digits_raises_argument_error() -> None:
+def test_limit_of_very_many_digits_raises_argument_error() -> None:
     with pytest.raises(ArgumentError, match="more than 128 bits"):
         accelerator.memory.set_limit(10**5000)

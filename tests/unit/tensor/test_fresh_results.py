@@ -30,7 +30,7 @@ def numbers(*, requires_grad: bool = False) -> Tensor:
 
 
 @pytest.mark.parametrize("operation", RESULTS.values(), ids=RESULTS)
-def test_a_result_is_not_a_view(operation: Callable[[Tensor], Tensor]) -> None:
+def test_result_is_not_a_view(operation: Callable[[Tensor], Tensor]) -> None:
     result = operation(numbers()).requires_grad_()
     with no_grad():
         assert result[None].requires_grad
@@ -38,7 +38,7 @@ def test_a_result_is_not_a_view(operation: Callable[[Tensor], Tensor]) -> None:
 
 
 @pytest.mark.parametrize("operation", RESULTS.values(), ids=RESULTS)
-def test_a_result_made_in_no_grad_mode_is_changed_with_history(operation: Callable[[Tensor], Tensor]) -> None:
+def test_result_made_in_no_grad_mode_is_changed_with_history(operation: Callable[[Tensor], Tensor]) -> None:
     weight = ones((), requires_grad=True)
     with no_grad():
         result = operation(numbers(requires_grad=True))
@@ -50,7 +50,7 @@ def test_a_result_made_in_no_grad_mode_is_changed_with_history(operation: Callab
 
 
 @pytest.mark.parametrize("operation", RESULTS.values(), ids=RESULTS)
-def test_a_result_with_history_is_changed_in_place(operation: Callable[[Tensor], Tensor]) -> None:
+def test_result_with_history_is_changed_in_place(operation: Callable[[Tensor], Tensor]) -> None:
     leaf = arange(6.0, requires_grad=True)
     plain = operation(leaf.reshape(2, 3))
     (expected,) = interlock.autograd.grad(plain.sum(), leaf)
@@ -63,7 +63,7 @@ def test_a_result_with_history_is_changed_in_place(operation: Callable[[Tensor],
 
 
 @pytest.mark.parametrize("operation", RESULTS.values(), ids=RESULTS)
-def test_a_result_made_in_inference_mode_is_an_inference_tensor(
+def test_result_made_in_inference_mode_is_an_inference_tensor(
     operation: Callable[[Tensor], Tensor],
 ) -> None:
     with inference_mode():

@@ -32,7 +32,7 @@ def test_backward_accumulates_gradients() -> None:
     assert gradient(x) is None
 
 
-def test_a_tensor_is_not_its_own_gradient() -> None:
+def test_tensor_is_not_its_own_gradient() -> None:
     x = leaf(1, 2)
     with pytest.raises(RuntimeError, match="its own gradient"):
         x.grad = x
@@ -187,7 +187,7 @@ def test_grad_returns_gradients_without_writing_grad() -> None:
     assert gradient(w) is None
 
 
-def test_a_recorded_backward_pass_can_be_differentiated() -> None:
+def test_recorded_backward_pass_can_be_differentiated() -> None:
     x = leaf(2)
     (first,) = interlock.autograd.grad((x**3).sum(), x, create_graph=True)
     (second,) = interlock.autograd.grad(first.sum(), x)
@@ -275,7 +275,7 @@ def test_requires_grad_is_for_floating_point_leaves() -> None:
         (leaf(1) * 2).requires_grad_(False)
 
 
-def test_grad_setter_checks_shape_dtype_and_device() -> None:
+def test_grad_setter_checks_shape_and_type() -> None:
     x = leaf(1)
     x.grad = interlock.tensor([3.0])
     with pytest.raises(RuntimeError, match="shape"):
@@ -312,7 +312,7 @@ def test_backward_runs_on_several_threads() -> None:
     assert results == [2.0 * 64**3] * 20
 
 
-def test_a_small_network_learns() -> None:
+def test_small_network_learns() -> None:
     interlock.manual_seed(1)
     inputs = interlock.rand(256, 2)
     classes = (inputs[:, 0] > inputs[:, 1]).long()

@@ -129,7 +129,7 @@ def test_format_of_a_tensor_without_dimensions_is_that_of_its_number() -> None:
         f"{interlock.tensor([1.5]):.2f}"
 
 
-def test_operators_take_arrays_on_either_side() -> None:
+def test_operators_accept_arrays_on_either_side() -> None:
     x, array = interlock.tensor([1.0, 2.0]), np.array([2.0, 4.0])
     as_tensor = interlock.from_numpy(array)
     pairs = (
@@ -160,7 +160,7 @@ def test_operators_take_arrays_on_either_side() -> None:
         x + np.ones(2, np.int8)
 
 
-def test_in_place_operator_takes_an_array() -> None:
+def test_in_place_operator_accepts_an_array() -> None:
     x, y = interlock.ones(2), np.ones(2)
     same = x
     x += y
@@ -177,7 +177,7 @@ def test_views_without_elements_are_copied_on_devices() -> None:
 
 @pytest.mark.parametrize("kind", ["long", "double", "float"])
 def test_long_matrix_product_ends_on_ctrl_c(kind: str) -> None:
-    done = run_program("tensor/a_long_matrix_product_is_interrupted.py", kind)
+    done = run_program("tensor/long_matrix_product_is_interrupted.py", kind)
     assert done == Result(0, "ended\n", "")
 
 

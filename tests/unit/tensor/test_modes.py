@@ -30,7 +30,7 @@ def test_no_grad_records_nothing() -> None:
         assert (x * 2).grad_fn is None
 
 
-def test_inference_mode_makes_inference_tensors() -> None:
+def test_inference_mode_creates_inference_tensors() -> None:
     x = interlock.ones(2, requires_grad=True)
     with interlock.inference_mode():
         y = x * 2
@@ -45,7 +45,7 @@ def test_inference_mode_makes_inference_tensors() -> None:
         _ = y._version
 
 
-def test_inference_tensors_cannot_be_saved_for_backward() -> None:
+def test_inference_tensors_are_refused_in_recorded_operations() -> None:
     x, fixed = interlock.ones(2, requires_grad=True), inference_tensor()
     refusals: list[Callable[[], object]] = [
         lambda: x * fixed,
@@ -83,7 +83,7 @@ def test_view_made_in_no_grad_mode_cannot_be_changed_with_grad() -> None:
     assert "Invalid" in repr(view)
 
 
-def test_a_view_of_an_inference_tensor_does_not_require_grad() -> None:
+def test_view_of_an_inference_tensor_does_not_require_grad() -> None:
     with interlock.inference_mode():
         x = interlock.ones(2, requires_grad=True)
         inside = x[:1]

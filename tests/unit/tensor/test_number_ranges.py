@@ -52,7 +52,7 @@ HELD = {
     [(interlock.int64, value) for value in NO_INTEGERS]
     + [(interlock.float32, value) for value in NO_SINGLES],
 )
-def test_a_write_refuses_a_number_out_of_range(
+def test_write_refuses_a_number_out_of_range(
     write: Callable[[interlock.Tensor, Any], object], dtype: interlock.dtype, value: float
 ) -> None:
     tensor = target(dtype)
@@ -62,7 +62,7 @@ def test_a_write_refuses_a_number_out_of_range(
 
 
 @pytest.mark.parametrize("dtype", HELD)
-def test_a_write_accepts_every_number_in_range_of_the_dtype(dtype: interlock.dtype) -> None:
+def test_write_accepts_every_number_in_range_of_the_dtype(dtype: interlock.dtype) -> None:
     kinds = {interlock.int64: np.int64, interlock.float32: np.float32, interlock.float64: np.float64}
     for value in HELD[dtype]:
         expected = np.array([value]).astype(kinds.get(dtype, np.bool_))
@@ -73,7 +73,7 @@ def test_a_write_accepts_every_number_in_range_of_the_dtype(dtype: interlock.dty
             np.testing.assert_array_equal(tensor[:1].numpy(), expected)
 
 
-def test_a_message_names_the_function_and_the_number() -> None:
+def test_message_names_the_function_and_the_number() -> None:
     with pytest.raises(ArgumentError, match=r"^fill_: value must be a number that int64 can hold, got nan$"):
         target(interlock.int64).fill_(NAN)
     with pytest.raises(ArgumentError, match=r"^full: fill_value must be .* float32 can hold, got 1e300$"):
@@ -110,7 +110,7 @@ def test_tensor_rounds_numbers_beyond_float32_to_infinity() -> None:
     assert interlock.tensor([1e300, -1e300]).tolist() == [INF, -INF]
 
 
-def test_tensor_makes_true_of_every_number_but_zero() -> None:
+def test_tensor_of_dtype_bool_is_true_except_for_zero() -> None:
     made = interlock.tensor([NAN, INF, 0.5, 0.0, 2**70, 10**400], dtype=interlock.bool)
     assert made.tolist() == [True, True, True, False, True, True]
 
@@ -125,7 +125,7 @@ def test_tensor_converts_integers_beyond_64_bits_to_float() -> None:
         interlock.tensor([1.5, 10**400])
 
 
-def test_an_integer_beyond_64_bits_is_an_overflow_error() -> None:
+def test_integer_beyond_64_bits_is_an_overflow_error() -> None:
     x = target(interlock.int64)
     calls: tuple[Callable[[Any], object], ...] = (
         x.fill_,
@@ -148,13 +148,13 @@ def test_an_integer_beyond_64_bits_is_an_overflow_error() -> None:
     assert (x.tolist(), x._version) == ([1, 1], 0)
 
 
-def test_an_assigned_integer_beyond_64_bits_is_an_argument_error() -> None:
+def test_assigned_integer_beyond_64_bits_is_an_argument_error() -> None:
     for value in (2**63, 2**70, -(2**63) - 1):
         with pytest.raises(ArgumentError, match="must be an int that int64 can hold, got"):
             target(interlock.float32)[0] = value
 
 
-def test_alpha_must_be_a_number_that_the_result_holds() -> None:
+def test_alpha_must_be_in_range_of_the_result_dtype() -> None:
     x = target(interlock.float32)
     for operate in (x.add, x.add_, x.sub, x.sub_):
         for other in (x, 2):
@@ -188,7 +188,7 @@ def test_arange_of_integers_converts_each_argument() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (2, 3), (1 << 40, 3)])
-def test_a_fill_of_an_expanded_tensor_writes_its_elements(shape: tuple[int, ...]) -> None:
+def test_fill_of_an_expanded_tensor_writes_its_elements(shape: tuple[int, ...]) -> None:
     base = interlock.ones(1, 1)
     for view in (base.expand(*shape), base.expand(*shape).t()):
         view.fill_(2)
@@ -198,7 +198,7 @@ def test_a_fill_of_an_expanded_tensor_writes_its_elements(shape: tuple[int, ...]
     assert base._version == 4
 
 
-def test_a_fill_of_an_expanded_tensor_is_recorded() -> None:
+def test_fill_of_an_expanded_tensor_is_recorded() -> None:
     leaf = interlock.ones(2, 1, requires_grad=True)
     base = leaf * 3
     row = base.expand(2, 3)[0]
@@ -296,7 +296,7 @@ def test_fill_accepts_only_a_tensor_without_dimensions() -> None:
     ],
 )
 @pytest.mark.parametrize("dtype", [interlock.float32, interlock.bool, interlock.float64])
-def test_an_assignment_by_tensors_requires_a_tensor_of_its_dtype(index: Any, dtype: interlock.dtype) -> None:
+def test_assignment_by_tensors_requires_a_tensor_of_its_dtype(index: Any, dtype: interlock.dtype) -> None:
     x = interlock.tensor([1, 2])
     for value in (interlock.ones((), dtype=dtype), interlock.ones(1, dtype=dtype)):
         if isinstance(index, tuple) and isinstance(index[0], interlock.Tensor):
@@ -308,7 +308,7 @@ def test_an_assignment_by_tensors_requires_a_tensor_of_its_dtype(index: Any, dty
     assert x.tolist() == [1, 2]
 
 
-def test_an_assignment_by_a_mask_converts_a_single_element() -> None:
+def test_assignment_by_a_mask_converts_a_single_element() -> None:
     x = interlock.tensor([1, 2])
     mask = interlock.tensor([True, True])
     x[mask] = interlock.tensor(3.5)
@@ -319,7 +319,7 @@ def test_an_assignment_by_a_mask_converts_a_single_element() -> None:
     assert x.tolist() == [4, 4]
 
 
-def test_an_assignment_by_true_writes_all_and_by_false_nothing() -> None:
+def test_assignment_by_true_writes_all_and_by_false_nothing() -> None:
     x = interlock.tensor([1, 2])
     x[True] = interlock.tensor([3.5, 4.5])
     x[False] = interlock.ones(5)

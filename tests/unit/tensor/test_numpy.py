@@ -37,7 +37,7 @@ def test_numpy_round_trip_keeps_every_shape(shape: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(np.asarray(made), array)
 
 
-def test_a_copy_has_its_own_memory() -> None:
+def test_copy_has_its_own_memory() -> None:
     array = np.ones(2)
     tensor = interlock.tensor(array)
     tensor.zero_()
@@ -73,7 +73,7 @@ def test_strides_that_are_not_supported_are_named() -> None:
 
 
 @pytest.mark.parametrize("array", [np.ones(0)[::-1], np.ones(1)[::-1], np.ones((2, 1, 3))[:, ::-1]])
-def test_strides_of_dimensions_of_size_one_are_ignored(array: Any) -> None:
+def test_strides_of_dimensions_of_size_zero_or_one_are_ignored(array: Any) -> None:
     tensor = interlock.from_numpy(array)
     assert (tensor.shape, tensor.tolist()) == (array.shape, array.tolist())
     if tensor.numel():
@@ -81,13 +81,13 @@ def test_strides_of_dimensions_of_size_one_are_ignored(array: Any) -> None:
         assert tensor.add_(1).tolist() == array.tolist()
 
 
-def test_an_array_without_dimensions_is_shared() -> None:
+def test_array_without_dimensions_is_shared() -> None:
     array = np.array(2.0)
     interlock.from_numpy(array).add_(1)
     assert array == 3.0
 
 
-def test_a_field_of_a_record_is_shared_if_its_elements_fit() -> None:
+def test_field_of_a_record_is_shared_if_its_elements_fit() -> None:
     records = np.zeros(3, dtype=[("a", "f8"), ("b", "i8")])
     interlock.from_numpy(records["b"]).add_(interlock.tensor([1, 2, 3]))
     assert records["b"].tolist() == [1, 2, 3]
@@ -126,7 +126,7 @@ def test_arrays_that_overlap_are_read_before_they_are_written(
         assert array.tolist() == expected.tolist()
 
 
-def test_a_tensor_and_an_array_of_it_overlap_too() -> None:
+def test_tensor_and_an_array_of_it_overlap_too() -> None:
     tensor = interlock.arange(6.0)
     array = tensor.numpy().copy()
     tensor[1:].add_(interlock.from_numpy(tensor.numpy()[:-1]))
@@ -140,7 +140,7 @@ def test_from_numpy_refuses_other_objects(wrong: Any) -> None:
         interlock.from_numpy(wrong)
 
 
-def test_a_tensor_that_requires_grad_gives_no_array() -> None:
+def test_tensor_that_requires_grad_gives_no_array() -> None:
     x = interlock.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="detach"):
         x.numpy()

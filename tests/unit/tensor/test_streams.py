@@ -63,9 +63,7 @@ def test_two_streams_are_ordered_by_wait_stream(devices: tuple[str, ...], gate: 
         assert z.tolist() == [3.0] * 3
 
 
-def test_a_backward_pass_follows_the_streams_of_the_forward_pass(
-    devices: tuple[str, ...], gate: Gate
-) -> None:
+def test_backward_pass_follows_the_streams_of_the_forward_pass(devices: tuple[str, ...], gate: Gate) -> None:
     own, side = accelerator.current_stream(devices[0]), Stream(devices[0])
     x = interlock.tensor([1.0, 2.0], device=devices[0], requires_grad=True)
     side.wait_stream(own)

@@ -42,7 +42,7 @@ def test_to_accepts_the_arguments_of_pytorch(two_devices: tuple[str, str]) -> No
         x.to(two_devices[0], interlock.int64, True, True, True)  # type: ignore[call-overload]
 
 
-def test_a_copy_has_a_gradient(two_devices: tuple[str, str]) -> None:
+def test_copy_has_a_gradient(two_devices: tuple[str, str]) -> None:
     x = interlock.tensor([1.0, 2.0], requires_grad=True)
     y = x.to(two_devices[0], interlock.float64) * 3
     assert y.grad_fn is not None

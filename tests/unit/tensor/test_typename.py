@@ -22,5 +22,5 @@ import pytest
         (pytest.fixture, "_pytest.fixtures.fixture"),
     ],
 )
-def test_an_object_is_named_by_its_class_and_a_class_or_function_by_itself(obj: object, name: str) -> None:
+def test_object_is_named_by_its_class_and_a_class_or_function_by_itself(obj: object, name: str) -> None:
     assert interlock.typename(obj) == name

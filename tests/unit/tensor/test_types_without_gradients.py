@@ -24,7 +24,7 @@ CHANGES: dict[str, Callable[[Tensor, Tensor], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 @pytest.mark.parametrize("dtype", [interlock.int64, interlock.bool], ids=str)
-def test_no_change_in_place_makes_integers_require_grad(
+def test_in_place_changes_never_make_integers_require_grad(
     dtype: interlock.dtype, change: Callable[[Tensor, Tensor], object]
 ) -> None:
     x = interlock.tensor([1.0, 2.0], requires_grad=True) * 1
@@ -54,7 +54,7 @@ def test_views_of_integers_made_without_grad_can_be_written() -> None:
     assert (target.tolist(), view.requires_grad) == ([1, 0], False)
 
 
-def test_a_sum_in_integers_does_not_require_grad() -> None:
+def test_sum_in_integers_does_not_require_grad() -> None:
     x = interlock.ones(2, requires_grad=True)
     for result in (x.sum(dtype=interlock.int64), x.sum(0, dtype=interlock.int64)):
         assert (result.requires_grad, result.grad_fn, result.tolist()) == (False, None, 2)

@@ -149,7 +149,7 @@ def test_in_place_operations_return_the_tensor_itself() -> None:
     assert x.fill_(3).copy_(interlock.tensor([1])).zero_().tolist() == [0.0, 0.0]
 
 
-def test_in_place_results_must_have_the_shape_and_dtype() -> None:
+def test_in_place_results_must_fit_shape_dtype_and_memory() -> None:
     x = interlock.tensor([1, 2])
     with pytest.raises(DTypeError, match=r"float32.*int64"):
         x += 0.5
@@ -207,7 +207,7 @@ def test_backward_passes_a_change_of_an_empty_view_beyond_the_memory(name: str) 
     assert x.grad.tolist() == interlock.ones(*shape).tolist()
 
 
-def test_as_strided_of_no_elements_takes_any_offset() -> None:
+def test_as_strided_of_no_elements_accepts_any_offset() -> None:
     x = interlock.zeros(12)
     for offset in (12, 100, 2**62):
         view = x.as_strided((0, 2), (4, 1), offset)

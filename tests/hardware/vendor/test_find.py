@@ -16,7 +16,7 @@ def test_expected_packages_cover_all_but_driver_libraries() -> None:
 
 
 @EACH
-def test_a_library_is_found_in_its_package(name: str, packed: Packed) -> None:
+def test_library_is_found_in_its_package(name: str, packed: Packed) -> None:
     code = f"""
         from interlock.backends import libraries
         found = libraries.find({name!r})

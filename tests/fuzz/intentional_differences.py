@@ -1,6 +1,6 @@
 """Intentional differences from PyTorch, which the differential fuzzer ignores.
 
-A departure names the operations, the outcome of each side and the reason. Any other difference is a defect.
+Each entry names the operations, the outcome of each side and the reason. Any other difference is a defect.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from typing import NamedTuple
 
 
-class Departure(NamedTuple):
-    """One departure; the patterns are searched in the messages of the errors, where "no error" is one."""
+class IntentionalDifference(NamedTuple):
+    """One difference; the patterns are searched in the messages of the errors, where "no error" is one."""
 
     operations: tuple[str, ...]
     """The steps to which it applies; all if empty."""
@@ -19,62 +19,62 @@ class Departure(NamedTuple):
     reason: str
 
 
-DEPARTURES = (
-    Departure(
+DIFFERENCES = (
+    IntentionalDifference(
         (),
         "^no error",
         "refer to a single memory location",
         "an operation whose target overlaps an operand copies the operand first, so this is no error",
     ),
-    Departure(
+    IntentionalDifference(
         (),
         "^no error",
         "ZeroTensors are immutable",
         "a gradient of zeros is a tensor like any other, while PyTorch's may have no memory to write to",
     ),
-    Departure(
+    IntentionalDifference(
         ("cross_entropy",),
         "ShapeError|DTypeError|nll_loss",
         "^no error",
-        "cross_entropy takes an input [samples, classes] and a target of class indices",
+        "cross_entropy accepts an input [samples, classes] and a target of class indices",
     ),
-    Departure(
+    IntentionalDifference(
         ("softmax", "log_softmax"),
         "DTypeError",
         "^no error",
         "PyTorch refuses integers too, unless the tensor is empty",
     ),
-    Departure(
+    IntentionalDifference(
         ("matmul",),
         "DTypeError: matmul: not supported for bool",
         "^no error",
         "PyTorch refuses bool too, unless the product is empty",
     ),
-    Departure(
+    IntentionalDifference(
         ("copy_",),
         "share one memory location",
         "^no error",
         "PyTorch notices first that an expanded tensor is copied to itself",
     ),
-    Departure(
+    IntentionalDifference(
         ("getitem", "setitem"),
         "must be adjacent",
         "^no error",
         "lists and tensors of an index that a slice or None separates are refused",
     ),
-    Departure(
+    IntentionalDifference(
         ("setitem",),
         "several elements of the target share one memory location",
         "^no error",
         "it is unspecified which of several values PyTorch writes to elements that share memory",
     ),
-    Departure(
+    IntentionalDifference(
         ("setitem",),
         "^no error",
         "A view was created in (no_grad|inference) mode",
         "an integer or bool tensor has no history, so its views are written in every mode",
     ),
-    Departure(
+    IntentionalDifference(
         ("sum", "mean"),
         "^no error",
         "Autograd not support dtype",
@@ -87,10 +87,10 @@ DEPARTURES = (
 CONVERSIONS = ("long", "to", "copy_", "setitem", "sum", "mean", "fill_")
 
 
-def departs(operation: str, ours: str, theirs: str) -> str | None:
+def intentional_reason(operation: str, ours: str, theirs: str) -> str | None:
     """Return the reason for which one of the two may raise and the other not, or None."""
-    for departure in DEPARTURES:
-        applies = not departure.operations or operation in departure.operations
-        if applies and re.search(departure.ours, ours) and re.search(departure.theirs, theirs):
-            return departure.reason
+    for entry in DIFFERENCES:
+        applies = not entry.operations or operation in entry.operations
+        if applies and re.search(entry.ours, ours) and re.search(entry.theirs, theirs):
+            return entry.reason
     return None

@@ -29,7 +29,7 @@ FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "python")
 ABSENT = {"interlock-core": {"cudarc", "slab", "gemm", "pyo3"}}
 
 # Accepted cycles, each with its reason.
-CIRCLES: dict[str, dict[frozenset[str], str]] = {
+CYCLES: dict[str, dict[frozenset[str], str]] = {
     "host": {
         frozenset({"exec", "object", "fault_injection", "options"}): (
             "the scheduler advances the objects, which queue commands; faults are injected into both"
@@ -127,7 +127,7 @@ def targets(text: str, module: list[str]) -> set[str]:
     return found
 
 
-def arrows(source: Path) -> dict[str, set[str]]:
+def dependencies(source: Path) -> dict[str, set[str]]:
     """Return the dependencies between top-level folders and files of a crate, without tests."""
     files = [path for path in source.rglob("*.rs") if path.name not in ("lib.rs", "tests.rs", "testing.rs")]
     modules = {
@@ -144,7 +144,7 @@ def arrows(source: Path) -> dict[str, set[str]]:
     return {top: used for top, used in graph.items() if not top.endswith("_tests")}
 
 
-def circle(graph: dict[str, set[str]]) -> list[str]:
+def cycle(graph: dict[str, set[str]]) -> list[str]:
     """Return the members of one cycle in order; empty if there is none."""
     try:
         TopologicalSorter(graph).prepare()
@@ -155,14 +155,14 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_folders_of_a_crate_have_no_import_cycle(name: str) -> None:
-    graph = arrows(ROOT / "rust" / name / "src")
+    graph = dependencies(ROOT / "rust" / name / "src")
     assert len(graph) > 3
-    for members in CIRCLES.get(name, {}):
+    for members in CYCLES.get(name, {}):
         # A cycle that no longer exists must be removed from the list.
-        assert circle({member: graph[member] & members for member in members})
+        assert cycle({member: graph[member] & members for member in members})
         for member in members:
             graph[member] -= members
-    assert circle(graph) == []
+    assert cycle(graph) == []
 
 
 def test_import_cycle_is_found(tmp_path: Path) -> None:
@@ -177,6 +177,6 @@ def test_import_cycle_is_found(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    graph = arrows(tmp_path)
+    graph = dependencies(tmp_path)
     assert graph == {"low": {"high"}, "high": {"low", "middle"}, "middle": set()}
-    assert sorted(set(circle(graph))) == ["high", "low"]
+    assert sorted(set(cycle(graph))) == ["high", "low"]
