@@ -129,7 +129,7 @@ fn threads_that_share_streams_never_get_the_same_memory() {
     let options = HostOptions { devices: 1, memory: 160 * MIB as u64, faults: faults.clone() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     let device: Device = "host:0".parse().unwrap();
-    let streams: Vec<_> = (0..4).map(|_| Stream::exclusive(Some(device), 0).unwrap()).collect();
+    let streams: Vec<_> = (0..4).map(|_| Stream::dedicated(Some(device), 0).unwrap()).collect();
     let (left, started) = (Mutex::new(Vec::new()), Instant::now());
     thread::scope(|threads| {
         for number in 0..THREADS {

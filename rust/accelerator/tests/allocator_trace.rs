@@ -34,7 +34,7 @@ impl Traced {
         let device: Device = device.parse().unwrap();
         // The caches of all devices are emptied at once, and that is counted.
         memory::reset_accumulated_statistics(Some(device)).unwrap();
-        let streams = [(); 2].map(|()| Stream::exclusive(Some(device), 0).unwrap());
+        let streams = [(); 2].map(|()| Stream::dedicated(Some(device), 0).unwrap());
         let (live, trace, told) = (BTreeMap::new(), String::new(), Vec::new());
         Traced { device, streams, live, made: 0, trace, told }
     }

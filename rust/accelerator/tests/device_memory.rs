@@ -24,7 +24,7 @@ fn held() -> (HostFn, mpsc::Sender<()>) {
 }
 
 fn at_once(memory: &DeviceBuffer) -> bool {
-    memory.waiting().unwrap().iter().all(|waiting| waiting.at_most(Duration::ZERO) == Ok(true))
+    memory.begin_wait().unwrap().iter().all(|waiting| waiting.wait_timeout(Duration::ZERO) == Ok(true))
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
     let again = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
     accelerator::use_driver(again).unwrap();
 
-    let [own, recorded, other] = [(); 3].map(|()| Stream::exclusive(None, 0).unwrap());
+    let [own, recorded, other] = [(); 3].map(|()| Stream::dedicated(None, 0).unwrap());
     let memory = DeviceBuffer::on(&own, 100).unwrap();
     let default = accelerator::current_stream(None).unwrap();
     assert!(memory.is_reached_by_processor());
@@ -51,7 +51,7 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
 
     let (work, unrelated) = held();
     other.launch(work).unwrap();
-    slice.waiting().unwrap().iter().for_each(|waiting| assert_eq!(waiting.at_most(Duration::MAX), Ok(true)));
+    slice.begin_wait().unwrap().iter().for_each(|waiting| assert_eq!(waiting.wait_timeout(Duration::MAX), Ok(true)));
     let (work, latch) = held();
     recorded.launch(work).unwrap();
     assert!(!at_once(&slice));
@@ -65,7 +65,7 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
     drop(unrelated);
     accelerator::synchronize(None).unwrap();
     assert!(at_once(&memory));
-    let elsewhere = Stream::exclusive(Some("host:1".parse().unwrap()), 0).unwrap();
+    let elsewhere = Stream::dedicated(Some("host:1".parse().unwrap()), 0).unwrap();
     let (work, latch) = held();
     elsewhere.launch(work).unwrap();
     memory.record_stream(&elsewhere).unwrap();
@@ -87,7 +87,7 @@ fn a_graph_keeps_what_it_uses_of_an_earlier_capture_although_the_pool_has_the_sa
     let _ = accelerator::use_driver(
         HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap(),
     );
-    let stream = Stream::exclusive(None, 0).unwrap();
+    let stream = Stream::dedicated(None, 0).unwrap();
     let _current = stream.guard().unwrap();
     let graph = Graph::new(false).unwrap();
     graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();

@@ -13,7 +13,7 @@ fn the_memory_of_a_graph_that_goes_is_given_back_and_others_are_served() {
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
-    let stream = Stream::exclusive(None, 0).unwrap();
+    let stream = Stream::dedicated(None, 0).unwrap();
     for _ in 0..3 {
         let graph = Graph::new(false).unwrap();
         {

@@ -84,7 +84,7 @@ fn threads_that_share_growing_segments_never_get_the_same_memory_or_none() {
     let options = HostOptions { devices: 1, memory: 600 * MIB as u64, faults: faults.clone() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
-    let streams = [(); 2].map(|()| Stream::exclusive(None, 0).unwrap());
+    let streams = [(); 2].map(|()| Stream::dedicated(None, 0).unwrap());
     let pieces = Pieces::default();
     thread::scope(|threads| {
         for number in 0..THREADS {

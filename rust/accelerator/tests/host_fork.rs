@@ -133,7 +133,7 @@ fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
     accelerator::use_driver(HostDriver::new(options(&Faults::new())).unwrap()).unwrap();
     // Chosen and not used yet.
     assert!(true_in_child(|| Stream::new(None, 0).unwrap().synchronize().is_ok()));
-    let inherited = Stream::exclusive(None, 0).unwrap();
+    let inherited = Stream::dedicated(None, 0).unwrap();
     let event = accelerator::Event::new(None, EventOptions::default()).unwrap();
     event.record(&inherited).unwrap();
     assert!(true_in_child(|| {

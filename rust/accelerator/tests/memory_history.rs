@@ -76,7 +76,7 @@ fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
     let mut streams = [
         Stream::default_of(Some(device)).unwrap(),
         Stream::new(Some(device), 0).unwrap(),
-        Stream::exclusive(Some(device), 0).unwrap(),
+        Stream::dedicated(Some(device), 0).unwrap(),
     ];
     let mut kept: Vec<DeviceBuffer> = Vec::new();
     for step in 0..600 {
@@ -97,7 +97,7 @@ fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
         }
         match step % 97 {
             50 => memory::empty_cache().unwrap(),
-            90 => streams[2] = Stream::exclusive(Some(device), 0).unwrap(),
+            90 => streams[2] = Stream::dedicated(Some(device), 0).unwrap(),
             _ => {}
         }
     }
@@ -222,7 +222,7 @@ fn memory_that_other_streams_use_is_free_later() {
     let (_lock, [device, there]) = devices();
     let history = recorded(None);
     let memory = DeviceBuffer::new(Some(device), 600).unwrap();
-    let other = Stream::exclusive(Some(device), 0).unwrap();
+    let other = Stream::dedicated(Some(device), 0).unwrap();
     let (open, opened) = std::sync::mpsc::channel::<()>();
     let opened = Mutex::new(opened);
     other

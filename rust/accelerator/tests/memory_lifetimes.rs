@@ -33,7 +33,7 @@ fn reserved(device: Option<Device>) -> u64 {
 #[test]
 fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
     let device = device(0);
-    let [own, other] = [(); 2].map(|()| Stream::exclusive(device, 0).unwrap());
+    let [own, other] = [(); 2].map(|()| Stream::dedicated(device, 0).unwrap());
     let [first, last] = [(); 2].map(|()| Graph::new(false).unwrap());
     let pool = first.pool(None).unwrap();
     for graph in [&first, &last] {
@@ -59,7 +59,7 @@ fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
 #[test]
 fn a_pool_may_go_while_memory_is_asked_for_from_it() {
     let device = device(1);
-    let stream = Stream::exclusive(device, 0).unwrap();
+    let stream = Stream::dedicated(device, 0).unwrap();
     let graph = Arc::new(Graph::new(false).unwrap());
     let current = stream.guard().unwrap();
     graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
@@ -86,7 +86,7 @@ fn asked_device() -> Device {
 #[test]
 fn a_function_on_a_stream_that_lacks_memory_does_not_wait_for_itself() {
     let device = device(2);
-    let stream = Stream::exclusive(device, 0).unwrap();
+    let stream = Stream::dedicated(device, 0).unwrap();
     memory::set_limit(Some(Limit::Bytes(2 * MIB as u64)), device).unwrap();
     drop(DeviceBuffer::on(&stream, MIB).unwrap());
     let (tells, told) = mpsc::channel();

@@ -17,7 +17,7 @@ fn a_device_that_is_lost_keeps_no_other_from_making_room() {
     let options = HostOptions { devices: 2, memory: 64 << 20, faults: faults.clone() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
     let [own, other] =
-        ["host:0", "host:1"].map(|name| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap());
+        ["host:0", "host:1"].map(|name| Stream::dedicated(Some(name.parse().unwrap()), 0).unwrap());
     let used = DeviceBuffer::on(&own, 100).unwrap();
     let (latch, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);

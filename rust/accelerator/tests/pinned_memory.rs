@@ -143,7 +143,7 @@ fn no_block_is_given_out_while_it_is_used_none_is_lost_and_all_are_counted() {
     let faults = Faults::new();
     let options = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
-    let stream = |name: &str| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap();
+    let stream = |name: &str| Stream::dedicated(Some(name.parse().unwrap()), 0).unwrap();
     let streams = ["host:0", "host:0", "host:1"].map(stream);
     let config = ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(program in program())| {

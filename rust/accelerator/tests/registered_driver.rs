@@ -244,7 +244,7 @@ fn memory_beyond_the_total_is_refused(device: Device) {
 }
 
 fn streams_and_events(second: Device) {
-    let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
+    let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::dedicated(Some(second), 0).unwrap());
     assert_eq!((stream.priority(), other.device()), (-1, second));
     // SAFETY: the stream outlives the clone.
     let adopted = unsafe { Stream::external(Some(second), other.handle().unwrap().raw, None).unwrap() };
@@ -256,8 +256,8 @@ fn streams_and_events(second: Device) {
     stream.launch(latch.work()).unwrap();
     end.record(&stream).unwrap();
     other.wait_event(&end).unwrap();
-    assert!(!other.is_done().unwrap() && !end.is_done().unwrap());
-    assert!(!accelerator::waiting(Some(second)).unwrap().at_most(Duration::ZERO).unwrap());
+    assert!(!other.query().unwrap() && !end.query().unwrap());
+    assert!(!accelerator::begin_wait(Some(second)).unwrap().wait_timeout(Duration::ZERO).unwrap());
     latch.open();
     accelerator::synchronize(Some(second)).unwrap();
     end.synchronize().unwrap();
@@ -291,7 +291,7 @@ fn changes_that_come_too_late() {
         // Where something is to be told, the question has to be asked in full.
         assert_eq!(accelerator::known_devices().is_none(), changes != last, "{changes} changes");
         last = changes;
-        assert_eq!(accelerator::environment_came_too_late(), expected);
+        assert_eq!(accelerator::stale_env_warning(), expected);
     }
 }
 

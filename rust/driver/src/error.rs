@@ -78,7 +78,7 @@ pub enum Error {
     /// A driver was to be chosen or registered when one is in use.
     DriverInUse {
         /// The name of the driver that was to be used.
-        asked_for: &'static str,
+        requested: &'static str,
         /// The name of the driver in use.
         in_use: &'static str,
     },
@@ -152,8 +152,8 @@ interlock_core::messages! { Error {
         "{what} belongs to the process from which this one was forked, and can't be used here; use devices in \
          the child only, or start it with the method spawn or forkserver";
     Error::Graph { operation, reason } => "{operation} failed: {reason}";
-    Error::DriverInUse { asked_for, in_use } =>
-        "accelerator.use({asked_for:?}) comes too late: the driver {in_use:?} is in use, and it is fixed at \
+    Error::DriverInUse { requested, in_use } =>
+        "accelerator.use({requested:?}) comes too late: the driver {in_use:?} is in use, and it is fixed at \
          first use";
     Error::UnknownDriver { given, known } => "there is no driver {given:?}; known: {}", known.join(", ");
     Error::Argument { name, given, allowed } => "{name} takes {allowed}, got {given}";

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use interlock::Environment;
-use interlock::accelerator::Waiting;
+use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
 use interlock::base::fork;
 use libloading::os::unix::Library;
@@ -233,12 +233,12 @@ pub(crate) fn call<'py>(
 /// Waits while other threads run Python and signals are handled. `begin` says what for.
 pub(crate) fn wait(
     py: Python<'_>,
-    begin: impl Send + FnOnce() -> interlock::accelerator::Result<Option<Waiting>>,
+    begin: impl Send + FnOnce() -> interlock::accelerator::Result<Option<Wait>>,
 ) -> PyResult<()> {
     /// A signal is handled after this time at the latest.
     const SLICE: Duration = Duration::from_millis(20);
     let Some(waiting) = detached(py, begin).into_py_result(py)? else { return Ok(()) };
-    while !detached(py, || waiting.at_most(SLICE)).into_py_result(py)? {
+    while !detached(py, || waiting.wait_timeout(SLICE)).into_py_result(py)? {
         py.check_signals()?;
     }
     Ok(())

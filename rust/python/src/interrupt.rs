@@ -10,7 +10,7 @@ use crate::kept;
 
 /// Has waits of the core end where a handler of a signal raises something, as that of Ctrl-C does.
 pub(crate) fn end_waits_on_signals() {
-    accelerator::ask_while_waiting(interrupted);
+    accelerator::set_interrupt_check(interrupted);
 }
 
 /// Whether a handler of a signal has raised something, which is kept. Handlers run on the main thread alone.

@@ -9,8 +9,8 @@ use interlock_driver::{Address, DeviceIndex, Fill, KeepAlive};
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::Accelerator;
-use crate::graph_pools::CapturedPool;
-use crate::{Device, Error, Result, Stream, Waiting, current};
+use crate::graph_pools::CapturePool;
+use crate::{Device, Error, Result, Stream, Wait, current};
 
 const WHAT: &str = "a Buffer";
 const ALLOCATING: &str = "an allocation";
@@ -45,8 +45,8 @@ impl DeviceBuffer {
     /// # Errors
     /// Returns [`Error::OutOfMemory`], and an error if there is no such device.
     pub fn new(device: Option<Device>, bytes: usize) -> Result<Self> {
-        let (home, index) = current::resolve(device, "accelerator.memory.Buffer")?;
-        Self::on(&current::stream_on(home, index)?, bytes)
+        let (accelerator, index) = current::resolve(device, "accelerator.memory.Buffer")?;
+        Self::on(&current::stream_on(accelerator, index)?, bytes)
     }
 
     /// Allocates `bytes` uninitialized bytes for a stream, on its device.
@@ -64,7 +64,7 @@ impl DeviceBuffer {
 
     /// The device of the bytes.
     pub fn device(&self) -> Device {
-        self.home().device(self.device_index())
+        self.accelerator().device(self.device_index())
     }
 
     /// The address of the first byte, as the device counts addresses; 0 if there are no bytes.
@@ -76,13 +76,13 @@ impl DeviceBuffer {
     /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the
     /// bytes meanwhile.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.home().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
+        let address = self.accelerator().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
     /// Returns whether the CPU accesses memory of the device in place.
     pub fn is_reached_by_processor(&self) -> bool {
-        self.home().runtime().is_host_accessible()
+        self.accelerator().runtime().is_host_accessible()
     }
 
     /// A part of the bytes.
@@ -105,7 +105,7 @@ impl DeviceBuffer {
     /// are freed is done. Does nothing for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let Allocation { device, stream: own, block, .. } = *self.allocation;
-        let allocator = self.home().allocator(device, WHAT)?;
+        let allocator = self.accelerator().allocator(device, WHAT)?;
         stream.driver()?;
         // Work of its own stream needs no note: the memory is allocated and freed in its order.
         let is_own = stream.id() == own && stream.device_index() == device;
@@ -125,8 +125,8 @@ impl DeviceBuffer {
 
     /// The stream that they were allocated for; `None` if it was destroyed.
     pub fn stream(&self) -> Result<Option<Stream>> {
-        self.home().driver_for(WHAT)?;
-        self.home().stream_of_id(self.device_index(), self.allocation.stream)
+        self.accelerator().driver_for(WHAT)?;
+        self.accelerator().stream_of_id(self.device_index(), self.allocation.stream)
     }
 
     /// The existing streams whose work may use the bytes: the one that they were allocated for, the
@@ -142,15 +142,15 @@ impl DeviceBuffer {
     }
 
     /// Begins a wait for all work that is queued now and may use the bytes.
-    pub fn waiting(&self) -> Result<Vec<Waiting>> {
+    pub fn begin_wait(&self) -> Result<Vec<Wait>> {
         match self.stream()? {
-            Some(_) => self.streams()?.iter().map(Stream::waiting).collect(),
+            Some(_) => self.streams()?.iter().map(Stream::begin_wait).collect(),
             // Work of a destroyed stream can be awaited only with all work of the device.
             None => {
                 let others = self.stream_uses()?;
                 let elsewhere = others.iter().filter(|other| other.device() != self.device());
-                std::iter::once(current::waiting(Some(self.device())))
-                    .chain(elsewhere.map(Stream::waiting))
+                std::iter::once(current::begin_wait(Some(self.device())))
+                    .chain(elsewhere.map(Stream::begin_wait))
                     .collect()
             }
         }
@@ -158,7 +158,7 @@ impl DeviceBuffer {
 
     /// Queues a fill of every byte with `value` on `stream`, or else on the current stream of the device.
     pub fn fill(&self, value: u8, stream: Option<&Stream>) -> Result<()> {
-        self.home().driver_for("a Buffer")?;
+        self.accelerator().driver_for("a Buffer")?;
         let stream = self.stream_or(stream)?;
         if stream.device() != self.device() {
             return Err(Error::NoSuchDevice {
@@ -175,7 +175,7 @@ impl DeviceBuffer {
         unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep_alive }) }
     }
 
-    pub(super) fn home(&self) -> &'static Accelerator {
+    pub(super) fn accelerator(&self) -> &'static Accelerator {
         self.allocation.accelerator
     }
 
@@ -185,13 +185,13 @@ impl DeviceBuffer {
 
     /// The other streams whose work uses the memory.
     fn stream_uses(&self) -> Result<Vec<Stream>> {
-        let allocator = self.home().allocator(self.device_index(), WHAT)?;
+        let allocator = self.accelerator().allocator(self.device_index(), WHAT)?;
         Ok(self.allocation.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id)))
     }
 
     /// The given stream, or the current stream of the device.
     pub(super) fn stream_or(&self, stream: Option<&Stream>) -> Result<Stream> {
-        let current = || current::stream_on(self.home(), self.device_index());
+        let current = || current::stream_on(self.accelerator(), self.device_index());
         stream.map_or_else(current, |stream| Ok(stream.clone()))
     }
 }
@@ -204,14 +204,14 @@ struct Allocation {
     /// The id of the stream that uses it first.
     stream: i64,
     /// The pool of the graph that was captured when it was allocated.
-    pool: Option<CapturedPool>,
+    pool: Option<CapturePool>,
     /// `None` for no bytes.
     block: Option<AllocatedBlock>,
 }
 
 impl Allocation {
     fn new(stream: &Stream, bytes: usize) -> Result<Arc<Self>> {
-        let (accelerator, device) = (stream.home(), stream.device_index());
+        let (accelerator, device) = (stream.accelerator(), stream.device_index());
         let allocator = accelerator.allocator(device, "a Stream")?;
         let mut pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
         let block = match bytes {
@@ -230,11 +230,11 @@ impl Allocation {
         stream: &Stream,
         bytes: usize,
         error: Error,
-        pool: &mut Option<CapturedPool>,
+        pool: &mut Option<CapturePool>,
     ) -> Result<AllocatedBlock> {
         match error {
             Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
-                let accelerator = stream.home();
+                let accelerator = stream.accelerator();
                 // An observer may have ended the capture.
                 *pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
                 let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;

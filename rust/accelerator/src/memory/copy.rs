@@ -137,12 +137,12 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         let given = format!("{} bytes to be copied to {}", from.bytes(), to.bytes());
         return refused(given, "a source and a destination of one size");
     }
-    let home = on_device.home();
+    let accelerator = on_device.accelerator();
     for buffer in &buffers {
-        buffer.home().driver_for("a Buffer")?;
+        buffer.accelerator().driver_for("a Buffer")?;
     }
     let queued_on = on_device.stream_or(stream)?;
-    if !std::ptr::eq(queued_on.home(), home) {
+    if !std::ptr::eq(queued_on.accelerator(), accelerator) {
         return Err(Error::Forked { what: "a Stream" });
     }
     if buffers.iter().all(|buffer| buffer.device() != queued_on.device()) {
@@ -166,7 +166,7 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !home.runtime().is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable)
+    if awaited && !accelerator.runtime().is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable)
     {
         // A driver may wait within its copy function for such memory, and nothing could interrupt that.
         queued_on.synchronize()?;

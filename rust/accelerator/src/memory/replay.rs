@@ -110,7 +110,7 @@ impl Replay {
         if let Some(stream) = self.streams.get(&id) {
             return Ok(stream.clone());
         }
-        let stream = self.accelerator.exclusive_stream(self.index, 0)?;
+        let stream = self.accelerator.dedicated_stream(self.index, 0)?;
         self.streams.insert(id, stream.clone());
         Ok(stream)
     }

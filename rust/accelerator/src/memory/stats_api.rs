@@ -18,7 +18,7 @@ const NAMESPACE: &str = "accelerator.memory";
 pub(super) fn resolve_if_initialized(
     device: Option<Device>,
 ) -> Result<Option<(&'static Accelerator, DeviceIndex)>> {
-    if registry::used_already().is_some() {
+    if registry::try_accelerator().is_some() {
         return current::resolve(device, NAMESPACE).map(Some);
     }
     let Some(device) = device else { return Ok(None) };

@@ -30,7 +30,7 @@ fn tried<T>(failures: &mut usize, result: Result<T>) -> Option<T> {
 
 /// Two streams on each device.
 pub fn streams() -> Vec<Stream> {
-    (0..2 * DEVICES).map(|place| Stream::exclusive(device(place / 2), 0).unwrap()).collect()
+    (0..2 * DEVICES).map(|place| Stream::dedicated(device(place / 2), 0).unwrap()).collect()
 }
 
 /// Allocates, uses and frees, and goes on whatever fails. Returns what it has left, and how much has failed.
@@ -121,6 +121,6 @@ pub fn end(streams: Vec<Stream>, live: Vec<DeviceBuffer>, devices: &Devices) {
         assert!(counting::is_empty(&statistics), "{:?}", statistics.named());
     }
     assert_eq!((devices.live_bytes)(), 0);
-    let new = Stream::exclusive(device(0), 0).unwrap();
+    let new = Stream::dedicated(device(0), 0).unwrap();
     assert!(DeviceBuffer::on(&new, 24 * MIB).is_ok());
 }

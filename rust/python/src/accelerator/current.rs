@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::{self, DeviceType, PlaceScope};
+use interlock::accelerator::{self, DeviceType, DeviceScope};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -75,7 +75,7 @@ fn use_driver(
 
 /// Warns of a variable that changed when the driver, or what it shows, was fixed already.
 fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
-    let Some(message) = detached_with_environment(py, accelerator::environment_came_too_late) else {
+    let Some(message) = detached_with_environment(py, accelerator::stale_env_warning) else {
         return Ok(());
     };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
@@ -123,7 +123,7 @@ fn device_count(py: Python<'_>) -> PyResult<u32> {
 /// Why there is no accelerator with a device, in one sentence; None where there is one.
 #[pyfunction]
 fn why_unavailable(py: Python<'_>) -> Option<String> {
-    detached_with_environment(py, accelerator::why_unavailable)
+    detached_with_environment(py, accelerator::unavailable_reason)
 }
 
 /// The index of the current device of this thread: 0 until another is made current.
@@ -170,7 +170,7 @@ fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyo3(signature = (device=None, /))]
 fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let device = device::optional(device)?;
-    wait(py, || accelerator::waiting(device).map(Some))
+    wait(py, || accelerator::begin_wait(device).map(Some))
 }
 
 /// The priorities that streams of a device may have: the largest number, which goes last, and the smallest,
@@ -245,7 +245,7 @@ fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 struct DeviceIndex {
     device: Option<interlock::accelerator::Device>,
     /// Made by the first enter, which looks whether the device is there.
-    scope: OnceBox<PlaceScope>,
+    scope: OnceBox<DeviceScope>,
 }
 
 #[pymethods]
@@ -260,7 +260,7 @@ impl DeviceIndex {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let Some(device) = self.device else { return Ok(()) };
         let made =
-            detached(py, || self.scope.get_or_try_init(|| PlaceScope::of_device(device).map(Box::new)));
+            detached(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
         let scope = made.into_py_result(py)?;
         scope.check().into_py_result(py)?;
         trace::enter(py, scope.scope(), || scope.enter())

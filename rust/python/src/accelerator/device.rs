@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use interlock::accelerator::{self, Device as CoreDevice, Error, PlaceScope};
+use interlock::accelerator::{self, Device as CoreDevice, Error, DeviceScope};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(crate) struct Device {
     pub(crate) core: CoreDevice,
     /// Made by the first enter.
-    scope: OnceBox<PlaceScope>,
+    scope: OnceBox<DeviceScope>,
 }
 
 impl Device {
@@ -92,7 +92,7 @@ impl Device {
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let device = slf.get();
-        let scope = device.scope.get_or_init(|| Box::new(PlaceScope::of_default_device(device.core)));
+        let scope = device.scope.get_or_init(|| Box::new(DeviceScope::of_default_device(device.core)));
         trace::enter(slf.py(), scope.scope(), || scope.enter())?;
         Ok(slf)
     }

@@ -112,8 +112,8 @@ impl Event {
     fn wait(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
         detached(py, || match stream {
-            Some(stream) => self.0.hold_back(&stream),
-            None => self.0.hold_back(&accelerator::current_stream(None)?),
+            Some(stream) => self.0.block(&stream),
+            None => self.0.block(&accelerator::current_stream(None)?),
         })
         .into_py_result(py)
     }
@@ -121,12 +121,12 @@ impl Event {
     /// Whether all before the mark has been done; True if it was never recorded. Raises what failed there, if that
     /// was not raised before.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
-        detached(py, || self.0.is_done()).into_py_result(py)
+        detached(py, || self.0.query()).into_py_result(py)
     }
 
     /// Waits until all before the mark has been done. Raises what failed there, if that was not raised before.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        wait(py, || self.0.waiting())
+        wait(py, || self.0.begin_wait())
     }
 
     /// Return the milliseconds from this event to `end_event`. Raises `ArgumentError`, a ValueError, unless both were made

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use interlock::accelerator::{HostFn, Serving, Stream as CoreStream};
+use interlock::accelerator::{HostFn, HostFnScope, Stream as CoreStream};
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -184,13 +184,13 @@ impl Call {
     /// This thread begins to run the function, and so must not wait for its stream.
     fn begin(&self) {
         // Until `end`: no frame of Rust may stand below the function.
-        std::mem::forget(Serving::of(self.pending.stream));
+        std::mem::forget(HostFnScope::enter(self.pending.stream));
     }
 
     /// It has returned, or failed for a reason.
     #[pyo3(signature = (reason))]
     fn end(&self, reason: Option<String>) {
-        Serving::none();
+        HostFnScope::clear();
         // In a child that was forked by the function the stream that waits is out of reach.
         if self.exchange.is_of_this_process() {
             self.pending.end(reason.map_or(Ok(()), Err));

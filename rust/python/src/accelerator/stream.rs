@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use interlock::accelerator::{
-    Device as CoreDevice, DeviceType, PlaceScope, Stream as CoreStream, StreamKind,
+    Device as CoreDevice, DeviceType, DeviceScope, Stream as CoreStream, StreamKind,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -36,12 +36,12 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, subclass, weakref, module = "interlock", name = "Stream")]
 pub(crate) struct Stream {
     pub(super) core: CoreStream,
-    scope: PlaceScope,
+    scope: DeviceScope,
 }
 
 impl Stream {
     pub(super) fn of(core: CoreStream) -> Self {
-        Stream { scope: PlaceScope::of_stream(&core), core }
+        Stream { scope: DeviceScope::of_stream(&core), core }
     }
 }
 
@@ -66,7 +66,7 @@ impl Stream {
             (None, None, None) => {
                 let device = device::optional(device)?;
                 let made = detached(py, || match exclusive {
-                    true => CoreStream::exclusive(device, priority),
+                    true => CoreStream::dedicated(device, priority),
                     false => CoreStream::new(device, priority),
                 });
                 Ok(Stream::of(made.into_py_result(py)?))
@@ -112,7 +112,7 @@ impl Stream {
     /// or one that is handed out in turn, or it belongs to another library.
     #[getter]
     fn exclusive(&self) -> bool {
-        self.core.kind() == StreamKind::Exclusive
+        self.core.kind() == StreamKind::Dedicated
     }
 
     /// What other libraries for these devices call it, as a number: on NVIDIA's a `cudaStream_t`.
@@ -128,12 +128,12 @@ impl Stream {
 
     /// Whether all that was queued has been done. Raises what failed there, if that was not raised before.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
-        detached(py, || self.core.is_done()).into_py_result(py)
+        detached(py, || self.core.query()).into_py_result(py)
     }
 
     /// Waits until all that was queued has been done. Raises what failed there, if that was not raised before.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        wait(py, || self.core.waiting().map(Some))
+        wait(py, || self.core.begin_wait().map(Some))
     }
 
     /// Marks the place after all that is queued with `event`, or with a new one, and returns the event.
@@ -201,7 +201,7 @@ impl Stream {
         let kind = match self.core.kind() {
             StreamKind::Default => "default",
             StreamKind::Pooled => "pooled",
-            StreamKind::Exclusive => "exclusive",
+            StreamKind::Dedicated => "exclusive",
             StreamKind::External => "external",
         };
         let (device, index) = (self.core.device().kind(), self.core.device_index());

@@ -92,7 +92,7 @@ impl CachingAllocator {
 
     #[inline]
     fn ctx(&self, accelerator: &'static Accelerator) -> AllocCtx {
-        AllocCtx { accelerator, device: self.device, capturing: accelerator.captures().any() }
+        AllocCtx { accelerator, device: self.device, capturing: accelerator.private_pools().captures_underway() }
     }
 
     #[inline]
@@ -149,7 +149,7 @@ impl CachingAllocator {
         requested: usize,
         pool: Option<PoolId>,
     ) -> Result<AllocatedBlock> {
-        let ctx = self.ctx(stream.home());
+        let ctx = self.ctx(stream.accelerator());
         self.refresh_config(&ctx)?;
         let mut miss = None;
         match self.allocate_cached(&ctx, stream.id(), requested, pool, &mut miss) {

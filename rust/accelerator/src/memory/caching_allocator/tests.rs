@@ -16,7 +16,7 @@ use crate::stream::Stream;
 const MIB: usize = 1 << 20;
 
 struct Rig {
-    home: &'static Accelerator,
+    accelerator: &'static Accelerator,
     faults: Faults,
 }
 
@@ -25,19 +25,19 @@ impl Rig {
         let faults = Faults::new();
         let options = HostOptions { memory: memory as u64, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options).unwrap();
-        let home: &'static Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
-        let allocator = home.allocator(0, "a test").unwrap();
+        let accelerator: &'static Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
+        let allocator = accelerator.allocator(0, "a test").unwrap();
         // No configuration of the process comes later.
         allocator.with_inner(|inner| inner.configure(u64::MAX, &config, memory as u64));
-        Rig { home, faults }
+        Rig { accelerator, faults }
     }
 
     fn allocator(&self) -> &'static CachingAllocator {
-        self.home.allocator(0, "a test").unwrap()
+        self.accelerator.allocator(0, "a test").unwrap()
     }
 
     fn stream(&self) -> Stream {
-        self.home.default_stream(0).unwrap()
+        self.accelerator.default_stream(0).unwrap()
     }
 
     fn allocate(&self, bytes: usize) -> Result<DeviceBuffer> {
@@ -81,7 +81,7 @@ fn draws(seed: u64) -> impl FnMut(usize) -> usize {
 /// Where pieces come to lie in a program, from the first on, and what is counted in the end.
 fn program(seed: u64, config: &AllocatorConfig, looks: bool) -> (Vec<i64>, Statistics) {
     let rig = Rig::new(400 * MIB, config.clone());
-    let streams = [rig.stream(), rig.home.pooled_stream(0, 0).unwrap()];
+    let streams = [rig.stream(), rig.accelerator.pooled_stream(0, 0).unwrap()];
     let sizes = [100, 600, 600, 4096, 300_000, MIB, 3 * MIB, 3 * MIB, 5 * MIB, 12 * MIB];
     let mut draw = draws(seed);
     let (mut live, mut places) = (Vec::new(), Vec::new());
@@ -97,7 +97,7 @@ fn program(seed: u64, config: &AllocatorConfig, looks: bool) -> (Vec<i64>, Stati
             }
             5..=7 if !live.is_empty() => drop(live.swap_remove(draw(live.len()))),
             8 if draw(10) == 0 => {
-                rig.allocator().release_cached_blocks(rig.home).unwrap();
+                rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
             }
             _ => {}
         }
@@ -156,13 +156,13 @@ fn whole_pages_go_back_from_between_pieces_in_use() {
     let rig = Rig::new(200 * MIB, growing());
     let [first, middle, last] = [(); 3].map(|()| rig.allocate(30 * MIB).unwrap());
     drop(middle);
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     // Of the bytes from 30 to 60 MiB one page of 20 lies within.
     assert_eq!((rig.reserved(), rig.used_by_driver()), (80 * MIB, 80 * MIB));
     let again = rig.allocate(30 * MIB).unwrap();
     assert_eq!(rig.reserved(), 100 * MIB);
     drop((first, last, again));
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
     assert_eq!(rig.allocator().with_inner(|inner| inner.heap.segments().count()), 0);
 }
@@ -177,7 +177,7 @@ fn a_segment_that_gets_a_part_of_what_it_needs_gives_it_back() {
     let small = rig.allocate(40 * MIB).unwrap();
     assert_eq!(rig.allocator().with_stats(|stats| stats.clone()).num_alloc_retries, 2);
     drop((kept, small));
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
 }
 
@@ -189,7 +189,7 @@ fn a_segment_does_not_grow_into_pages_that_go_back() {
     let latch = Mutex::new(latch);
     let held = HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())));
     rig.stream().launch(held).unwrap();
-    rig.allocator().set_cache_limit(rig.home, Some(0));
+    rig.allocator().set_cache_limit(rig.accelerator, Some(0));
     let leaving = first.address().0;
     drop(first);
     // The pages before it go back as soon as the stream has got past the latch.
@@ -198,14 +198,14 @@ fn a_segment_does_not_grow_into_pages_that_go_back() {
     drop(opens);
     rig.stream().synchronize().unwrap();
     drop(second);
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
 }
 
 #[test]
 fn addresses_that_get_no_memory_go_back() {
     let rig = Rig::new(100 * MIB, growing());
-    rig.allocator().with_limit(rig.home, |limit| *limit = Some(0)).unwrap();
+    rig.allocator().with_limit(rig.accelerator, |limit| *limit = Some(0)).unwrap();
     assert!(rig.allocate(MIB).is_err());
     assert_eq!(rig.allocator().with_inner(|inner| inner.heap.segments().count()), 0);
 }
@@ -217,7 +217,7 @@ fn without_keeping_every_piece_goes_back() {
     assert_eq!((rig.reserved(), rig.used_by_driver()), (1024, 1024));
     drop(piece);
     rig.stream().synchronize().unwrap();
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
 }
 
@@ -227,7 +227,7 @@ fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
         1000 * MIB,
         AllocatorConfig { garbage_collection_threshold: 0.5, ..AllocatorConfig::default() },
     );
-    rig.allocator().with_limit(rig.home, |limit| *limit = Some(180 * MIB as u64)).unwrap();
+    rig.allocator().with_limit(rig.accelerator, |limit| *limit = Some(180 * MIB as u64)).unwrap();
     let pieces: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
     for piece in pieces {
         drop(piece);

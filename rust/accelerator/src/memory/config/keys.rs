@@ -275,7 +275,7 @@ impl Requirement {
             Requirement::Caching => config.caching,
             Requirement::Limit => {
                 config.per_process_memory_fraction < 1.0
-                    || registry::used_already().is_some_and(Accelerator::limits_memory)
+                    || registry::try_accelerator().is_some_and(Accelerator::limits_memory)
             }
             Requirement::SplitLimit => config.max_split_size_mb.is_some(),
             Requirement::VirtualMemory => registry::has_virtual_memory(),

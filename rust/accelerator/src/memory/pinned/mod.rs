@@ -64,7 +64,7 @@ impl PinnedMemory {
     /// # Errors
     /// Returns [`Error::OutOfMemory`], and an error without an accelerator.
     pub fn new(bytes: usize) -> Result<Self> {
-        Self::of(registry::in_use("pinned memory")?, bytes)
+        Self::of(registry::accelerator("pinned memory")?, bytes)
     }
 
     fn of(accelerator: &'static Accelerator, bytes: usize) -> Result<Self> {
@@ -106,7 +106,7 @@ impl PinnedMemory {
 
     /// Returns whether the byte at `pointer` is in allocated pinned memory of this process.
     pub fn is_pinned(pointer: *const u8) -> bool {
-        registry::used_already()
+        registry::try_accelerator()
             .is_some_and(|accelerator| accelerator.pinned().lock().pool.is_allocated(pointer as u64))
     }
 
@@ -216,7 +216,7 @@ impl PinnedCache {
 
     fn timed_allocation(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
         let start = Instant::now();
-        let address = driver.allocate_pinned(current::index_below(driver.device_count() as usize), bytes)?;
+        let address = driver.allocate_pinned(current::current_index_or_zero(driver.device_count() as usize), bytes)?;
         let took = start.elapsed();
         self.lock().pool.stats.host_alloc_time.add(took);
         Ok(address)
@@ -278,7 +278,7 @@ impl Inner {
 
 /// Calls `function` with the statistics, if there are any.
 fn with_stats<T: Default>(function: impl FnOnce(&mut PinnedStats) -> T) -> T {
-    registry::used_already()
+    registry::try_accelerator()
         .map_or_else(T::default, |accelerator| function(&mut accelerator.pinned().lock().pool.stats))
 }
 
@@ -289,7 +289,7 @@ pub fn host_memory_stats() -> PinnedStats {
 
 /// Releases pinned memory that nothing uses to the driver. Does not wait for queued work.
 pub fn empty_host_cache() {
-    if let Some(accelerator) = registry::used_already()
+    if let Some(accelerator) = registry::try_accelerator()
         && let Ok(driver) = accelerator.driver_for("pinned memory")
     {
         accelerator.pinned().release_cached_blocks(driver);

@@ -43,7 +43,7 @@ impl Run<'_> {
             drop(stream);
             self.model.drop_stream(gone);
         }
-        let stream = Stream::exclusive(device(slot / 2), 0).unwrap();
+        let stream = Stream::dedicated(device(slot / 2), 0).unwrap();
         self.model.keep_stream(key(&stream));
         self.streams[slot] = Some(stream);
     }

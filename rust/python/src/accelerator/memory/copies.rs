@@ -91,7 +91,7 @@ pub(super) fn copy_(
     let stream = stream::optional(stream)?;
     let queued_on =
         detached(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
-    if non_blocking { Ok(()) } else { wait(py, || queued_on.waiting().map(Some)) }
+    if non_blocking { Ok(()) } else { wait(py, || queued_on.begin_wait().map(Some)) }
 }
 
 /// Sets every byte of a `Buffer` to `value`, from 0 to 255, in the order of `stream` or of the current stream of

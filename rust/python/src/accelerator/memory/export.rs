@@ -26,7 +26,7 @@ const DEFAULT_STREAM: u64 = 1;
 
 /// Waits until all that is queued and uses the bytes has been done.
 fn wait_for_streams(py: Python<'_>, memory: &DeviceBuffer) -> PyResult<()> {
-    for waiting in detached(py, || memory.waiting()).into_py_result(py)? {
+    for waiting in detached(py, || memory.begin_wait()).into_py_result(py)? {
         wait(py, || Ok(Some(waiting)))?;
     }
     Ok(())
@@ -93,7 +93,7 @@ fn put_in_order(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> P
             .ok_or_else(|| refused(given, "None, -1, 1, 2 or the handle of a stream"))
             .into_py_result(py)?,
     };
-    let hold_back = || {
+    let wait = || {
         // SAFETY: DLPack has the consumer pass a stream of its own on this device, which it keeps during the call. The
         // driver refuses a number that cannot be a stream of the device.
         let stream = unsafe { CoreStream::external(Some(memory.device()), handle, None)? };

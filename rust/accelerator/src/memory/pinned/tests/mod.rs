@@ -13,15 +13,15 @@ use interlock_host::{Faults, HostDriver, HostOptions};
 use super::*;
 
 /// An accelerator that is not the one in use, so that a test has it for itself.
-struct Home {
-    home: &'static Accelerator,
+struct Rig {
+    accelerator: &'static Accelerator,
     faults: Faults,
 }
 
 /// Work waits for it until it is dropped.
 struct Latch(#[expect(dead_code, reason = "it is there to be dropped")] mpsc::Sender<()>);
 
-impl Home {
+impl Rig {
     fn new() -> Self {
         Self::with(PinnedOptions::default())
     }
@@ -30,21 +30,21 @@ impl Home {
         let faults = Faults::new();
         let options_of_driver = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options_of_driver).unwrap();
-        let home: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
-        let mut pinned = home.pinned().lock();
+        let accelerator: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
+        let mut pinned = accelerator.pinned().lock();
         // No configuration of the process comes later.
         pinned.config_number = u64::MAX;
         pinned.pool.options = options;
         drop(pinned);
-        Home { home, faults }
+        Rig { accelerator, faults }
     }
 
     fn memory(&self, bytes: usize) -> PinnedMemory {
-        PinnedMemory::of(self.home, bytes).unwrap()
+        PinnedMemory::of(self.accelerator, bytes).unwrap()
     }
 
     fn stream(&self, device: u8) -> Stream {
-        self.home.exclusive_stream(device, 0).unwrap()
+        self.accelerator.dedicated_stream(device, 0).unwrap()
     }
 
     /// What is queued on the stream next is not done before the latch is dropped.
@@ -61,11 +61,11 @@ impl Home {
     }
 
     fn empty(&self) {
-        self.home.pinned().release_cached_blocks(self.home.driver_for("a test").unwrap());
+        self.accelerator.pinned().release_cached_blocks(self.accelerator.driver_for("a test").unwrap());
     }
 
     fn counted(&self) -> PinnedStats {
-        self.home.pinned().lock().pool.stats
+        self.accelerator.pinned().lock().pool.stats
     }
 
     /// Bytes that the driver has given.
@@ -74,6 +74,6 @@ impl Home {
     }
 
     fn is_held(&self, pointer: NonNull<u8>) -> bool {
-        self.home.pinned().lock().pool.is_allocated(pointer.as_ptr() as u64)
+        self.accelerator.pinned().lock().pool.is_allocated(pointer.as_ptr() as u64)
     }
 }
