@@ -42,7 +42,7 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
     let [own, recorded, other] = [(); 3].map(|()| Stream::dedicated(None, 0).unwrap());
     let memory = DeviceBuffer::on(&own, 100).unwrap();
     let default = accelerator::current_stream(None).unwrap();
-    assert!(memory.is_reached_by_processor());
+    assert!(memory.is_host_accessible());
     assert_eq!(memory.stream(), Ok(Some(own.clone())));
     memory.record_stream(&recorded).unwrap();
     memory.record_stream(&own).unwrap();

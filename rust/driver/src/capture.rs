@@ -267,7 +267,7 @@ mod tests {
         captures
     }
 
-    /// Whether each capture was invalidated.
+    /// Returns whether each capture was invalidated.
     fn invalidated(captures: &Captures<()>) -> Vec<bool> {
         captures.0.values().map(|capture| capture.invalidated_by.is_some()).collect()
     }

@@ -126,7 +126,7 @@ impl Error {
 }
 
 impl OutOfMemory {
-    /// The error of a request for memory that no allocator caches.
+    /// Returns the error of a request for memory that no allocator caches.
     pub fn error(device: Device, requested: usize) -> Error {
         Error::OutOfMemory(Box::new(OutOfMemory { device, requested, cache: None }))
     }

@@ -183,7 +183,7 @@ pub fn waiting_for_an_event_from_outside_ends_the_capture(make: Make) {
     is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.wait_event(stream, outside))));
 }
 
-/// Whether `act` is refused, on the thread that captures and on another, while a stream captures in a mode.
+/// Returns whether `act` is refused, on the thread that captures and on another, while a stream captures in a mode.
 fn refuses<T>(rig: &Rig, mode: CaptureMode, elsewhere: bool, act: impl Fn() -> Result<T> + Sync) -> bool {
     let stream = rig.stream(0);
     rig.driver.begin_capture(stream, mode).unwrap();

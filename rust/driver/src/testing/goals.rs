@@ -20,7 +20,7 @@ fn is_reached_in_turns(rig: &Rig, awaited: WaitTarget, blocking: bool) -> bool {
     })
 }
 
-/// Whether goals are fixed: a driver may leave it to the trait to wait, which can't do that.
+/// Returns whether goals are fixed: a driver may leave it to the trait to wait, which can't do that.
 fn fixes_goals(rig: &Rig) -> bool {
     !rig.driver.sync_point(WaitTarget::Stream(rig.stream(0))).unwrap().points.is_empty()
 }

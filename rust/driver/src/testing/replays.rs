@@ -37,7 +37,7 @@ pub fn a_replay_reads_what_is_there_now(make: Make) {
     }
 }
 
-/// A graph whose second branch ends with a fill behind a latch.
+/// Returns a graph whose second branch ends with a fill behind a latch.
 fn branches(rig: &Rig, latch: &Latch) -> (GraphExecHandle, [Arc<Memory>; 2]) {
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let memory = [rig.memory(0, 4), rig.memory(0, 4)];

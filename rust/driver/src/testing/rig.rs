@@ -37,7 +37,7 @@ impl Rig {
         self.driver.create_stream(device, 0).unwrap()
     }
 
-    /// A new event, recorded on a stream.
+    /// Returns a new event, recorded on a stream.
     pub fn record(&self, stream: StreamHandle) -> EventHandle {
         let event = self.driver.create_event(stream.device, EventOptions::default()).unwrap();
         self.driver.record_event(event, stream).unwrap();
@@ -129,7 +129,7 @@ impl Rig {
         self.driver.end_capture(stream)
     }
 
-    /// The same, made ready to be replayed.
+    /// Returns the same, made ready to be replayed.
     pub fn ready(&self, stream: StreamHandle, queue: impl FnOnce()) -> GraphExecHandle {
         let graph = self.capture(stream, queue).unwrap();
         let executable = self.driver.instantiate(graph).unwrap();
@@ -138,7 +138,7 @@ impl Rig {
     }
 }
 
-/// A function that never fails.
+/// Returns a function that never fails.
 fn named(name: &str, work: impl Fn() + Send + Sync + 'static) -> HostFn {
     HostFn::new(name, move || {
         work();
@@ -205,7 +205,7 @@ impl Latch {
         self.0.1.notify_all();
     }
 
-    /// A function that waits for it.
+    /// Returns a function that waits for it.
     pub fn work(&self) -> HostFn {
         let latch = self.clone();
         named("wait", move || latch.wait())
@@ -227,7 +227,7 @@ impl Counter {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A function that raises it.
+    /// Returns a function that raises it.
     pub fn work(&self) -> HostFn {
         let counter = self.clone();
         named("count", move || counter.raise())
@@ -238,7 +238,7 @@ impl Counter {
     }
 }
 
-/// The operation and reason of a late error.
+/// Returns the operation and reason of a late error.
 pub fn failure<T: std::fmt::Debug>(result: Result<T>) -> (String, String) {
     match result {
         Err(Error::Device { operation, reason, .. }) => (operation, reason),
@@ -246,7 +246,7 @@ pub fn failure<T: std::fmt::Debug>(result: Result<T>) -> (String, String) {
     }
 }
 
-/// Whether a capture stands against it.
+/// Returns whether a capture stands against it.
 pub fn is_refused<T>(result: &Result<T>) -> bool {
     matches!(result, Err(Error::Graph { .. }))
 }

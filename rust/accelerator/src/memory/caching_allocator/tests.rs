@@ -48,7 +48,7 @@ impl Rig {
         self.allocator().with_stats(|stats| stats.clone()).reserved_bytes.all.current as usize
     }
 
-    /// The number of the segment and the place in it.
+    /// Returns the number of the segment and the place in it.
     fn place_of(&self, memory: &DeviceBuffer) -> i64 {
         let address = memory.address().0;
         self.allocator().with_inner(|inner| {

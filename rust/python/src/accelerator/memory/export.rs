@@ -40,7 +40,7 @@ fn hold_back(stream: &CoreStream, memory: &DeviceBuffer) -> Result<()> {
 /// What DLPack calls the device of the bytes.
 fn dlpack_device(memory: &DeviceBuffer) -> PyResult<(i32, i32)> {
     let device = memory.device();
-    if memory.is_reached_by_processor() {
+    if memory.is_host_accessible() {
         Ok((CPU, 0))
     } else if device.kind() == DeviceType::Cuda {
         Ok((CUDA, device.index().unwrap_or(0).into()))
@@ -77,7 +77,7 @@ fn put_in_order(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> P
     if stream == Some(-1) {
         return Ok(());
     }
-    if memory.is_reached_by_processor() {
+    if memory.is_host_accessible() {
         return match stream {
             None => wait_for_streams(py, memory),
             Some(other) => {
@@ -116,7 +116,7 @@ impl Buffer {
         // SAFETY: the interpreter passes a place for a view, which has no owner where this fails.
         unsafe { (*view).obj = std::ptr::null_mut() };
         let (kept_open, memory) = slf.get().viewed(py)?;
-        if !memory.is_reached_by_processor() {
+        if !memory.is_host_accessible() {
             let message = format!("the processor does not reach the memory of {}; copy it", memory.device());
             return Err(PyBufferError::new_err(message));
         }

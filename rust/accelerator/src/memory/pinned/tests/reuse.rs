@@ -98,13 +98,13 @@ fn who_copies_need_not_keep_the_memory() {
     let memory = rig.memory(4096);
     // SAFETY: nobody else uses the bytes.
     unsafe { memory.pointer().write_bytes(7, 4096) };
-    let (sent, pointer) = (memory.as_end(&stream).unwrap(), memory.pointer());
+    let (sent, pointer) = (memory.as_operand(&stream).unwrap(), memory.pointer());
     drop(memory);
     let device = DeviceBuffer::on(&stream, 4096).unwrap();
     copy(&CopyOperand::Device(device.clone()), &CopyOperand::Host(sent), Some(&stream), false).unwrap();
     let received = rig.memory(4096);
     assert_ne!(received.pointer(), pointer);
-    let end = received.as_end(&stream).unwrap();
+    let end = received.as_operand(&stream).unwrap();
     copy(&CopyOperand::Host(end), &CopyOperand::Device(device), Some(&stream), false).unwrap();
     drop(latch);
     stream.synchronize().unwrap();
@@ -121,7 +121,7 @@ fn a_graph_keeps_what_it_uses() {
     let handle = stream.handle().unwrap();
     let device = DeviceBuffer::on(&stream, 64).unwrap();
     let memory = rig.memory(64);
-    let (pointer, end) = (memory.pointer(), memory.as_end(&stream).unwrap());
+    let (pointer, end) = (memory.pointer(), memory.as_operand(&stream).unwrap());
     driver.begin_capture(handle, CaptureMode::Relaxed).unwrap();
     copy(&CopyOperand::Device(device), &CopyOperand::Host(end), Some(&stream), false).unwrap();
     drop(memory);
