@@ -135,7 +135,7 @@ fn work_that_is_to_fail_does_not_run_and_is_told_late() {
     faults.fail_next_fill("bad cell").unwrap();
 
     let raised = counter.clone();
-    rig.launch(stream, move || raised.raise());
+    rig.launch(stream, move || raised.increment());
     assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), ("work".into(), "no cores".into()));
     rig.fill(stream, &memory[0], 9);
     assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), ("fill on host:0".into(), "bad cell".into()));
@@ -255,7 +255,7 @@ fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
     let memory = rig.pinned(&[0; 4]);
     rig.copy(stream, &memory, &memory);
     let raised = counter.clone();
-    rig.launch(stream, move || raised.raise());
+    rig.launch(stream, move || raised.increment());
     rig.join(other, stream);
     assert!(Arc::strong_count(&memory) > 1 && !rig.is_done(other));
     faults.lose_device(1, "unplugged").unwrap();
@@ -273,7 +273,7 @@ fn copies_of_other_devices_from_a_lost_one_fail_late() {
     let [here, there] = [rig.pinned(&[0; 4]), rig.pinned(&[1; 4])];
     let far = rig.driver.allocate(1, 4).unwrap();
     let copy = interlock_driver::Copy {
-        to: here.place(),
+        to: here.endpoint(),
         from: interlock_driver::CopyEndpoint::Device(1, far),
         bytes: 4,
         keep_alive: Some(there),

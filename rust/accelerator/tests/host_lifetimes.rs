@@ -67,7 +67,7 @@ impl Drop for Troublemaker {
             driver.memory_info(0).unwrap();
             driver.destroy_stream(driver.create_stream(0, 0).unwrap());
         }
-        self.1.raise();
+        self.1.increment();
         panic!("dropped");
     }
 }

@@ -80,7 +80,7 @@ fn a_function_may_queue_more_on_its_stream_while_a_copy_to_pageable_memory_waits
     let mut pageable = vec![0_u8; 8];
     let to = Address(pageable.as_mut_ptr().expose_provenance() as u64);
     let copy =
-        Copy { to: CopyEndpoint::Host(to), from: memory.place(), bytes: 8, keep_alive: Some(memory.clone()) };
+        Copy { to: CopyEndpoint::Host(to), from: memory.endpoint(), bytes: 8, keep_alive: Some(memory.clone()) };
     thread::scope(|scope| {
         scope.spawn(|| {
             // SAFETY: the bytes stay until the copy has been done, which the driver waits for.

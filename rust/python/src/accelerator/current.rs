@@ -202,7 +202,7 @@ fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyRes
     told.set_item("total_memory", found.total_memory)?;
     told.set_item("multi_processor_count", found.multi_processor_count)?;
     let more = PyDict::new(py);
-    found.more.into_iter().try_for_each(|(name, value)| more.set_item(name, value))?;
+    found.extra.into_iter().try_for_each(|(name, value)| more.set_item(name, value))?;
     told.set_item("extra", more)?;
     Ok(told)
 }
