@@ -68,7 +68,7 @@ def names_of(accelerator: Any, torch: Any) -> dict[str, Any]:
         "hot": HOT,
         "Buffer": accelerator.memory.Buffer,
         "event": accelerator.Event(),
-        "stream": accelerator.Stream(exclusive=True),
+        "stream": accelerator.Stream(dedicated=True),
         "device_index": accelerator.device_index,
         "allocate": torch.cuda.caching_allocator_alloc,
         "deallocate": torch.cuda.caching_allocator_delete,
@@ -119,7 +119,7 @@ def main() -> int:
         print(f"{sys.executable} can't import interlock: {error}", file=sys.stderr)
         return 2
     accelerator.use("cuda")
-    reason = accelerator.why_unavailable()
+    reason = accelerator.unavailable_reason()
     if reason is not None:
         print(f"nothing to measure: {reason}")
         return 0

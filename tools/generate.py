@@ -203,8 +203,8 @@ def allocator_keys() -> Iterator[str]:
     yield "| key | default | accepts | applies | meaning |"
     yield "| --- | --- | --- | --- | --- |"
     for key in accelerator.allocator_keys():
-        applies = key["acts"]
-        if key["why"]:
+        applies = key["applies"]
+        if key["reason"]:
             applies += f"{':' * (key['acts'] == 'never')} {key['why']}"
         meaning = " ".join(key["doc"].split())
         yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {applies} | {meaning} |"

@@ -244,7 +244,8 @@ impl Accelerator {
         if id == 0 {
             return self.default_stream(index).map(Some);
         }
-        let pooled = self.streams(index)?.pools.iter().flat_map(|pool| &pool.streams).filter_map(OnceBox::get);
+        let pooled =
+            self.streams(index)?.pools.iter().flat_map(|pool| &pool.streams).filter_map(OnceBox::get);
         if let Some(stream) = pooled.into_iter().find(|stream| stream.id() == id) {
             return Ok(Some(stream.clone()));
         }

@@ -6,7 +6,7 @@ use interlock_core::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots};
 use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
 use super::accelerator::Accelerator;
-use super::{Device, Result, Stream, WaitTarget, Wait, registry};
+use super::{Device, Result, Stream, Wait, WaitTarget, registry};
 
 /// Returns the accelerator in use and the index of a device that was passed to `operation`; `None`, or a device without
 /// an index, means the current device. The first call starts the driver and fixes it.

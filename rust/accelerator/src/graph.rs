@@ -171,9 +171,7 @@ impl Graph {
     ) -> Result<GraphExecHandle> {
         match &mut state.phase {
             Phase::Recorded { exec: Some(exec), .. } => Ok(*exec),
-            Phase::Recorded { graph: Some(graph), exec } => {
-                Ok(*exec.insert(driver.instantiate(*graph)?))
-            }
+            Phase::Recorded { graph: Some(graph), exec } => Ok(*exec.insert(driver.instantiate(*graph)?)),
             _ => Err(misused(operation, "nothing has been captured")),
         }
     }

@@ -17,5 +17,9 @@ pub fn set_interrupt_check(interrupted: fn() -> bool) {
 /// Returns [`Error::Interrupted`] if the embedding program wants long work of this thread to end, as after Ctrl-C. Its
 /// function may call a signal handler, so the caller must hold no lock that a handler could need.
 pub fn check_interrupts() -> Result<()> {
-    if INTERRUPT_CHECK.get().is_some_and(|interrupted| interrupted()) { Err(Error::Interrupted) } else { Ok(()) }
+    if INTERRUPT_CHECK.get().is_some_and(|interrupted| interrupted()) {
+        Err(Error::Interrupted)
+    } else {
+        Ok(())
+    }
 }

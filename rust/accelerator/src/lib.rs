@@ -19,8 +19,8 @@ mod stream;
 mod wait;
 
 pub use current::{
-    DeviceScope, current_device, current_index, current_stream, default_device, device_guard, memory_info,
-    properties, set_default_device, set_device, set_stream, synchronize, begin_wait,
+    DeviceScope, begin_wait, current_device, current_index, current_stream, default_device, device_guard,
+    memory_info, properties, set_default_device, set_device, set_stream, synchronize,
 };
 pub use event::Event;
 pub use graph::{Graph, new_pool};
@@ -36,14 +36,14 @@ pub use interlock_driver::{
 };
 #[cfg(feature = "host")]
 pub use interlock_host as host;
-pub use interrupt::{set_interrupt_check, check_interrupts};
+pub use interrupt::{check_interrupts, set_interrupt_check};
 pub use plan_cache::PlanCache;
 pub use registry::{
-    KnownDevices, current_accelerator, device_count, stale_env_warning, known_devices,
-    register_driver, required, use_driver, use_named, unavailable_reason,
+    KnownDevices, current_accelerator, device_count, known_devices, register_driver, required,
+    stale_env_warning, unavailable_reason, use_driver, use_named,
 };
 pub use stream::{Stream, StreamKind, priority_range, streams_of};
-pub use wait::{HostFnScope, Waiting};
+pub use wait::{HostFnScope, Wait};
 
 /// Returns whether an accelerator with at least one device is available. Does not fix the driver.
 pub fn is_available() -> bool {

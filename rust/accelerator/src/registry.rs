@@ -267,7 +267,8 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> b
 /// # Errors
 /// Returns [`Error::NoAccelerator`] if there is none or if it has no device.
 fn available_driver(operation: &'static str) -> Result<Arc<dyn Driver>> {
-    let available = selected_driver().and_then(|driver| unavailable_reason_of(&*driver).map_or(Ok(driver), Err));
+    let available =
+        selected_driver().and_then(|driver| unavailable_reason_of(&*driver).map_or(Ok(driver), Err));
     available.map_err(|reason| Error::NoAccelerator { operation, reason })
 }
 
@@ -361,7 +362,8 @@ pub(super) fn has_virtual_memory() -> bool {
             in_use.driver_for("the accelerator").and_then(|driver| driver.mapping_granularity(0));
         return granularity.is_ok_and(|bytes| bytes > 0);
     }
-    selected_driver().is_ok_and(|driver| unavailable_reason_of(&*driver).is_none() && driver.has_virtual_memory())
+    selected_driver()
+        .is_ok_and(|driver| unavailable_reason_of(&*driver).is_none() && driver.has_virtual_memory())
 }
 
 /// Returns the number of devices of the accelerator, 0 if there is none. Does not fix the driver.

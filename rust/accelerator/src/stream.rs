@@ -11,7 +11,7 @@ use interlock_driver::{
 };
 
 use super::accelerator::Accelerator;
-use super::{Device, Error, Event, Result, HostFnScope, Wait, current};
+use super::{Device, Error, Event, HostFnScope, Result, Wait, current};
 
 /// A stream of the accelerator: a queue of work for one device. Clones refer to the same stream.
 ///
@@ -304,7 +304,9 @@ impl fmt::Debug for StreamInner {
 impl Drop for StreamInner {
     fn drop(&mut self) {
         // A forked child can't use the streams of its parent and does not destroy them.
-        if !matches!(self.kind, StreamKind::Dedicated | StreamKind::External) || !self.accelerator.is_current_process() {
+        if !matches!(self.kind, StreamKind::Dedicated | StreamKind::External)
+            || !self.accelerator.is_current_process()
+        {
             return;
         }
         if let Ok(allocator) = self.accelerator.allocator(self.handle.device, "a Stream") {

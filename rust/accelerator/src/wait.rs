@@ -32,7 +32,11 @@ pub struct Wait {
 }
 
 impl Wait {
-    pub(super) fn begin(accelerator: &'static Accelerator, target: WaitTarget, blocking: bool) -> Result<Self> {
+    pub(super) fn begin(
+        accelerator: &'static Accelerator,
+        target: WaitTarget,
+        blocking: bool,
+    ) -> Result<Self> {
         let driver = accelerator.driver_for("the accelerator")?;
         check_no_self_wait(accelerator, target)?;
         Ok(Wait { accelerator, sync_point: driver.sync_point(target)?, blocking })

@@ -51,7 +51,11 @@ fn memory_knows_its_streams_and_questions_start_no_driver() {
 
     let (work, unrelated) = held();
     other.launch(work).unwrap();
-    slice.begin_wait().unwrap().iter().for_each(|waiting| assert_eq!(waiting.wait_timeout(Duration::MAX), Ok(true)));
+    slice
+        .begin_wait()
+        .unwrap()
+        .iter()
+        .for_each(|waiting| assert_eq!(waiting.wait_timeout(Duration::MAX), Ok(true)));
     let (work, latch) = held();
     recorded.launch(work).unwrap();
     assert!(!at_once(&slice));

@@ -66,7 +66,7 @@ fn a_pool_may_go_while_memory_is_asked_for_from_it() {
     let asked = graph.clone();
     let registration = memory::on_miss(move |device, _| {
         if device == asked_device() {
-            asked.discard().unwrap();
+            asked.abort_capture().unwrap();
         }
         true
     });

@@ -167,7 +167,9 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !accelerator.runtime().is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable)
+    if awaited
+        && !accelerator.runtime().is_host_accessible()
+        && [to, from].into_iter().any(CopyOperand::is_pageable)
     {
         // A driver may block within its copy function for pageable memory, which could not be interrupted.
         queued_on.synchronize()?;

@@ -101,7 +101,8 @@ impl Rig {
 
     pub fn copy(&self, stream: StreamHandle, to: &Arc<Memory>, from: &Arc<Memory>) {
         let keep_alive: Option<KeepAlive> = Some(Arc::new((to.clone(), from.clone())));
-        let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes.min(from.bytes), keep_alive };
+        let copy =
+            Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes.min(from.bytes), keep_alive };
         // SAFETY: `keep_alive` owns both endpoints.
         unsafe { self.driver.copy(stream, copy) }.unwrap();
     }

@@ -93,7 +93,11 @@ impl CachingAllocator {
 
     #[inline]
     fn ctx(&self, accelerator: &'static Accelerator) -> AllocCtx {
-        AllocCtx { accelerator, device: self.device, capturing: accelerator.private_pools().captures_underway() }
+        AllocCtx {
+            accelerator,
+            device: self.device,
+            capturing: accelerator.private_pools().captures_underway(),
+        }
     }
 
     #[inline]

@@ -190,10 +190,11 @@ fn wait_while(
     let _ = allocator.with_inner(|inner| inner.releases.events.take_last_error());
     loop {
         allocator.update(ctx, Inner::process_events);
-        let is_done = allocator.with_inner(|inner| match !is_pending(inner) || wait::current_host_fn().is_some() {
-            true => Ok(true),
-            false => inner.releases.events.take_last_error().map(|()| false),
-        })?;
+        let is_done =
+            allocator.with_inner(|inner| match !is_pending(inner) || wait::current_host_fn().is_some() {
+                true => Ok(true),
+                false => inner.releases.events.take_last_error().map(|()| false),
+            })?;
         if is_done {
             return Ok(());
         }

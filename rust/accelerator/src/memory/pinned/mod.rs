@@ -219,7 +219,8 @@ impl PinnedCache {
 
     fn timed_allocation(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
         let start = Instant::now();
-        let address = driver.allocate_pinned(current::current_index_or_zero(driver.device_count() as usize), bytes)?;
+        let address =
+            driver.allocate_pinned(current::current_index_or_zero(driver.device_count() as usize), bytes)?;
         let duration = start.elapsed();
         self.lock().pool.stats.host_alloc_time.add(duration);
         Ok(address)

@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
 impl Drop for Run<'_> {
     /// Leaves nothing to the next program, wherever this one has got to.
     fn drop(&mut self) {
-        self.graphs.drain(..).for_each(|recorded| drop(recorded.graph.discard()));
+        self.graphs.drain(..).for_each(|recorded| drop(recorded.graph.abort_capture()));
         self.latches.drain(..).flatten().for_each(|latch| latch.open());
         self.streams.iter().flatten().for_each(|stream| drop(stream.synchronize()));
         (self.devices.fail_allocation)(0);

@@ -69,7 +69,8 @@ fn an_address_is_held_within_a_block_in_use() {
     let rig = Rig::new();
     let memory = rig.memory(64);
     let start = memory.pointer().as_ptr() as u64;
-    let held = |offset: i64| rig.accelerator.pinned().lock().pool.is_allocated(start.wrapping_add_signed(offset));
+    let held =
+        |offset: i64| rig.accelerator.pinned().lock().pool.is_allocated(start.wrapping_add_signed(offset));
     assert_eq!([-1, 0, 63, 64].map(held), [false, true, true, false]);
     drop(memory);
     assert!(!held(0));
