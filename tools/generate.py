@@ -205,9 +205,9 @@ def allocator_keys() -> Iterator[str]:
     for key in accelerator.allocator_keys():
         applies = key["applies"]
         if key["reason"]:
-            applies += f"{':' * (key['acts'] == 'never')} {key['why']}"
+            applies += f"{':' * (key['applies'] == 'never')} {key['reason']}"
         meaning = " ".join(key["doc"].split())
-        yield f"| `{key['name']}` | `{key['default']}` | {key['takes']} | {applies} | {meaning} |"
+        yield f"| `{key['name']}` | `{key['default']}` | {key['accepts']} | {applies} | {meaning} |"
     yield ""
 
 

@@ -195,8 +195,8 @@ impl Accelerator {
             .cloned()
     }
 
-    /// Returns the next stream of the pool for a priority. Numbers below the greatest priority mean the greatest one, as
-    /// in PyTorch: programs request -1 on any device.
+    /// Returns the next stream of the pool for a priority. Numbers below the greatest priority mean the greatest one,
+    /// as in PyTorch: programs request -1 on any device.
     pub(super) fn pooled_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
         let level = priority.saturating_neg().clamp(0, StreamPool::PRIORITIES as i32 - 1);

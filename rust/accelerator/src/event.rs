@@ -112,8 +112,8 @@ impl Event {
         driver.record_event(handle, stream.handle()?)
     }
 
-    /// Makes work that is queued on the stream from now on wait for the current record of the event. Has no effect if the
-    /// event was never recorded.
+    /// Makes work that is queued on the stream from now on wait for the current record of the event. Has no effect if
+    /// the event was never recorded.
     pub fn block(&self, stream: &Stream) -> Result<()> {
         self.driver()?;
         let driver = stream.driver()?;
@@ -132,8 +132,8 @@ impl Event {
         self.handle.get().map_or(Ok(true), |handle| driver.check(WaitTarget::Event(*handle)))
     }
 
-    /// Begins a wait for the current record of the event; `None` if it was never recorded. A waiting thread sleeps if the
-    /// event was created with `blocking`; otherwise it polls.
+    /// Begins a wait for the current record of the event; `None` if it was never recorded. A waiting thread sleeps if
+    /// the event was created with `blocking`; otherwise it polls.
     pub fn begin_wait(&self) -> Result<Option<Wait>> {
         self.driver()?;
         let begin = |handle: &EventHandle| {
@@ -153,8 +153,8 @@ impl Event {
     /// Returns the milliseconds from this event to `end`.
     ///
     /// # Errors
-    /// Returns [`Error::Argument`] unless both were created with `timing` and recorded, and [`Error::Device`] before both
-    /// have completed.
+    /// Returns [`Error::Argument`] unless both were created with `timing` and recorded, and [`Error::Device`] before
+    /// both have completed.
     pub fn elapsed(&self, end: &Event) -> Result<f64> {
         const OPERATION: &str = "Event.elapsed_time";
         let driver = self.driver()?;

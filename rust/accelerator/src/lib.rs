@@ -2,8 +2,8 @@
 //!
 //! A [`driver`] implements one type of device; this crate implements streams, events, graphs and the allocators for all
 //! drivers. The driver of a process is [selected](use_driver) or detected, and fixed at first use. The current device
-//! and the current streams are slots of the thread state ([`interlock_core::thread`]), so that scopes set them, captured
-//! states contain them, and each task has its own.
+//! and the current streams are slots of the thread state ([`interlock_core::thread`]), so that scopes set them,
+//! captured states contain them, and each task has its own.
 
 mod accelerator;
 mod builtin;

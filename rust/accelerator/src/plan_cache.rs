@@ -1,5 +1,5 @@
-//! The size limits of cuFFT's plan cache for each device. Like flags, they are written under the lock of the process and
-//! not while flags are frozen.
+//! The size limits of cuFFT's plan cache for each device. Like flags, they are written under the lock of the process
+//! and not while flags are frozen.
 
 use interlock_core::base::sync::RelaxedU64;
 use interlock_core::flags::{Given, check_writable, parse_count};

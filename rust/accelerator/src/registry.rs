@@ -1,5 +1,5 @@
-//! The driver of this process: selected by the program, by the environment or registered by the program that embeds this
-//! crate, and fixed at first use.
+//! The driver of this process: selected by the program, by the environment or registered by the program that embeds
+//! this crate, and fixed at first use.
 
 use std::sync::Arc;
 
@@ -241,8 +241,8 @@ pub(crate) fn accelerator(operation: &'static str) -> Result<&'static Accelerato
     }
 }
 
-/// Starts a driver and makes it the one in use, unless another thread has done so in the meantime or has selected a driver
-/// that is not `still_wanted`.
+/// Starts a driver and makes it the one in use, unless another thread has done so in the meantime or has selected a
+/// driver that is not `still_wanted`.
 fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> bool) -> Result<()> {
     // Built outside the lock; discarded if another thread wins.
     let started = Box::new(Accelerator::start(driver)?);

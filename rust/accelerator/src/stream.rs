@@ -61,7 +61,8 @@ pub enum StreamKind {
 }
 
 impl Stream {
-    /// Returns the next of the 32 pooled streams that a device has for each priority. No device means the current device.
+    /// Returns the next of the 32 pooled streams that a device has for each priority. No device means the current
+    /// device.
     ///
     /// `priority` is 0 or less. Streams with smaller numbers run first; numbers below the range of the device mean its
     /// greatest priority.

@@ -11,8 +11,8 @@ use super::handle::StreamHandle;
 use crate::{Error, Result};
 
 /// The threads on which a wait for a device is an error while a stream is captured (`cudaStreamCaptureMode`), because a
-/// replay could not repeat the wait. Memory can be allocated and freed in all modes: the layer above the drivers ensures
-/// that a graph owns the memory that it uses.
+/// replay could not repeat the wait. Memory can be allocated and freed in all modes: the layer above the drivers
+/// ensures that a graph owns the memory that it uses.
 ///
 /// ```
 /// use interlock_driver::{CaptureMode, DriverRuntime, GraphHandle, Result, StreamHandle};
@@ -191,12 +191,12 @@ impl<T> Captures<T> {
         self.invalidate(id, operation, "the event was recorded in a capture, so it is never reached")
     }
 
-    /// Checks that a stream may wait for an event. `own` is the capture of the stream, `recorded_in` the capture in which
-    /// the event was recorded.
+    /// Checks that a stream may wait for an event. `own` is the capture of the stream, `recorded_in` the capture in
+    /// which the event was recorded.
     ///
     /// # Errors
-    /// Returns an error if the wait would mix captures with each other or with work outside of them, and invalidates these
-    /// captures.
+    /// Returns an error if the wait would mix captures with each other or with work outside of them, and invalidates
+    /// these captures.
     pub fn check_wait(
         &mut self,
         own: Option<CaptureId>,
@@ -224,7 +224,8 @@ impl<T> Captures<T> {
     /// Returns the capture that ends on a stream. `current` returns the capture that the stream takes part in.
     ///
     /// # Errors
-    /// Returns an error for a stream that is not captured, and for one that takes part in the capture of another stream.
+    /// Returns an error for a stream that is not captured, and for one that takes part in the capture of another
+    /// stream.
     pub fn check_end(
         &self,
         stream: StreamHandle,

@@ -48,8 +48,8 @@ pub trait Driver: Send + Sync {
     /// driver.
     fn unavailable_reason(&self) -> Option<String>;
 
-    /// Returns the number of devices, 0 if they are not available. Does not start the driver. The number is constant once
-    /// the driver is started.
+    /// Returns the number of devices, 0 if they are not available. Does not start the driver. The number is constant
+    /// once the driver is started.
     fn device_count(&self) -> u32;
 
     /// Returns the number of devices if it is known without blocking, 0 if they are not available; `None` if
@@ -65,8 +65,8 @@ pub trait Driver: Send + Sync {
         false
     }
 
-    /// Returns a warning, in one sentence, if the environment has changed since the driver read it and the change has no
-    /// effect; otherwise `None`. Never blocks.
+    /// Returns a warning, in one sentence, if the environment has changed since the driver read it and the change has
+    /// no effect; otherwise `None`. Never blocks.
     fn stale_env_warning(&self) -> Option<String> {
         None
     }
@@ -78,8 +78,8 @@ pub trait Driver: Send + Sync {
     /// [`Error::Forked`](crate::Error::Forked) if a parent process has used them and this process can't.
     fn start(&self) -> Result<Arc<dyn DriverRuntime>>;
 
-    /// Returns the driver for a process that was forked from one that had started this driver; `None` if the devices can't
-    /// be used there. Called in the child, so it must not wait for another thread.
+    /// Returns the driver for a process that was forked from one that had started this driver; `None` if the devices
+    /// can't be used there. Called in the child, so it must not wait for another thread.
     fn driver_for_child(&self) -> Option<Arc<dyn Driver>> {
         None
     }

@@ -115,8 +115,8 @@ impl Error {
         Error::Device { device, operation: operation.into(), reason: reason.into(), code: None }
     }
 
-    /// Replaces the operation of a [`DeviceLost`](Error::DeviceLost) error, which an internal call of the driver reported,
-    /// with the operation of the caller.
+    /// Replaces the operation of a [`DeviceLost`](Error::DeviceLost) error, which an internal call of the driver
+    /// reported, with the operation of the caller.
     #[must_use]
     pub fn during(mut self, caller: &str) -> Self {
         if let Error::DeviceLost { operation, .. } = &mut self {

@@ -1,8 +1,8 @@
 //! Mutual exclusion of accesses to the same bytes by threads of this process.
 //!
-//! Streams that the program does not synchronize may use the same bytes at the same time. If the CPU runs their work, that
-//! is a data race, which is undefined behavior. Copies, fills and kernels that run on the CPU therefore own an [`Access`]
-//! while they run. Their order is still up to the program.
+//! Streams that the program does not synchronize may use the same bytes at the same time. If the CPU runs their work,
+//! that is a data race, which is undefined behavior. Copies, fills and kernels that run on the CPU therefore own an
+//! [`Access`] while they run. Their order is still up to the program.
 
 use interlock_core::base::backoff::pause_after;
 use interlock_core::base::fork;
@@ -60,7 +60,8 @@ pub(crate) struct Accesses {
 static ACCESSES: ForkLock<Accesses> =
     ForkLock::new(rank::MEMORY_ACCESSES, Accesses { active: Vec::new(), last: 0 });
 
-/// Prevents other threads from accessing bytes that it writes, and from writing bytes that it reads, until it is dropped.
+/// Prevents other threads from accessing bytes that it writes, and from writing bytes that it reads, until it is
+/// dropped.
 ///
 /// ```
 /// use interlock_driver::{Access, ByteRange};

@@ -1,7 +1,8 @@
 //! The driver interface: the contract between interlock and a type of devices.
 //!
-//! A driver reports devices, allocates memory, queues work on streams in order and reports errors. Features above that are
-//! implemented once for all drivers: the current device, pools of streams, caching allocators, lifetimes and messages.
+//! A driver reports devices, allocates memory, queues work on streams in order and reports errors. Features above that
+//! are implemented once for all drivers: the current device, pools of streams, caching allocators, lifetimes and
+//! messages.
 //!
 //! [`Driver`] describes devices of one type before they are used; [`Driver::start`] returns a [`DriverRuntime`], which
 //! uses them.

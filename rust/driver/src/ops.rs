@@ -10,8 +10,8 @@ use interlock_core::device::DeviceIndex;
 
 use super::handle::Address;
 
-/// The owner of resources that queued work uses. The driver keeps it until the work has completed and no graph can repeat
-/// the work.
+/// The owner of resources that queued work uses. The driver keeps it until the work has completed and no graph can
+/// repeat the work.
 pub type KeepAlive = Arc<dyn Any + Send + Sync>;
 
 /// The source or the destination of a copy.

@@ -11,10 +11,11 @@ use crate::{Error, Result};
 
 /// The devices of a driver that has been [started](super::Driver::start).
 ///
-/// The caller passes indices below [`device_count`](DriverRuntime::device_count), and handles that this runtime returned
-/// and that have not been destroyed, in the process that started it. A method that is not `unsafe` returns an error for
-/// every other index and handle: memory safety must not depend on them. Every method may be called from every thread.
-/// Only [`wait`](DriverRuntime::wait) and the methods that allocate or free memory may block; all other work is queued.
+/// The caller passes indices below [`device_count`](DriverRuntime::device_count), and handles that this runtime
+/// returned and that have not been destroyed, in the process that started it. A method that is not `unsafe` returns an
+/// error for every other index and handle: memory safety must not depend on them. Every method may be called from every
+/// thread. Only [`wait`](DriverRuntime::wait) and the methods that allocate or free memory may block; all other work is
+/// queued.
 ///
 /// [`create_event`](DriverRuntime::create_event), [`record_event`](DriverRuntime::record_event),
 /// [`has_completed`](DriverRuntime::has_completed) and [`capture_id`](DriverRuntime::capture_id) are called with locks
@@ -23,8 +24,8 @@ use crate::{Error, Result};
 /// Errors of queued work are reported asynchronously: by the next [`check`](DriverRuntime::check) or
 /// [`wait`](DriverRuntime::wait) that covers the work, as [`Error::Device`] with the operation that failed.
 ///
-/// A minimal driver implements the methods without a default. The defaults return [`Error::Unsupported`], which names the
-/// driver and the operation, or implement the method without support of the driver.
+/// A minimal driver implements the methods without a default. The defaults return [`Error::Unsupported`], which names
+/// the driver and the operation, or implement the method without support of the driver.
 ///
 /// ```
 /// use interlock_driver::{DeviceIndex, DriverRuntime, Result};
@@ -62,10 +63,10 @@ pub unsafe trait DriverRuntime: Send + Sync {
     ///
     /// # Errors
     /// A driver that has no memory for the request returns [`Error::OutOfMemory`], which
-    /// [`OutOfMemory::error`](crate::OutOfMemory::error) creates from the device and the requested
-    /// bytes. The caching allocator then releases all unused cached memory and calls the driver again. If that also fails,
-    /// the callbacks of `memory::on_oom` of `interlock-accelerator` run, and the program gets the error. Every other error
-    /// is returned at once, without a retry. The contract of [`map`](DriverRuntime::map) is identical, and that of
+    /// [`OutOfMemory::error`](crate::OutOfMemory::error) creates from the device and the requested bytes. The caching
+    /// allocator then releases all unused cached memory and calls the driver again. If that also fails, the callbacks
+    /// of `memory::on_oom` of `interlock-accelerator` run, and the program gets the error. Every other error is
+    /// returned at once, without a retry. The contract of [`map`](DriverRuntime::map) is identical, and that of
     /// [`allocate_pinned`](DriverRuntime::allocate_pinned) applies to the cache of pinned memory.
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
 
@@ -76,8 +77,8 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// uses it.
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()>;
 
-    /// Allocates pinned memory of this program, which all devices access directly, aligned to 512 bytes. `bytes` must not
-    /// be 0. A driver that needs a device for the allocation uses `device`.
+    /// Allocates pinned memory of this program, which all devices access directly, aligned to 512 bytes. `bytes` must
+    /// not be 0. A driver that needs a device for the allocation uses `device`.
     fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
 
     /// Frees pinned memory.
@@ -180,7 +181,8 @@ pub unsafe trait DriverRuntime: Send + Sync {
     fn check(&self, target: WaitTarget) -> Result<bool>;
 
     /// Returns whether all work before the last record of an event has completed or failed; true for an event that was
-    /// never recorded. Never blocks, and leaves asynchronous errors pending for the next [`check`](DriverRuntime::check).
+    /// never recorded. Never blocks, and leaves asynchronous errors pending for the next
+    /// [`check`](DriverRuntime::check).
     fn has_completed(&self, event: EventHandle) -> Result<bool>;
 
     /// Returns the work that a wait beginning now covers.
@@ -213,8 +215,8 @@ pub unsafe trait DriverRuntime: Send + Sync {
         Err(self.unsupported("Stream.launch", stream.device))
     }
 
-    /// Begins a capture: work that is queued on the stream from now on is recorded instead of run. Other streams take part
-    /// in the capture once they wait for an event that was recorded in it.
+    /// Begins a capture: work that is queued on the stream from now on is recorded instead of run. Other streams take
+    /// part in the capture once they wait for an event that was recorded in it.
     fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
         Err(self.unsupported("Graph.capture_begin", stream.device))
     }
@@ -227,9 +229,9 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Ends the capture that began on the stream.
     ///
     /// # Errors
-    /// Returns an error, after ending the capture, if a call during the capture can't be repeated or if the work of another
-    /// stream was not joined. A driver may require that a capture ends on the thread that began it, unless its mode is
-    /// relaxed; on other threads it returns an error and the capture continues.
+    /// Returns an error, after ending the capture, if a call during the capture can't be repeated or if the work of
+    /// another stream was not joined. A driver may require that a capture ends on the thread that began it, unless its
+    /// mode is relaxed; on other threads it returns an error and the capture continues.
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
         Err(self.unsupported("Graph.capture_end", stream.device))
     }

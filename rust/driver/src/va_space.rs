@@ -1,7 +1,7 @@
 //! Reserved virtual addresses and their mappings.
 //!
-//! Drivers with virtual memory management check calls with this record. Calls that their library would accept silently, or
-//! reject with "invalid value", become errors that name the mistake.
+//! Drivers with virtual memory management check calls with this record. Calls that their library would accept silently,
+//! or reject with "invalid value", become errors that name the mistake.
 
 use std::collections::BTreeMap;
 

@@ -38,9 +38,10 @@ impl WaitTarget {
     }
 }
 
-/// The work that a wait covers: the work that was queued when [`DriverRuntime::sync_point`](super::DriverRuntime::sync_point)
-/// was called. Later work is not covered, except that a sync point of a device may cover work that is queued right
-/// afterwards if the driver also waits for the work of other libraries.
+/// The work that a wait covers: the work that was queued when
+/// [`DriverRuntime::sync_point`](super::DriverRuntime::sync_point) was called. Later work is not covered, except that a
+/// sync point of a device may cover work that is queued right afterwards if the driver also waits for the work of other
+/// libraries.
 ///
 /// ```
 /// use std::time::Duration;

@@ -73,8 +73,8 @@ impl DeviceBuffer {
         block.map_or(Address(0), |block| Address(block.address.0 + self.offset as u64))
     }
 
-    /// Returns a CPU pointer to the first byte, if the CPU can access memory of the device. While the caller uses it, no
-    /// queued work may use the bytes.
+    /// Returns a CPU pointer to the first byte, if the CPU can access memory of the device. While the caller uses it,
+    /// no queued work may use the bytes.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
         let address = self.accelerator().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
@@ -101,8 +101,8 @@ impl DeviceBuffer {
         Ok(DeviceBuffer { allocation: self.allocation.clone(), offset, bytes })
     }
 
-    /// Records that work on `stream` uses the bytes, like PyTorch's `record_stream`: when they are freed, they are reused
-    /// only after the work that is queued there. Has no effect for the stream that they were allocated for.
+    /// Records that work on `stream` uses the bytes, like PyTorch's `record_stream`: when they are freed, they are
+    /// reused only after the work that is queued there. Has no effect for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let Allocation { device, stream: own, block, .. } = *self.allocation;
         let allocator = self.accelerator().allocator(device, WHAT)?;
@@ -115,9 +115,9 @@ impl DeviceBuffer {
         Ok(())
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the stream
-    /// is captured, the object is the memory itself, because a replay uses it again; memory from the pool of the same
-    /// capture needs none.
+    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the
+    /// stream is captured, the object is the memory itself, because a replay uses it again; memory from the pool of the
+    /// same capture needs none.
     pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         self.record_stream(stream)?;
         self.allocation.keep_alive_for(stream)

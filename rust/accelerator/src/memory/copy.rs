@@ -35,8 +35,8 @@ impl HostMemory {
     /// Describes `bytes` bytes that begin at `pointer`.
     ///
     /// # Safety
-    /// The bytes are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is dropped, or
-    /// without one until the work that was queued with them has completed.
+    /// The bytes are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is
+    /// dropped, or without one until the work that was queued with them has completed.
     pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
         HostMemory { address: Address(pointer as u64), bytes, keep_alive, pinned: None }
     }
@@ -111,9 +111,9 @@ impl CopyOperand {
     }
 }
 
-/// Queues a copy of all bytes from one operand to another of the same size, of which at least one is on a device. Returns
-/// the stream on which it is queued: `stream`, which must be on the device of one operand, or the current stream of the
-/// device.
+/// Queues a copy of all bytes from one operand to another of the same size, of which at least one is on a device.
+/// Returns the stream on which it is queued: `stream`, which must be on the device of one operand, or the current
+/// stream of the device.
 ///
 /// Between two devices and without a stream, the copy is queued on the current stream of the source's device. It waits
 /// for the work that is queued on the current stream of the destination's device, and later work there waits for the

@@ -165,8 +165,8 @@ impl<T> EventQueue<T> {
         self.free_events.extend(events);
     }
 
-    /// Returns whether an event has completed. An error of the driver counts as not completed, because a lost device may
-    /// still write; [`take_last_error`](EventQueue::take_last_error) returns it.
+    /// Returns whether an event has completed. An error of the driver counts as not completed, because a lost device
+    /// may still write; [`take_last_error`](EventQueue::take_last_error) returns it.
     pub(super) fn has_completed(&mut self, driver: &DynDriver, event: EventHandle) -> bool {
         driver.has_completed(event).unwrap_or_else(|error| {
             self.last_error = Some(error);

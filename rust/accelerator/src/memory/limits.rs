@@ -63,8 +63,9 @@ impl FromStr for Limit {
     }
 }
 
-/// Sets the largest number of bytes that this process may reserve on a device, allocated or cached; `None` for no limit.
-/// Returns the previous limit. Memory that is already reserved stays reserved. No device means the current device.
+/// Sets the largest number of bytes that this process may reserve on a device, allocated or cached; `None` for no
+/// limit. Returns the previous limit. Memory that is already reserved stays reserved. No device means the current
+/// device.
 ///
 /// # Errors
 /// Returns [`Error::NoSuchDevice`] and the error of an invalid configuration.

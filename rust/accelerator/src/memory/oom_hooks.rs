@@ -56,8 +56,8 @@ fn registered() -> Vec<Hook> {
 #[derive(Debug)]
 pub struct Registration(u64);
 
-/// Registers a callback that may free memory. It is called with the device and the needed bytes if no cached block serves
-/// a request, before the driver allocates. If it returns true, the cached blocks are searched again.
+/// Registers a callback that may free memory. It is called with the device and the needed bytes if no cached block
+/// serves a request, before the driver allocates. If it returns true, the cached blocks are searched again.
 ///
 /// It runs on the allocating thread without a lock, and is not called for its own allocations.
 pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {

@@ -13,8 +13,8 @@ use crate::{Device, Error, PoolId, Result, Stream, current, new_pool};
 
 const OPERATION: &str = "accelerator.memory.replay";
 
-/// Repeats on a device the allocations and frees of its trace in a snapshot; returns the statistics afterwards. No device
-/// means the current device.
+/// Repeats on a device the allocations and frees of its trace in a snapshot; returns the statistics afterwards. No
+/// device means the current device.
 ///
 /// The statistics equal those of the recorded program if the trace and the device begin without allocations, limits and
 /// configuration are the same, and the program's threads allocated one at a time. The default stream represents itself,
@@ -22,8 +22,8 @@ const OPERATION: &str = "accelerator.memory.replay";
 /// there. All memory is freed at the end.
 ///
 /// # Errors
-/// Returns [`Error::OutOfMemory`] if an allocation that succeeded in the trace fails here, and [`Error::Argument`] if the
-/// snapshot has no trace of the device.
+/// Returns [`Error::OutOfMemory`] if an allocation that succeeded in the trace fails here, and [`Error::Argument`] if
+/// the snapshot has no trace of the device.
 pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics> {
     let (accelerator, index) = current::resolve(device, OPERATION)?;
     let trace = snapshot.traces.get(usize::from(index)).filter(|trace| !trace.is_empty());
@@ -118,8 +118,8 @@ impl Replay {
         Ok(stream)
     }
 
-    /// Frees a block, or holds it until the trace completes its free. A block that was free at once has its completion as
-    /// the next entry, without a reason.
+    /// Frees a block, or holds it until the trace completes its free. A block that was free at once has its completion
+    /// as the next entry, without a reason.
     fn free(&mut self, address: u64, next: Option<&TraceEntry>) {
         let at_once = |next: &TraceEntry| {
             next.action == TraceAction::FreeCompleted && next.address == address && next.cause.is_none()

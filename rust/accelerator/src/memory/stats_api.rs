@@ -67,15 +67,15 @@ pub fn largest_free_block(device: Option<Device>) -> Result<u64> {
     with_allocator(device, |allocator, _| allocator.free_bytes().0)
 }
 
-/// Returns the fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest free
-/// block is a small part of all free memory.
+/// Returns the fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest
+/// free block is a small part of all free memory.
 pub fn fragmentation(device: Option<Device>) -> Result<f64> {
     let (largest, all) = with_allocator(device, |allocator, _| allocator.free_bytes())?;
     Ok(if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 })
 }
 
-/// Releases the cached memory of all devices to the driver, after waiting for the work that is queued now. Called from a
-/// host function of a stream, it does not wait. Does nothing while a graph is captured.
+/// Releases the cached memory of all devices to the driver, after waiting for the work that is queued now. Called from
+/// a host function of a stream, it does not wait. Does nothing while a graph is captured.
 ///
 /// # Errors
 /// Returns the error of a device whose streams can't be queried, after the caches of the other devices were emptied.

@@ -7,12 +7,12 @@
 //! ```
 //!
 //! Captures with replays, external streams, event timing and virtual memory management are optional: without them, the
-//! checks only expect [`Error::Unsupported`](crate::Error::Unsupported). A driver that supports all of them asserts that
-//! with [`Features`](features::Features), so that no check is skipped unnoticed. `launch_host_fn` is required, because most
-//! checks use it.
+//! checks only expect [`Error::Unsupported`](crate::Error::Unsupported). A driver that supports all of them asserts
+//! that with [`Features`](features::Features), so that no check is skipped unnoticed. `launch_host_fn` is required,
+//! because most checks use it.
 //!
-//! No check reads a clock or sleeps: work that must not have completed yet waits for a latch. Only one function at a time
-//! waits for a latch, because drivers may run functions one after another.
+//! No check reads a clock or sleeps: work that must not have completed yet waits for a latch. Only one function at a
+//! time waits for a latch, because drivers may run functions one after another.
 
 #![allow(missing_docs, reason = "the names of checks are sentences")]
 #![allow(

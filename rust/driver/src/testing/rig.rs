@@ -1,4 +1,5 @@
-//! A driver with helpers for checks: latches, memory that frees itself, and waits that fail instead of blocking forever.
+//! A driver with helpers for checks: latches, memory that frees itself, and waits that fail instead of blocking
+//! forever.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};

@@ -77,8 +77,8 @@ fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
     config::set_config(config).into_py_result(given.py())
 }
 
-/// Return a tuple for each key: its name, its value, whether that is the default, the source of the value, when it applies,
-/// and the reason if it never applies.
+/// Return a tuple for each key: its name, its value, whether that is the default, the source of the value, when it
+/// applies, and the reason if it never applies.
 #[pyfunction]
 fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
     let reported = detached(py, config::config_report).into_py_result(py)?;

@@ -17,7 +17,8 @@ pub(super) struct CallbackQueue {
     generation: u32,
     /// The queue of this process that this one replaced. Workers may still run its calls.
     replaced: Option<&'static CallbackQueue>,
-    /// All Python objects that streams and graphs own, so that they can be released before the interpreter is finalized.
+    /// All Python objects that streams and graphs own, so that they can be released before the interpreter is
+    /// finalized.
     pub(super) functions: Mutex<HashMap<u64, Arc<PyCall>>>,
     pub(super) state: Mutex<QueueState>,
     pub(super) changed: Condvar,
@@ -123,16 +124,16 @@ impl CallbackQueue {
 
 static CALLBACK_QUEUE: AtomicPtr<CallbackQueue> = AtomicPtr::new(ptr::null_mut());
 
-/// Drops every function and fails the calls that no worker has taken. The next launch creates a new queue, because later
-/// `atexit` handlers may launch, and a program may call the handlers itself.
+/// Drops every function and fails the calls that no worker has taken. The next launch creates a new queue, because
+/// later `atexit` handlers may launch, and a program may call the handlers itself.
 pub(crate) fn forget(_py: Python<'_>) {
     let queue = CallbackQueue::current();
     queue.close().iter().for_each(|pending| pending.end(Err(FINALIZING.to_owned())));
     CallbackQueue::replace(ptr::from_ref(queue).cast_mut());
 }
 
-/// Fails every call, including those that a worker runs, and rejects later launches. Called by the thread that finalizes
-/// the interpreter, which is the only one that still runs Python, so no worker can finish a call.
+/// Fails every call, including those that a worker runs, and rejects later launches. Called by the thread that
+/// finalizes the interpreter, which is the only one that still runs Python, so no worker can finish a call.
 pub(crate) fn close(_py: Python<'_>) {
     let mut next = Some(CallbackQueue::current());
     while let Some(queue) = next {

@@ -239,8 +239,8 @@ fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> P
     Ok((info.free, info.total))
 }
 
-/// Return the device on which tensors are created unless one is passed: the CPU unless another one was set. For a device
-/// without an index, the result has the index of the current device.
+/// Return the device on which tensors are created unless one is passed: the CPU unless another one was set. For a
+/// device without an index, the result has the index of the current device.
 #[pyfunction]
 fn get_default_device(py: Python<'_>) -> Device {
     let default = accelerator::default_device();
@@ -251,8 +251,8 @@ fn get_default_device(py: Python<'_>) -> Device {
     Device::of(current.ok().filter(|current| current.kind() == default.kind()).unwrap_or(default))
 }
 
-/// Set the device on which this thread creates tensors unless one is passed, until the innermost open scope that sets it
-/// is exited.
+/// Set the device on which this thread creates tensors unless one is passed, until the innermost open scope that sets
+/// it is exited.
 ///
 /// Args:
 ///     device: The device. None means the CPU.

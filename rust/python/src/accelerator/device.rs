@@ -19,8 +19,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// A device: a type such as "cpu" or "cuda", and an index unless it means the current device of the type.
 ///
-/// `device("cuda:1")` equals `device("cuda", 1)`; `device(1)` is a device of the accelerator of this process. `with device:`
-/// makes it the default device of new tensors.
+/// `device("cuda:1")` equals `device("cuda", 1)`; `device(1)` is a device of the accelerator of this process. `with
+/// device:` makes it the default device of new tensors.
 ///
 /// Args:
 ///     type: The name of a device, a device, or an index on the accelerator.

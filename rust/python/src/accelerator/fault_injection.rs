@@ -15,11 +15,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PausedCopies>()
 }
 
-/// Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`. Each
-/// driver needs its own object.
+/// Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
+/// Each driver needs its own object.
 ///
-/// Methods raise `NoAcceleratorError` if no host driver was started with this object in this process. A forked child starts
-/// its own driver when it uses a device, which begins without faults.
+/// Methods raise `NoAcceleratorError` if no host driver was started with this object in this process. A forked child
+/// starts its own driver when it uses a device, which begins without faults.
 #[pyclass(frozen, module = "interlock.testing", name = "FaultInjector")]
 pub(super) struct FaultInjector(pub(super) host::Faults);
 
@@ -30,8 +30,8 @@ impl FaultInjector {
         FaultInjector(host::Faults::new())
     }
 
-    /// Make one later allocation of device memory by the driver fail. The allocator then releases its cache and calls the
-    /// driver again.
+    /// Make one later allocation of device memory by the driver fail. The allocator then releases its cache and calls
+    /// the driver again.
     ///
     /// Args:
     ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
@@ -40,8 +40,8 @@ impl FaultInjector {
         self.0.fail_allocation(number).into_py_result(py)
     }
 
-    /// Make one later allocation of pinned memory by the driver fail. The cache of pinned memory is released and the driver
-    /// called again before an error is raised.
+    /// Make one later allocation of pinned memory by the driver fail. The cache of pinned memory is released and the
+    /// driver called again before an error is raised.
     ///
     /// Args:
     ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
@@ -50,8 +50,8 @@ impl FaultInjector {
         self.0.fail_pinned_allocation(number).into_py_result(py)
     }
 
-    /// Make the next launched function fail with this reason, reported asynchronously, instead of running. Each call adds
-    /// one failure. Work that a graph records counts when it is replayed.
+    /// Make the next launched function fail with this reason, reported asynchronously, instead of running. Each call
+    /// adds one failure. Work that a graph records counts when it is replayed.
     #[pyo3(signature = (reason))]
     fn fail_next_launch(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.0.fail_next_launch(reason).into_py_result(py)
@@ -128,8 +128,8 @@ impl PausedCopies {
 
 #[pymethods]
 impl PausedCopies {
-    /// Let one copy begin that waits only for the pause; return False if there is none. To be sure that a copy waits only
-    /// for the pause, synchronize an event that was recorded before it first.
+    /// Let one copy begin that waits only for the pause; return False if there is none. To be sure that a copy waits
+    /// only for the pause, synchronize an event that was recorded before it first.
     fn step(&self, py: Python<'_>) -> bool {
         detached(py, || self.with(|hold| hold.as_ref().is_some_and(host::Hold::step)))
     }

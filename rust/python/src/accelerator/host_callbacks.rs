@@ -1,9 +1,9 @@
 //! Python functions in the order of a stream.
 //!
-//! The thread of a stream never runs Python, because a finalizing interpreter stops threads by unwinding their stacks, which
-//! must not contain Rust frames. It queues the call for a worker, a thread that Python started, and waits for the result.
-//! Workers run calls of all streams. Before a worker runs a call while no other is idle, it starts another one, so that
-//! functions of different streams run at the same time.
+//! The thread of a stream never runs Python, because a finalizing interpreter stops threads by unwinding their stacks,
+//! which must not contain Rust frames. It queues the call for a worker, a thread that Python started, and waits for the
+//! result. Workers run calls of all streams. Before a worker runs a call while no other is idle, it starts another one,
+//! so that functions of different streams run at the same time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};

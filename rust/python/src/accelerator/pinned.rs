@@ -23,10 +23,10 @@ fn empty_host_cache(py: Python<'_>) {
 /// Return the statistics of pinned memory as a dict, sorted by name. All are 0 before an accelerator is used.
 ///
 /// `allocations` counts blocks in use or cached, `active_requests` blocks in use by the program or by queued work;
-/// `allocated_bytes` and `active_bytes` are their bytes after rounding. Each has `.current`, `.peak`, `.allocated` (the sum
-/// of increases) and `.freed` (the sum of decreases). `num_host_alloc` and `num_host_free` count the blocks that the driver
-/// allocated and released. `host_alloc_time` and `host_free_time` are the durations of these calls in microseconds:
-/// `.total`, `.max`, `.min`, `.count` and `.avg`.
+/// `allocated_bytes` and `active_bytes` are their bytes after rounding. Each has `.current`, `.peak`, `.allocated` (the
+/// sum of increases) and `.freed` (the sum of decreases). `num_host_alloc` and `num_host_free` count the blocks that
+/// the driver allocated and released. `host_alloc_time` and `host_free_time` are the durations of these calls in
+/// microseconds: `.total`, `.max`, `.min`, `.count` and `.avg`.
 #[pyfunction]
 fn host_memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let named = PyDict::new(py);

@@ -32,8 +32,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     device: The device. None, or a device without an index, means the current device.
 ///     priority: 0 or less. Streams with smaller numbers run first; numbers below the range of the device
 ///         (`accelerator.stream_priority_range`) mean its greatest priority.
-///     dedicated: Whether to create a new stream. Otherwise the 32 pooled streams of the device and priority are returned
-///         in turn, so another part of the program may use the same stream.
+///     dedicated: Whether to create a new stream. Otherwise the 32 pooled streams of the device and priority are
+///         returned in turn, so another part of the program may use the same stream.
 ///     stream_id: The id of an existing stream, with `device_index` and `device_type`.
 ///     device_index: The index of its device.
 ///     device_type: The number of its device type.
@@ -117,8 +117,8 @@ impl Stream {
         self.core.priority()
     }
 
-    /// Whether the stream was created with `dedicated=True`. Otherwise it is a default stream, a pooled stream or a stream
-    /// of another library.
+    /// Whether the stream was created with `dedicated=True`. Otherwise it is a default stream, a pooled stream or a
+    /// stream of another library.
     #[getter]
     fn dedicated(&self) -> bool {
         self.core.kind() == StreamKind::Dedicated
@@ -258,7 +258,7 @@ pub(super) fn extract(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     // A few libraries have it as an attribute, from before the protocol was final.
     let answer = if protocol.is_callable() { protocol.call0()? } else { protocol };
     let Some(handle) = handle_of(&answer)? else {
-        let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", answer.repr()?);
+        let message = format!("__cuda_stream__ must return version 0 and a handle, got {}", answer.repr()?);
         return Err(PyTypeError::new_err(message));
     };
     let owner = Arc::new(Released::new(given.clone()));

@@ -62,12 +62,12 @@ pub(super) struct Segment {
     pub(super) stream: i64,
     /// The first of its blocks, which follow each other without gaps.
     pub(super) first: BlockId,
-    /// The number of bytes by which an expandable segment grows and shrinks. Its addresses are reserved, and have memory
-    /// except in unmapped blocks.
+    /// The number of bytes by which an expandable segment grows and shrinks. Its addresses are reserved, and have
+    /// memory except in unmapped blocks.
     pub(super) map_unit: Option<usize>,
     pub(super) is_oversize: bool,
-    /// Whether its stream was destroyed or its pool released. Its free blocks are no longer allocated, and it is released
-    /// once all are free and the events of [`ReleaseState::after`] have completed.
+    /// Whether its stream was destroyed or its pool released. Its free blocks are no longer allocated, and it is
+    /// released once all are free and the events of [`ReleaseState::after`] have completed.
     pub(super) is_retired: bool,
     pub(super) release: ReleaseState,
 }
@@ -114,8 +114,8 @@ impl Segment {
         self.map_unit.is_some()
     }
 
-    /// Returns the offset and the size of the part of a block that can be released: the block if it is the whole segment,
-    /// or the map units of an expandable segment that it contains.
+    /// Returns the offset and the size of the part of a block that can be released: the block if it is the whole
+    /// segment, or the map units of an expandable segment that it contains.
     pub(super) fn releasable_part(&self, block: &Block) -> Option<(usize, usize)> {
         let Some(map_unit) = self.map_unit else {
             return (!block.is_split()).then_some((0, block.bytes));

@@ -1,8 +1,8 @@
 //! Expandable segments: addresses are reserved once, and memory is mapped unit by unit.
 //!
 //! Blocks of any size can be merged and reused for requests of another size, and units between allocated blocks can be
-//! released. This file contains the calls of the driver, which may block, so no lock is held; [`Heap`](super::heap::Heap)
-//! modifies the blocks.
+//! released. This file contains the calls of the driver, which may block, so no lock is held;
+//! [`Heap`](super::heap::Heap) modifies the blocks.
 
 use interlock_driver::Address;
 

@@ -23,8 +23,8 @@ pub(super) struct FreeBlock {
     is_expandable: bool,
 }
 
-/// The sort key of an entry. Blocks of one size are sorted by the number of their segment before their address: addresses
-/// of the driver differ between runs, and a program should get the same layout of blocks in each run.
+/// The sort key of an entry. Blocks of one size are sorted by the number of their segment before their address:
+/// addresses of the driver differ between runs, and a program should get the same layout of blocks in each run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FreeKey {
     stream: i64,
@@ -95,8 +95,8 @@ impl FreeList {
         }
     }
 
-    /// Replaces the entry at a position with `new`. Moves no other entry if `new` has the same position, which is usual for
-    /// the rest of a large block.
+    /// Replaces the entry at a position with `new`. Moves no other entry if `new` has the same position, which is usual
+    /// for the rest of a large block.
     #[inline(always)]
     pub(super) fn replace(&mut self, position: Position, new: FreeBlock) {
         let Position { chunk, place } = position;

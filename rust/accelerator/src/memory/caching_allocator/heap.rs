@@ -157,8 +157,8 @@ impl Heap {
         Some(block)
     }
 
-    /// Returns the best-fitting free block of expandable segments. A block that can still grow counts with the size that
-    /// it can reach, to save the end of a segment for requests that need it. `first` is the smallest block.
+    /// Returns the best-fitting free block of expandable segments. A block that can still grow counts with the size
+    /// that it can reach, to save the end of a segment for requests that need it. `first` is the smallest block.
     fn best_expandable(&self, first: BlockId, request: &Request) -> BlockId {
         let list = self.pools[request.pool].list(request.is_small());
         let mut best = first;
@@ -231,8 +231,8 @@ impl Heap {
         }
     }
 
-    /// Counts a block as no longer allocated. It remains active until it is [freed](Heap::free), because streams may still
-    /// use it.
+    /// Counts a block as no longer allocated. It remains active until it is [freed](Heap::free), because streams may
+    /// still use it.
     #[inline]
     pub(super) fn mark_freed(&mut self, id: BlockId) {
         let block = &self.blocks[id];
@@ -375,7 +375,8 @@ impl Heap {
         block
     }
 
-    /// Adds a segment as one block, which it returns. With a `map_unit`, the segment is expandable and has no memory yet.
+    /// Adds a segment as one block, which it returns. With a `map_unit`, the segment is expandable and has no memory
+    /// yet.
     pub(super) fn insert_segment(
         &mut self,
         request: &Request,
@@ -514,8 +515,8 @@ impl Heap {
         true
     }
 
-    /// Returns the unmapped block that, with the free block before it, is large enough for a request and needs the least
-    /// new memory.
+    /// Returns the unmapped block that, with the free block before it, is large enough for a request and needs the
+    /// least new memory.
     fn find_unmapped(&self, request: &Request) -> Option<BlockId> {
         let fits = |segment: &Segment| {
             segment.is_expandable()
@@ -566,7 +567,8 @@ impl Heap {
         self.insert_free(map.block)
     }
 
-    /// Restores addresses that could not be mapped. If none of the segment has memory, removes it and returns its addresses.
+    /// Restores addresses that could not be mapped. If none of the segment has memory, removes it and returns its
+    /// addresses.
     pub(super) fn abort_map(&mut self, map: &PlannedMap) -> Option<Addresses> {
         self.make_unmapped(map.block, map.prev)
     }
@@ -601,8 +603,8 @@ impl Heap {
     }
 }
 
-/// Returns the contribution of a free block to the statistics. Blocks of expandable segments contribute nothing, because
-/// they are released unit by unit, whatever their neighbours are.
+/// Returns the contribution of a free block to the statistics. Blocks of expandable segments contribute nothing,
+/// because they are released unit by unit, whatever their neighbours are.
 #[inline]
 fn inactive_split(segment: &Segment, block: &Block) -> InactiveSplit {
     if block.is_split() && !segment.is_expandable() { (1, block.bytes as u64) } else { (0, 0) }

@@ -17,8 +17,8 @@ use crate::memory::config::AllocatorConfig;
 use crate::memory::snapshot::SegmentState;
 use crate::memory::trace::{TraceAction, TraceEntry};
 
-/// The parts of a caching allocator. Each part maintains its own invariants; the functions here are operations that involve
-/// several parts. They call the driver only where that is allowed while locks are held.
+/// The parts of a caching allocator. Each part maintains its own invariants; the functions here are operations that
+/// involve several parts. They call the driver only where that is allowed while locks are held.
 #[derive(Default)]
 pub(super) struct Inner {
     pub(super) heap: Heap,
@@ -133,8 +133,8 @@ impl Inner {
         std::mem::take(&mut self.deferred_frees).into_iter().for_each(|id| self.complete_free(ctx, id));
     }
 
-    /// Frees the blocks whose events have completed, and retries releases that were deferred. Does nothing while a graph
-    /// is captured.
+    /// Frees the blocks whose events have completed, and retries releases that were deferred. Does nothing while a
+    /// graph is captured.
     #[inline]
     pub(super) fn process_events(&mut self, ctx: &AllocCtx) {
         if !(self.releases.events.is_empty() && self.releases.is_idle() || ctx.capturing) {
@@ -216,7 +216,8 @@ impl Inner {
         plan.map.as_ref().and_then(|map| self.heap.abort_map(map))
     }
 
-    /// Allocates a block from the memory that the driver returned for a plan: a segment at `address`, or mapped addresses.
+    /// Allocates a block from the memory that the driver returned for a plan: a segment at `address`, or mapped
+    /// addresses.
     pub(super) fn commit_segment(
         &mut self,
         request: &Request,

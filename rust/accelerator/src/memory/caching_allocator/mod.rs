@@ -6,8 +6,9 @@
 //! large enough; free neighbours are merged. Unused segments are released to the driver when memory runs out and by
 //! `empty_cache`.
 //!
-//! This file contains the fast path and the locking. One lock guards [`Inner`], which composes the heap, the event queue,
-//! the releases and the recorder; it is never held while the driver allocates or releases memory, nor during a wait.
+//! This file contains the fast path and the locking. One lock guards [`Inner`], which composes the heap, the event
+//! queue, the releases and the recorder; it is never held while the driver allocates or releases memory, nor during a
+//! wait.
 
 mod arena;
 mod block;
@@ -142,7 +143,8 @@ impl CachingAllocator {
         }
     }
 
-    /// Allocates at least `requested` bytes for a stream, from a private pool if `pool` is set. `requested` must not be 0.
+    /// Allocates at least `requested` bytes for a stream, from a private pool if `pool` is set. `requested` must not be
+    /// 0.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), an invalid configuration and errors of the driver.
@@ -226,8 +228,8 @@ impl CachingAllocator {
         self.with_inner(|inner| inner.heap.stream_uses(block).to_vec())
     }
 
-    /// Releases unused memory to the driver, after waiting for the work that is queued now. Does nothing while a graph is
-    /// captured.
+    /// Releases unused memory to the driver, after waiting for the work that is queued now. Does nothing while a graph
+    /// is captured.
     ///
     /// # Errors
     /// Returns the error of a device whose streams can't be queried.

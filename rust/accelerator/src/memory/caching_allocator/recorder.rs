@@ -26,8 +26,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Begins or ends the recording, unless a later change was applied already. If the change `begins` a history, here or
-    /// on other devices, removes and returns the recorded entries.
+    /// Begins or ends the recording, unless a later change was applied already. If the change `begins` a history, here
+    /// or on other devices, removes and returns the recorded entries.
     pub(super) fn configure(
         &mut self,
         changes: u64,

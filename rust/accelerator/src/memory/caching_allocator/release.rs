@@ -25,7 +25,8 @@ pub(super) struct Releases {
     blocked_segments: Vec<SegmentId>,
     /// Retired pools with segments that are not retired yet, and the streams that may still run their graphs.
     pending_pools: Vec<(PoolKey, Vec<Stream>)>,
-    /// Stream handles that the caller drops after unlocking, because dropping the last handle of a stream takes the lock.
+    /// Stream handles that the caller drops after unlocking, because dropping the last handle of a stream takes the
+    /// lock.
     pub(super) deferred_drops: Vec<Stream>,
 }
 
@@ -205,8 +206,8 @@ impl Releases {
         }
     }
 
-    /// Releases the memory of a pool whose last graph was destroyed, once it is unused and the queued work of these streams
-    /// is done.
+    /// Releases the memory of a pool whose last graph was destroyed, once it is unused and the queued work of these
+    /// streams is done.
     pub(super) fn on_pool_released(
         &mut self,
         ctx: &AllocCtx,
@@ -219,8 +220,8 @@ impl Releases {
         }
     }
 
-    /// Retires the segments of a retired pool. Deferred while a graph is captured or a request may add a segment, and if a
-    /// stream can't record an event.
+    /// Retires the segments of a retired pool. Deferred while a graph is captured or a request may add a segment, and
+    /// if a stream can't record an event.
     fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
         for id in segments {

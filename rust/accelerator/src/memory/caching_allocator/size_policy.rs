@@ -125,7 +125,8 @@ impl SizePolicy {
         }
     }
 
-    /// Returns the size from which blocks are oversize, -1 if there is none: `max_split_size` of PyTorch's `memory_stats`.
+    /// Returns the size from which blocks are oversize, -1 if there is none: `max_split_size` of PyTorch's
+    /// `memory_stats`.
     pub(super) fn reported_max_split_size(&self) -> i64 {
         if self.max_split_size == usize::MAX {
             -1

@@ -20,9 +20,9 @@ pub(super) struct SlowPath<'a> {
 }
 
 impl SlowPath<'_> {
-    /// Allocates a block that is not cached. In this order: runs the callbacks that may free memory; releases blocks that
-    /// have not been used for long, if configured; allocates a segment from the driver; releases all unused memory and
-    /// tries the driver again.
+    /// Allocates a block that is not cached. In this order: runs the callbacks that may free memory; releases blocks
+    /// that have not been used for long, if configured; allocates a segment from the driver; releases all unused memory
+    /// and tries the driver again.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`] if all steps fail, and every other error of the driver at once.
@@ -74,8 +74,8 @@ impl SlowPath<'_> {
         })
     }
 
-    /// Allocates a segment from the driver and a block from it; `None` if the driver or the quota has too little memory.
-    /// Takes the lock twice unless memory is released first.
+    /// Allocates a segment from the driver and a block from it; `None` if the driver or the quota has too little
+    /// memory. Takes the lock twice unless memory is released first.
     fn alloc_segment(&self, miss: &Miss, collect: bool) -> Result<Option<AllocatedBlock>> {
         let request = &miss.request;
         let mut expansion = match &miss.growth {

@@ -173,8 +173,8 @@ pub fn config_report() -> Result<Vec<ConfigEntry>> {
 pub(crate) struct ConfigWatch(RelaxedU64);
 
 impl ConfigWatch {
-    /// Calls `apply` with the active configuration if it has changed, and with a number that increases with each change.
-    /// If two threads call it at once, the greater number belongs to the later configuration.
+    /// Calls `apply` with the active configuration if it has changed, and with a number that increases with each
+    /// change. If two threads call it at once, the greater number belongs to the later configuration.
     ///
     /// # Errors
     /// Returns the errors of [`config`].

@@ -1,4 +1,5 @@
-//! Configuration of the allocators: the settings of PyTorch's caching allocator, as a struct and in PyTorch's text format.
+//! Configuration of the allocators: the settings of PyTorch's caching allocator, as a struct and in PyTorch's text
+//! format.
 //!
 //! Each key is declared once, in `keys.rs`. A configuration replaces the active one as a whole after it was parsed and
 //! checked. Keys that a text does not contain have their defaults, whatever the previous configuration was.

@@ -33,8 +33,8 @@ impl RoundupDivisions {
     /// No rounding for any size.
     pub const OFF: RoundupDivisions = RoundupDivisions::Same(0);
 
-    /// Returns the divisions for a size, which depend on its power of two. Powers below 1 and above 32768 megabytes count as
-    /// these.
+    /// Returns the divisions for a size, which depend on its power of two. Powers below 1 and above 32768 megabytes
+    /// count as these.
     pub fn divisions_for(&self, bytes: usize) -> usize {
         let (steps, rest) = match self {
             RoundupDivisions::Same(divisions) => return *divisions,

@@ -86,16 +86,16 @@ impl PinnedMemory {
         NonNull::new(address).unwrap_or(NonNull::dangling())
     }
 
-    /// Records that work on `stream` uses the bytes, like PyTorch's `record_stream`: when they are freed, they are reused
-    /// only after the work that is queued there. If the stream is being captured, they are never reused, because a replay
-    /// may use them at any time; [`prepare_use`](PinnedMemory::prepare_use) avoids that.
+    /// Records that work on `stream` uses the bytes, like PyTorch's `record_stream`: when they are freed, they are
+    /// reused only after the work that is queued there. If the stream is being captured, they are never reused, because
+    /// a replay may use them at any time; [`prepare_use`](PinnedMemory::prepare_use) avoids that.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let captures = stream.is_capturing().map_err(|error| error.during("PinnedMemory.record_stream"))?;
         self.0.record(stream, captures)
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the stream
-    /// is captured, the object is the memory itself, because a replay uses it again.
+    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the
+    /// stream is captured, the object is the memory itself, because a replay uses it again.
     pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
             return Ok(Some(self.0.clone()));

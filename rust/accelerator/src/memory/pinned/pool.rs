@@ -7,8 +7,8 @@ use interlock_driver::Address;
 use super::stats::PinnedStats;
 use crate::memory::{AllocatorConfig, AllocatorState};
 
-/// The rounding of sizes and the limits of the cache of pinned memory, in bytes. By default every size is rounded and every
-/// block is cached.
+/// The rounding of sizes and the limits of the cache of pinned memory, in bytes. By default every size is rounded and
+/// every block is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PinnedOptions {
     /// The largest size that is rounded up to a power of two.

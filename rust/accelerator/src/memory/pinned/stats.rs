@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::memory::stats::{Quantity, Stat, append_parts, quantities};
 
 quantities! {
-    /// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are block sizes,
-    /// after rounding.
+    /// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are block
+    /// sizes, after rounding.
     ///
     /// ```
     /// use interlock_accelerator::memory::{PinnedMemory, host_memory_stats};

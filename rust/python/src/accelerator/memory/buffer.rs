@@ -26,8 +26,9 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// `copy_from`, `copy_to` and `fill_`; `record_stream` records other work. The memory is freed with the last reference,
 /// slice and export, or by `close`. A buffer is also a context manager that closes it.
 ///
-/// If the CPU can access the memory, as with the host driver, a buffer supports `memoryview`, NumPy and DLPack, which first
-/// wait for all streams that use the bytes. On CUDA devices it has `__cuda_array_interface__`, and DLPack in stream order.
+/// If the CPU can access the memory, as with the host driver, a buffer supports `memoryview`, NumPy and DLPack, which
+/// first wait for all streams that use the bytes. On CUDA devices it has `__cuda_array_interface__`, and DLPack in
+/// stream order.
 ///
 /// Args:
 ///     nbytes: The size in bytes.
@@ -196,8 +197,8 @@ impl Buffer {
         Ok(slf)
     }
 
-    /// Return the bytes from `start` to `stop`, or to the end, as a buffer that shares the memory. `buffer[start:stop]` clips
-    /// the range instead, like Python slices.
+    /// Return the bytes from `start` to `stop`, or to the end, as a buffer that shares the memory. `buffer[start:stop]`
+    /// clips the range instead, like Python slices.
     ///
     /// Raises:
     ///     ArgumentError: The range is not within the buffer.
@@ -231,8 +232,8 @@ impl Buffer {
         memory.slice(start..start + range.slicelength).into_py_result(py).map(Buffer::of)
     }
 
-    /// Record that work of another library on `stream` uses the bytes. After they are freed, they are reused only after the
-    /// work that is queued there by then.
+    /// Record that work of another library on `stream` uses the bytes. After they are freed, they are reused only after
+    /// the work that is queued there by then.
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
         let (memory, stream) = (self.memory(py)?, stream::extract(stream)?);

@@ -100,8 +100,8 @@ impl Managed for Versioned {
     }
 }
 
-/// A managed tensor with its shape and memory. The consumer may free it on any thread, attached or not, so it owns no Python
-/// objects.
+/// A managed tensor with its shape and memory. The consumer may free it on any thread, attached or not, so it owns no
+/// Python objects.
 #[repr(C)]
 struct Exported<T> {
     /// The first field, so that its address is the address of the struct.

@@ -89,8 +89,8 @@ fn synchronize_consumer(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i6
             .into_py_result(py)?,
     };
     let wait = || {
-        // SAFETY: by DLPack's protocol, the consumer passes its stream on this device, which is valid during the call. The
-        // driver rejects a number that cannot be a stream of the device.
+        // SAFETY: by DLPack's protocol, the consumer passes its stream on this device, which is valid during the call.
+        // The driver rejects a number that cannot be a stream of the device.
         let stream = unsafe { CoreStream::external(Some(memory.device()), handle, None)? };
         wait_on_stream(&stream, memory)
     };
@@ -118,8 +118,8 @@ impl Buffer {
         wait_for_streams(py, &memory)?;
         let pointer = memory.pointer().unwrap_or(NonNull::dangling());
         let bytes = isize::try_from(memory.bytes())?;
-        // SAFETY: the view owns the buffer and prevents `close`, so the bytes remain valid. The program must not queue work
-        // that uses them meanwhile.
+        // SAFETY: the view owns the buffer and prevents `close`, so the bytes remain valid. The program must not queue
+        // work that uses them meanwhile.
         let status =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), pointer.as_ptr().cast(), bytes, 0, flags) };
         if status != 0 {
@@ -149,8 +149,8 @@ impl Buffer {
     /// Return a DLPack capsule of the bytes.
     ///
     /// Args:
-    ///     stream: The raw handle of the consumer's stream, which waits for the queued work; -1 for no synchronization. For
-    ///         memory that the CPU can access it must be None or -1, and None waits for the work.
+    ///     stream: The raw handle of the consumer's stream, which waits for the queued work; -1 for no synchronization.
+    ///         For memory that the CPU can access it must be None or -1, and None waits for the work.
     ///     max_version: The newest DLPack version that the consumer supports.
     ///     dl_device: The requested device.
     ///     copy: Whether to copy the bytes. Otherwise the capsule shares the memory.

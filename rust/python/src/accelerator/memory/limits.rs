@@ -41,8 +41,8 @@ fn extract_limit(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
 /// remains reserved.
 ///
 /// Args:
-///     limit: Bytes as an int, a fraction of the device's memory as a float from 0.0 to 1.0 or a str such as "90%", or None
-///         for no limit.
+///     limit: Bytes as an int, a fraction of the device's memory as a float from 0.0 to 1.0 or a str such as "90%", or
+///         None for no limit.
 ///     device: The device. None, or a device without an index, means the current device.
 ///
 /// Returns:
@@ -67,8 +67,8 @@ fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
     detached(py, || memory::limit(device)).into_py_result(py)
 }
 
-/// Limit the memory that is cached on a device. Cached blocks beyond the limit are released to the driver, those that were
-/// freed first, after the queued work that uses them.
+/// Limit the memory that is cached on a device. Cached blocks beyond the limit are released to the driver, those that
+/// were freed first, after the queued work that uses them.
 ///
 /// Args:
 ///     limit: The limit, as for `set_limit`.

@@ -19,9 +19,9 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Context manager and decorator that counts the allocations of all threads on a device during a block.
 ///
-/// The counts can be read during and after the block. Sizes are in bytes after rounding. Blocks can be nested; each entry
-/// starts new counts, and the properties return those of the last one. A decorated generator or coroutine enters the block
-/// for each of its steps. Without an accelerator all counts are 0.
+/// The counts can be read during and after the block. Sizes are in bytes after rounding. Blocks can be nested; each
+/// entry starts new counts, and the properties return those of the last one. A decorated generator or coroutine enters
+/// the block for each of its steps. Without an accelerator all counts are 0.
 ///
 /// Args:
 ///     device: The device. None, or a device without an index, means the current device when the block is entered.

@@ -45,8 +45,8 @@ pub(crate) fn forget(_py: Python<'_>) {
     drop(with_callbacks(|callbacks| std::mem::take(&mut callbacks.functions)));
 }
 
-/// Calls the callbacks in order until one returns True to retry the allocation. Stores an exception of a callback, which the
-/// allocation raises.
+/// Calls the callbacks in order until one returns True to retry the allocation. Stores an exception of a callback,
+/// which the allocation raises.
 fn call_callbacks(oom: &OutOfMemory) -> bool {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return false;
@@ -99,7 +99,8 @@ fn add_context(py: Python<'_>, raised: &PyErr, context: &PyErr) -> PyResult<()> 
 /// exception of the callback is raised by the allocation, with the `OutOfMemoryError` as its context.
 ///
 /// Args:
-///     callback: Called with the `OutOfMemoryError`. Return True to retry the allocation; remaining callbacks are skipped.
+///     callback: Called with the `OutOfMemoryError`. Return True to retry the allocation; remaining callbacks are
+///         skipped.
 ///
 /// Returns:
 ///     The registration. The callback is removed by its `remove` method, or at the end of a `with` block.
