@@ -1,10 +1,10 @@
-//! What is left when something fails.
+//! Tests of the cache of pinned memory after errors.
 
 use super::*;
 use crate::Error;
 
 #[test]
-fn blocks_of_a_lost_device_are_given_to_nobody() {
+fn pinned_blocks_used_by_a_lost_device_are_never_reused() {
     let rig = Rig::new();
     let (lost, other) = (rig.stream(0), rig.stream(1));
     let latch = rig.block(&lost);
@@ -19,32 +19,32 @@ fn blocks_of_a_lost_device_are_given_to_nobody() {
     drop((after, latch));
     other.synchronize().unwrap();
     rig.empty();
-    assert_eq!((rig.taken(), rig.counted().active_requests.current), (128, 2));
+    assert_eq!((rig.reserved(), rig.counted().active_requests.current), (128, 2));
 }
 
 #[test]
-fn without_room_for_the_segment_each_block_is_taken_by_itself() {
+fn pinned_blocks_are_allocated_one_by_one_if_the_segment_fails() {
     let rig = Rig::with(PinnedOptions { reserve_segment_size: 16384, ..PinnedOptions::default() });
     rig.faults.fail_pinned_allocation(Some(1)).unwrap();
     let blocks = [rig.memory(100), rig.memory(100)];
-    assert_eq!(rig.taken(), 256);
+    assert_eq!(rig.reserved(), 256);
     drop(blocks);
     rig.empty();
-    assert_eq!(rig.taken(), 0);
+    assert_eq!(rig.reserved(), 0);
 }
 
 #[test]
-fn what_is_kept_makes_room_before_a_request_fails() {
+fn pinned_cache_is_released_before_a_request_fails() {
     let rig = Rig::new();
     drop(rig.memory(64));
     rig.faults.fail_pinned_allocation(Some(1)).unwrap();
     let memory = rig.memory(128);
-    assert_eq!((rig.taken(), rig.counted().num_host_free()), (128, 1));
+    assert_eq!((rig.reserved(), rig.counted().num_host_free()), (128, 1));
     drop((memory, rig.memory(16)));
     match PinnedMemory::of(rig.accelerator, usize::MAX - 1) {
-        Err(Error::OutOfMemory(told)) => {
-            let cache = told.cache.unwrap();
-            assert_eq!((told.requested, cache.rounded), (usize::MAX - 1, usize::MAX - 1));
+        Err(Error::OutOfMemory(oom)) => {
+            let cache = oom.cache.unwrap();
+            assert_eq!((oom.requested, cache.rounded), (usize::MAX - 1, usize::MAX - 1));
             assert_eq!((cache.allocated, cache.reserved, cache.largest_free), (0, 0, 0));
         }
         other => panic!("{other:?}"),
@@ -53,7 +53,7 @@ fn what_is_kept_makes_room_before_a_request_fails() {
 }
 
 #[test]
-fn a_failure_at_any_allocation_leaves_the_cache_whole() {
+fn pinned_cache_is_consistent_after_a_failure_of_any_allocation() {
     for number in 1..=6 {
         let rig = Rig::new();
         rig.faults.fail_pinned_allocation(Some(number)).unwrap();
@@ -65,9 +65,9 @@ fn a_failure_at_any_allocation_leaves_the_cache_whole() {
             drop(memory);
             stream.synchronize().unwrap();
             drop(other);
-            assert_eq!(rig.taken(), rig.counted().allocated_bytes.current);
+            assert_eq!(rig.reserved(), rig.counted().allocated_bytes.current);
         }
         rig.empty();
-        assert_eq!((rig.taken(), rig.counted().active_bytes.current), (0, 0));
+        assert_eq!((rig.reserved(), rig.counted().active_bytes.current), (0, 0));
     }
 }

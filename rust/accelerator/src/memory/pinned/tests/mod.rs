@@ -1,4 +1,4 @@
-//! The cache of pinned memory on host drivers of their own.
+//! Tests of the cache of pinned memory, each on its own host driver.
 
 mod failures;
 mod reuse;
@@ -12,14 +12,14 @@ use interlock_host::{Faults, HostDriver, HostOptions};
 
 use super::*;
 
-/// An accelerator that is not the one in use, so that a test has it for itself.
+/// An accelerator that is used by one test only.
 struct Rig {
     accelerator: &'static Accelerator,
     faults: Faults,
 }
 
-/// Work waits for it until it is dropped.
-struct Latch(#[expect(dead_code, reason = "it is there to be dropped")] mpsc::Sender<()>);
+/// Blocks a stream until it is dropped.
+struct Latch(#[expect(dead_code, reason = "only dropped")] mpsc::Sender<()>);
 
 impl Rig {
     fn new() -> Self {
@@ -28,11 +28,11 @@ impl Rig {
 
     fn with(options: PinnedOptions) -> Self {
         let faults = Faults::new();
-        let options_of_driver = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
-        let driver = HostDriver::new(options_of_driver).unwrap();
+        let driver_options = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
+        let driver = HostDriver::new(driver_options).unwrap();
         let accelerator: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
         let mut pinned = accelerator.pinned().lock();
-        // No configuration of the process comes later.
+        // No configuration of the process has a greater number.
         pinned.config_number = u64::MAX;
         pinned.pool.options = options;
         drop(pinned);
@@ -47,13 +47,13 @@ impl Rig {
         self.accelerator.dedicated_stream(device, 0).unwrap()
     }
 
-    /// What is queued on the stream next is not done before the latch is dropped.
+    /// Blocks later work of a stream until the returned latch is dropped.
     fn block(&self, stream: &Stream) -> Latch {
         let (latch, gate) = mpsc::channel();
         let gate = Mutex::new(gate);
         let wait = move || {
             let waited = gate.lock().unwrap().recv_timeout(Duration::from_secs(60));
-            assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "nobody dropped the latch");
+            assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "the latch was not dropped");
             Ok(())
         };
         stream.launch(HostFn::new("wait", wait)).unwrap();
@@ -68,12 +68,12 @@ impl Rig {
         self.accelerator.pinned().lock().pool.stats
     }
 
-    /// Bytes that the driver has given.
-    fn taken(&self) -> u64 {
+    /// Returns the bytes that the driver has allocated.
+    fn reserved(&self) -> u64 {
         self.faults.live_objects().unwrap().pinned_bytes
     }
 
-    fn is_held(&self, pointer: NonNull<u8>) -> bool {
+    fn is_allocated(&self, pointer: NonNull<u8>) -> bool {
         self.accelerator.pinned().lock().pool.is_allocated(pointer.as_ptr() as u64)
     }
 }
