@@ -1,4 +1,4 @@
-//! Graphs whose memory lies in segments that grow. One process, one configuration: this is one test.
+//! Tests of graphs with memory in expandable segments. The configuration is global, so this is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -8,7 +8,7 @@ use interlock_accelerator::{CaptureMode, Graph, Stream, use_driver};
 use interlock_host::{Faults, HostDriver, HostOptions};
 
 #[test]
-fn the_memory_of_a_graph_that_goes_is_given_back_and_others_are_served() {
+fn graph_memory_in_expandable_segments_is_released_and_reused() {
     let faults = Faults::new();
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();

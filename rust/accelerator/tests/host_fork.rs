@@ -52,7 +52,7 @@ fn options(faults: &Faults) -> HostOptions {
 }
 
 #[test]
-fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
+fn forked_child_has_its_own_driver_while_the_parent_is_busy() {
     let faults = Faults::new();
     let driver = HostDriver::new(options(&faults)).unwrap();
     let rig = Rig { driver: driver.start().unwrap() };
@@ -88,14 +88,14 @@ fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
 }
 
 #[test]
-fn a_driver_that_was_only_chosen_works_in_the_parent_and_in_the_child() {
+fn unstarted_driver_works_in_the_parent_and_the_child() {
     let driver = HostDriver::new(options(&Faults::new())).unwrap();
     assert!(true_in_child(|| works(driver.clone())));
     assert!(works(driver));
 }
 
 #[test]
-fn a_child_may_drop_what_it_inherited() {
+fn forked_child_can_drop_inherited_objects() {
     let faults = Faults::new();
     let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap().start().unwrap() };
     let stream = rig.stream(0);
@@ -112,7 +112,7 @@ fn a_child_may_drop_what_it_inherited() {
 }
 
 #[test]
-fn a_child_forked_by_queued_work_ends_by_itself() {
+fn child_forked_by_queued_work_exits() {
     let driver = HostDriver::new(options(&Faults::new())).unwrap();
     let rig = Rig { driver: driver.start().unwrap() };
     let (stream, answered) = (rig.stream(0), Latch::default());
@@ -129,7 +129,7 @@ fn a_child_forked_by_queued_work_ends_by_itself() {
 }
 
 #[test]
-fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
+fn forked_child_starts_its_own_driver_and_rejects_inherited_handles() {
     accelerator::use_driver(HostDriver::new(options(&Faults::new())).unwrap()).unwrap();
     // Chosen and not used yet.
     assert!(true_in_child(|| Stream::new(None, 0).unwrap().synchronize().is_ok()));

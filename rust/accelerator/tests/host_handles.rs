@@ -17,7 +17,7 @@ fn is_unknown<T>(result: interlock_accelerator::Result<T>) -> bool {
 }
 
 #[test]
-fn streams_that_are_not_there_are_errors() {
+fn unknown_streams_are_errors() {
     let (rig, _) = two_devices();
     let driver = &rig.driver;
     let released = rig.stream(0);
@@ -47,7 +47,7 @@ fn streams_that_are_not_there_are_errors() {
 }
 
 #[test]
-fn events_and_graphs_that_are_not_there_are_errors() {
+fn unknown_events_and_graphs_are_errors() {
     let (rig, _) = two_devices();
     let (driver, stream) = (&rig.driver, rig.stream(0));
     let released = rig.record(stream);
@@ -68,7 +68,7 @@ fn events_and_graphs_that_are_not_there_are_errors() {
 }
 
 #[test]
-fn addresses_that_are_not_there_are_errors() {
+fn unknown_addresses_are_errors() {
     let (rig, _) = two_devices();
     let address = rig.driver.allocate(0, 100).unwrap();
     // SAFETY: the only call that gives memory back is that which nobody uses any more.

@@ -13,7 +13,7 @@ use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch};
 
 #[test]
-fn what_was_released_is_gone() {
+fn host_objects_are_gone_after_their_release() {
     let (rig, faults) = two_devices();
     {
         let (stream, forked) = (rig.stream(0), rig.stream(1));
@@ -45,7 +45,7 @@ fn what_was_released_is_gone() {
 }
 
 #[test]
-fn a_stream_that_goes_while_it_captures_takes_the_capture_along() {
+fn destroying_a_capturing_stream_ends_the_capture() {
     let (rig, faults) = with_faults(1, 1 << 20);
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let memory = rig.memory(0, 8);
@@ -73,7 +73,7 @@ impl Drop for Troublemaker {
 }
 
 #[test]
-fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
+fn keep_alive_may_call_the_driver_and_panic_when_dropped() {
     let (rig, faults) = two_devices();
     let (stream, counter) = (rig.stream(0), Counter::default());
     let memory = rig.memory(0, 4);
@@ -105,7 +105,7 @@ fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
 }
 
 #[test]
-fn what_is_queued_still_runs_when_the_driver_goes() {
+fn queued_work_runs_while_the_driver_is_dropped() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     let (latch, ran) = (rig.block(stream), Latch::default());
@@ -117,7 +117,7 @@ fn what_is_queued_still_runs_when_the_driver_goes() {
 }
 
 #[test]
-fn the_last_handle_of_a_driver_may_be_dropped_by_its_own_work() {
+fn last_handle_of_a_driver_can_be_dropped_by_its_work() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     let (begun, gone) = (Latch::default(), Latch::default());
@@ -141,7 +141,7 @@ fn the_last_handle_of_a_driver_may_be_dropped_by_its_own_work() {
 }
 
 #[test]
-fn addresses_go_with_the_driver() {
+fn addresses_are_released_with_the_driver() {
     // All of them together are more than a process can have.
     const BYTES: usize = 1 << 40;
     for _ in 0..300 {

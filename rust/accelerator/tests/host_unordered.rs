@@ -13,7 +13,7 @@ use rig::host::two_devices;
 const BYTES: usize = 1 << 18;
 
 #[test]
-fn fills_and_copies_of_unordered_streams_do_not_interleave() {
+fn unordered_fills_and_copies_do_not_interleave() {
     let (rig, _) = two_devices();
     let [first, second, third] = [rig.stream(0), rig.stream(0), rig.stream(0)];
     let (target, source) = (rig.memory(0, BYTES), rig.memory(0, BYTES));
@@ -32,7 +32,7 @@ fn fills_and_copies_of_unordered_streams_do_not_interleave() {
 }
 
 #[test]
-fn a_fill_waits_for_an_access_to_its_bytes() {
+fn fill_waits_for_an_access_to_its_bytes() {
     let (rig, _) = two_devices();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 64));
     let start: *const u8 = std::ptr::with_exposed_provenance(memory.address.0 as usize);

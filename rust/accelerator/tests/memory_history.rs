@@ -105,7 +105,7 @@ fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
 }
 
 #[test]
-fn a_replay_comes_to_the_same_statistics() {
+fn replay_returns_the_statistics_of_the_program() {
     for seed in 1..=6 {
         let (_lock, [here, there]) = devices();
         for device in [here, there] {
@@ -130,7 +130,7 @@ fn a_replay_comes_to_the_same_statistics() {
 }
 
 #[test]
-fn a_history_tells_what_happened_where_and_for_whom() {
+fn history_records_events_with_addresses_and_stacks() {
     let (_lock, [device, _]) = devices();
     let lines = |line| Stack::from([Frame { file: "train.py".into(), line, name: "step".into() }]);
     let history = recorded(None);
@@ -178,7 +178,7 @@ fn a_history_tells_what_happened_where_and_for_whom() {
 }
 
 #[test]
-fn the_last_entries_stay_until_another_history_begins() {
+fn history_keeps_the_last_entries_until_another_one_begins() {
     let (_lock, [device, other]) = devices();
     let history = recorded(Some(3));
     let allocate = || DeviceBuffer::new(Some(device), 1).unwrap();
@@ -204,7 +204,7 @@ fn the_last_entries_stay_until_another_history_begins() {
 }
 
 #[test]
-fn without_entries_a_history_knows_what_asked_for_what_is_in_use() {
+fn history_without_entries_records_stacks_of_blocks_in_use() {
     let (_lock, [device, _]) = devices();
     let history = recorded(Some(0));
     let stack = Stack::from([Frame { file: "a.py".into(), line: 1, name: "f".into() }]);
@@ -218,7 +218,7 @@ fn without_entries_a_history_knows_what_asked_for_what_is_in_use() {
 }
 
 #[test]
-fn memory_that_other_streams_use_is_free_later() {
+fn history_records_the_later_free_of_shared_memory() {
     let (_lock, [device, there]) = devices();
     let history = recorded(None);
     let memory = DeviceBuffer::new(Some(device), 600).unwrap();
@@ -248,7 +248,7 @@ fn memory_that_other_streams_use_is_free_later() {
 }
 
 #[test]
-fn a_replay_needs_a_trace_and_forgives_a_torn_one() {
+fn replay_requires_a_trace_and_accepts_a_truncated_one() {
     let (_lock, [device, other]) = devices();
     let entry = |action, address| TraceEntry {
         action,

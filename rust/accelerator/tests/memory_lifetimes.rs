@@ -31,7 +31,7 @@ fn reserved(device: Option<Device>) -> u64 {
 }
 
 #[test]
-fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
+fn pool_memory_outlives_the_replays_of_its_graphs() {
     let device = device(0);
     let [own, other] = [(); 2].map(|()| Stream::dedicated(device, 0).unwrap());
     let [first, last] = [(); 2].map(|()| Graph::new(false).unwrap());
@@ -57,7 +57,7 @@ fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
 }
 
 #[test]
-fn a_pool_may_go_while_memory_is_asked_for_from_it() {
+fn pool_can_be_released_during_an_allocation_from_it() {
     let device = device(1);
     let stream = Stream::dedicated(device, 0).unwrap();
     let graph = Arc::new(Graph::new(false).unwrap());
@@ -84,7 +84,7 @@ fn asked_device() -> Device {
 }
 
 #[test]
-fn a_function_on_a_stream_that_lacks_memory_does_not_wait_for_itself() {
+fn host_fn_that_runs_out_of_memory_does_not_wait_for_itself() {
     let device = device(2);
     let stream = Stream::dedicated(device, 0).unwrap();
     memory::set_limit(Some(Limit::Bytes(2 * MIB as u64)), device).unwrap();

@@ -12,7 +12,7 @@ use interlock_host::{Faults, HostDriver, HostOptions};
 const MIB: usize = 1 << 20;
 
 #[test]
-fn a_device_that_is_lost_keeps_no_other_from_making_room() {
+fn lost_device_does_not_block_releases_of_other_devices() {
     let faults = Faults::new();
     let options = HostOptions { devices: 2, memory: 64 << 20, faults: faults.clone() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();

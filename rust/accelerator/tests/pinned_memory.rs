@@ -136,7 +136,7 @@ impl Drop for Run<'_> {
 }
 
 #[test]
-fn no_block_is_given_out_while_it_is_used_none_is_lost_and_all_are_counted() {
+fn pinned_cache_agrees_with_its_model() {
     assert_eq!(memory::host_memory_stats(), PinnedStats::default());
     memory::empty_host_cache();
     assert!(!PinnedMemory::is_pinned(std::ptr::from_ref(&0)));

@@ -122,37 +122,37 @@ unsafe impl DriverRuntime for ThirdPartyRuntime {
     }
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.wrap_external_stream(device, raw) })
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.free(device, address, bytes) })
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.free_pinned(address, bytes) })
     }
 
     unsafe fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.free_addresses(device, address, bytes) })
     }
 
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.unmap(device, address, bytes) })
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.copy(stream, copy) })
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.fill(stream, fill) })
     }
 
@@ -198,12 +198,12 @@ interlock_driver::driver_suite!(crate::started);
 
 /// The suite skips the checks of a feature that a driver does not support.
 #[test]
-fn no_check_is_skipped() {
+fn driver_supports_all_features() {
     assert_eq!(Features::of(started), Features::ALL);
 }
 
 #[test]
-fn the_whole_namespace_works_on_a_registered_driver() {
+fn registered_driver_supports_the_whole_crate() {
     accelerator::register_driver(overcommitting()).unwrap();
     let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
     assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
@@ -215,18 +215,18 @@ fn the_whole_namespace_works_on_a_registered_driver() {
     assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
     assert_eq!(accelerator::properties(None).unwrap().name, "host device");
 
-    memory_beyond_the_total_is_refused(first);
-    streams_and_events(second);
-    a_graph();
-    late_errors(second);
-    changes_that_come_too_late();
+    check_memory_beyond_the_total(first);
+    check_streams_and_events(second);
+    check_graph();
+    check_asynchronous_errors(second);
+    check_stale_env_warnings();
 
     let again = accelerator::use_driver(third_party());
     assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
 }
 
 /// The driver itself would give it.
-fn memory_beyond_the_total_is_refused(device: Device) {
+fn check_memory_beyond_the_total(device: Device) {
     for expandable_segments in [false, true] {
         set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
         for bytes in [TOTAL as usize + 1, 1 << 30, 1 << 40] {
@@ -243,7 +243,7 @@ fn memory_beyond_the_total_is_refused(device: Device) {
     set_config(AllocatorConfig::default()).unwrap();
 }
 
-fn streams_and_events(second: Device) {
+fn check_streams_and_events(second: Device) {
     let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::dedicated(Some(second), 0).unwrap());
     assert_eq!((stream.priority(), other.device()), (-1, second));
     // SAFETY: the stream outlives the clone.
@@ -266,7 +266,7 @@ fn streams_and_events(second: Device) {
     assert_eq!(accelerator::current_stream(None).unwrap(), other);
 }
 
-fn a_graph() {
+fn check_graph() {
     let counter = rig::Counter::default();
     let stream = Stream::new(None, 0).unwrap();
     let _current = stream.guard().unwrap();
@@ -283,7 +283,7 @@ fn a_graph() {
 }
 
 /// Told once for each, and again where one is made again after it was taken back.
-fn changes_that_come_too_late() {
+fn check_stale_env_warnings() {
     let mut last = 0;
     for (changes, told) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
         CHANGES.store(changes, Ordering::Relaxed);
@@ -295,10 +295,10 @@ fn changes_that_come_too_late() {
     }
 }
 
-fn late_errors(second: Device) {
+fn check_asynchronous_errors(second: Device) {
     let stream = Stream::new(Some(second), 0).unwrap();
-    stream.launch(HostFn::new("greet", || Err("nobody there".into()))).unwrap();
+    stream.launch(HostFn::new("greet", || Err("no answer".into()))).unwrap();
     let error = stream.synchronize().unwrap_err();
-    assert_eq!(error.to_string(), "greet failed on thirdparty:1: nobody there");
+    assert_eq!(error.to_string(), "greet failed on thirdparty:1: no answer");
     stream.synchronize().unwrap();
 }

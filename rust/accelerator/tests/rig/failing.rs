@@ -173,7 +173,7 @@ unsafe impl DriverRuntime for FailingRuntime {
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
         self.plan.try_to("wrap_external_stream", device)?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.wrap_external_stream(device, raw) }
     }
 
@@ -188,26 +188,26 @@ unsafe impl DriverRuntime for FailingRuntime {
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.free(device, self.plan.real(device, address), bytes) }?;
         self.plan.try_to("release", device)
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.free_pinned(address, bytes) }?;
         self.plan.try_to("free_pinned", 0)
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
         self.plan.try_to("copy", stream.device)?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.copy(stream, copy) }
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
         self.plan.try_to("fill", stream.device)?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.fill(stream, fill) }
     }
 

@@ -16,7 +16,7 @@ fn sync_point(rig: &Rig, target: WaitTarget) -> SyncPoint {
 }
 
 #[test]
-fn a_goal_is_pairs_of_streams_and_places_there() {
+fn sync_point_consists_of_streams_and_positions() {
     let (rig, _) = two_devices();
     let (stream, other) = (rig.stream(1), rig.stream(1));
     let unrecorded = rig.driver.create_event(1, Default::default()).unwrap();
@@ -33,7 +33,7 @@ fn a_goal_is_pairs_of_streams_and_places_there() {
 }
 
 #[test]
-fn streams_that_come_later_are_not_waited_for() {
+fn sync_point_excludes_later_streams() {
     let (rig, _) = two_devices();
     let before = rig.block(rig.stream(0));
     let device = sync_point(&rig, WaitTarget::Device(0));
@@ -47,7 +47,7 @@ fn streams_that_come_later_are_not_waited_for() {
 }
 
 #[test]
-fn streams_and_events_that_go_are_waited_for_to_their_end() {
+fn sync_point_covers_destroyed_streams_and_events() {
     let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     let latch = rig.block(stream);
@@ -65,12 +65,12 @@ fn streams_and_events_that_go_are_waited_for_to_their_end() {
 }
 
 #[test]
-fn what_a_stream_failed_at_that_is_gone_is_told_once_by_a_goal_that_covers_it() {
+fn sync_point_reports_the_error_of_a_destroyed_stream_once() {
     for place in 0..3 {
         let (rig, _) = two_devices();
         let (stream, other) = (rig.stream(0), rig.stream(1));
         let before = sync_point(&rig, WaitTarget::Device(0));
-        rig.fail(stream, "greet", "nobody there");
+        rig.fail(stream, "greet", "no answer");
         let event = rig.record(stream);
         let target = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)][place];
         let behind = sync_point(&rig, target);
@@ -85,7 +85,7 @@ fn what_a_stream_failed_at_that_is_gone_is_told_once_by_a_goal_that_covers_it() 
 }
 
 #[test]
-fn a_capture_that_began_in_the_meantime_forbids_to_wait_for_its_stream_and_device() {
+fn sync_point_is_rejected_after_a_capture_began() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     rig.launch(stream, || {});
@@ -104,7 +104,7 @@ fn a_capture_that_began_in_the_meantime_forbids_to_wait_for_its_stream_and_devic
 }
 
 #[test]
-fn an_event_that_a_capture_records_again_is_reached_where_it_was() {
+fn sync_point_of_an_event_ignores_a_record_in_a_capture() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     let latch = rig.block(stream);
