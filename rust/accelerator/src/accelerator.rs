@@ -289,7 +289,7 @@ impl Accelerator {
             return Err(Error::Argument {
                 name: "the priority of a Stream",
                 given: priority.to_string(),
-                allowed: format!("{least} or less; a smaller number goes first, down to {greatest}"),
+                allowed: format!("{least} or less; a smaller number runs first, down to {greatest}"),
             });
         }
         Ok(priority.max(greatest))

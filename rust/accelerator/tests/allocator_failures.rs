@@ -1,8 +1,8 @@
 //! Tests that the allocator is consistent after errors of the driver.
 //!
-//! One program runs repeatedly, while every call of the driver fails, every second call, every third and so on. Each failure
-//! must be returned as an error. Afterwards the statistics match the memory, new allocations succeed, and all memory can be
-//! released.
+//! One program runs repeatedly, while every call of the driver fails, every second call, every third and so on. Each
+//! failure must be returned as an error. Afterwards the statistics match the memory, new allocations succeed, and all
+//! memory can be released.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]

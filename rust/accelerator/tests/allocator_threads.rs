@@ -1,8 +1,8 @@
 //! Tests that threads which share streams never get the same memory.
 //!
-//! Each thread fills its allocations with its own number, on the stream of the allocation or on another one that waits for
-//! it. The number is checked after copying the memory back. Memory is passed to other threads, which check it again and free
-//! it.
+//! Each thread fills its allocations with its own number, on the stream of the allocation or on another one that waits
+//! for it. The number is checked after copying the memory back. Memory is passed to other threads, which check it again
+//! and free it.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]

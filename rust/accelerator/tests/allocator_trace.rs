@@ -1,7 +1,7 @@
 //! Tests that a trace of allocations and frees, replayed on another device, results in the same statistics.
 //!
-//! Of two free blocks of one size, the one at the lower address is allocated. The driver numbers addresses, so that both
-//! devices have the same ones.
+//! Of two free blocks of one size, the one at the lower address is allocated. The driver numbers addresses, so that
+//! both devices have the same ones.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -68,8 +68,8 @@ impl Traced {
     }
 }
 
-/// Allocates like the training of a small transformer: parameters and optimizer state, then in each step activations, which
-/// are freed in reverse order, and temporary buffers.
+/// Allocates like the training of a small transformer: parameters and optimizer state, then in each step activations,
+/// which are freed in reverse order, and temporary buffers.
 fn train(traced: &mut Traced) {
     let matrices = [3 * WIDTH * WIDTH, WIDTH * WIDTH, 4 * WIDTH * WIDTH, 4 * WIDTH * WIDTH, WIDTH, 4 * WIDTH];
     let parameters: Vec<_> = (0..LAYERS).flat_map(|_| matrices).collect();
@@ -122,7 +122,9 @@ fn allocator_trace_replays_to_the_same_statistics() {
     let mut replayed = Traced::new("failing:1");
     recorded.trace.lines().for_each(|line| replayed.run(line));
     assert_eq!(replayed.trace, recorded.trace);
-    for (line, (now, before)) in recorded.trace.lines().zip(replayed.statistics.iter().zip(&recorded.statistics)) {
+    for (line, (now, before)) in
+        recorded.trace.lines().zip(replayed.statistics.iter().zip(&recorded.statistics))
+    {
         assert_eq!(now, before, "after {line}");
     }
 }

@@ -1,8 +1,8 @@
 //! Tests that streams respect the order that events define, for random programs.
 //!
-//! Random programs launch, copy, record and wait. A model of streams and events computes which work must precede which. Each
-//! step writes its own cell: a function first checks that all preceding cells are written, and a copy reads one of them.
-//! Results do not depend on timing.
+//! Random programs launch, copy, record and wait. A model of streams and events computes which work must precede which.
+//! Each step writes its own cell: a function first checks that all preceding cells are written, and a copy reads one of
+//! them. Results do not depend on timing.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -18,7 +18,7 @@ use interlock_driver::{
     StreamHandle, WaitTarget,
 };
 use interlock_host::{HostDriver, HostOptions};
-use programs::{EVENTS_PER_DEVICE, Effect, INPUT, MOST_STEPS, STREAMS, Step, device_of, model, program};
+use programs::{EVENTS_PER_DEVICE, Effect, INPUT, MAX_STEPS, STREAMS, Step, device_of, model, program};
 use proptest::prelude::*;
 use rig::{Memory, Rig};
 
@@ -28,7 +28,7 @@ struct Cells([Arc<Memory>; 2]);
 
 impl Cells {
     fn new(rig: &Rig) -> Self {
-        let cells = Cells([0, 1].map(|device| rig.memory(device, 8 * (MOST_STEPS + 1))));
+        let cells = Cells([0, 1].map(|device| rig.memory(device, 8 * (MAX_STEPS + 1))));
         cells.clear();
         cells
     }
@@ -40,15 +40,15 @@ impl Cells {
     /// Returns a cell. Memory of a host device is memory of this process.
     fn cell(&self, device: usize, place: usize) -> &AtomicU64 {
         let pointer = std::ptr::with_exposed_provenance_mut(self.address(device, place).0 as usize);
-        // SAFETY: the cell is in memory that this object owns, aligned to 8 bytes. Copies do not write it at the same time
-        // unless the driver has the error that the test detects.
+        // SAFETY: the cell is in memory that this object owns, aligned to 8 bytes. Copies do not write it at the same
+        // time unless the driver has the error that the test detects.
         unsafe { AtomicU64::from_ptr(pointer) }
     }
 
     fn clear(&self) {
         for device in [0, 1] {
-            (0..MOST_STEPS).for_each(|place| self.cell(device, place).store(0, Ordering::Relaxed));
-            self.cell(device, MOST_STEPS).store(INPUT, Ordering::Relaxed);
+            (0..MAX_STEPS).for_each(|place| self.cell(device, place).store(0, Ordering::Relaxed));
+            self.cell(device, MAX_STEPS).store(INPUT, Ordering::Relaxed);
         }
     }
 }
@@ -129,7 +129,7 @@ impl<'a> Run<'a> {
     fn copy(&self, stream: StreamHandle, place: usize) {
         let own = self.device_of_step(place);
         let source = self.effects[place].as_ref().unwrap().source;
-        let (device, from) = source.map_or((own, MOST_STEPS), |from| (self.device_of_step(from), from));
+        let (device, from) = source.map_or((own, MAX_STEPS), |from| (self.device_of_step(from), from));
         let at = |device: usize, place| {
             CopyEndpoint::Device(device as DeviceIndex, self.cells.address(device, place))
         };

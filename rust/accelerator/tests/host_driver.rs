@@ -1,5 +1,4 @@
-//! What the host driver does besides: it has as many devices and as much memory as was said, priorities act, and
-//! graphs run side by side.
+//! Tests of the host driver beyond the conformance suite: options, priorities and concurrent branches of graphs.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -39,7 +38,7 @@ fn host_driver_may_have_no_devices() {
 fn host_memory_is_limited_to_the_option() {
     let (rig, faults) = with_faults(2, 1000);
     let [first, second] = [600, 400].map(|bytes| rig.memory(0, bytes));
-    assert!(matches!(rig.driver.allocate(0, 1), Err(Error::OutOfMemory(told)) if told.requested == 1));
+    assert!(matches!(rig.driver.allocate(0, 1), Err(Error::OutOfMemory(oom)) if oom.requested == 1));
     assert_eq!((rig.driver.memory_info(0).unwrap().free, rig.driver.memory_info(1).unwrap().free), (0, 1000));
     drop(first);
     assert_eq!(rig.driver.memory_info(0).unwrap().free, 600);
@@ -57,7 +56,7 @@ fn host_copy_engine_runs_the_greatest_priority_first() {
         rig.copy(stream, &memory, &memory);
         stream
     };
-    // The first two have the engines; the order of the others is that of their priorities.
+    // The first two occupy the engines; the others run in the order of their priorities.
     let [first, second, low, high, middle] = [0, 0, 0, -3, -1].map(stream);
     let mut left = vec![first, second, high, middle, low];
     while !left.is_empty() {

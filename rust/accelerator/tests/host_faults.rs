@@ -1,4 +1,4 @@
-//! What can be made to go wrong with the host driver.
+//! Tests of fault injection into the host driver.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -24,7 +24,7 @@ fn is_lost<T: std::fmt::Debug>(result: interlock_accelerator::Result<T>) -> bool
     }
 }
 
-fn is_taken<T>(result: interlock_accelerator::Result<T>) -> bool {
+fn is_in_use<T>(result: interlock_accelerator::Result<T>) -> bool {
     matches!(result, Err(Error::Argument { name: "faults", .. }))
 }
 
@@ -35,7 +35,7 @@ fn faults_belong_to_one_started_driver_at_a_time() {
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     let driver = HostDriver::new(options.clone()).unwrap();
     driver.start().unwrap();
-    assert!(is_taken(HostDriver::new(options.clone())));
+    assert!(is_in_use(HostDriver::new(options.clone())));
     assert_eq!((faults.fail_next_copy("some"), driver.start().map(drop)), (Ok(()), Ok(())));
     drop(driver);
     assert!(HostDriver::new(options).is_ok());
@@ -53,7 +53,7 @@ fn faults_apply_to_the_last_created_driver_until_one_is_started() {
     faults.lose_device(1, "unplugged").unwrap();
     assert!(is_lost(started.memory_info(1)));
     drop(started);
-    assert!(is_taken(first.start()) && is_taken(HostDriver::new(options(1))));
+    assert!(is_in_use(first.start()) && is_in_use(HostDriver::new(options(1))));
     drop(second);
     let started = first.start().unwrap();
     assert!(started.memory_info(0).is_ok());
@@ -99,7 +99,7 @@ fn fail_allocation_counts_maps() {
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
     driver.map(1, address, UNIT).unwrap();
     assert_eq!(faults.live_objects().unwrap().bytes, UNIT as u64);
-    // SAFETY: nobody uses the addresses.
+    // SAFETY: no work uses the addresses.
     unsafe { driver.unmap(1, address, UNIT).and(driver.free_addresses(1, address, 2 * UNIT)) }.unwrap();
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
 }
@@ -113,12 +113,12 @@ fn lost_device_releases_its_addresses() {
     faults.lose_device(1, "unplugged").unwrap();
     assert!(is_lost(driver.mapping_granularity(1)) && is_lost(driver.reserve_addresses(1, UNIT)));
     assert!(is_lost(driver.map(1, Address(address.0 + UNIT as u64), UNIT)));
-    // SAFETY: nobody uses the addresses.
+    // SAFETY: no work uses the addresses.
     let (memory, addresses) =
         unsafe { (driver.unmap(1, address, UNIT), driver.free_addresses(1, address, 2 * UNIT)) };
     assert!(is_lost(memory) && is_lost(addresses));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
-    // SAFETY: what is not there any more is refused.
+    // SAFETY: released addresses are rejected.
     let again = unsafe { driver.free_addresses(1, address, 2 * UNIT) };
     assert!(matches!(again, Err(Error::Argument { .. })));
 }
@@ -213,7 +213,7 @@ fn lost_device_fails_every_call() {
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));
     assert!(is_lost(driver.allocate(1, 8)) && is_lost(driver.priority_range(1)));
-    // SAFETY: nobody uses the memory.
+    // SAFETY: no work uses the memory.
     assert!(is_lost(unsafe { driver.free(1, memory, 8) }));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
     assert!(is_lost(driver.default_stream(1)) && is_lost(driver.create_stream(1, 0)));
@@ -239,7 +239,7 @@ fn lost_device_wakes_waiting_threads() {
                 let rig = &rig;
                 scope.spawn(move || rig.wait(target))
             });
-        // Whoever does not wait yet finds the device lost; without an order both ways are gone through.
+        // A thread that does not wait yet finds the device lost; the race covers both cases.
         thread::yield_now();
         faults.lose_device(1, "unplugged").unwrap();
         assert!(waiting.into_iter().all(|waiting| is_lost(waiting.join().unwrap())));
@@ -259,7 +259,7 @@ fn lost_device_drops_queued_work_without_running_it() {
     rig.join(other, stream);
     assert!(Arc::strong_count(&memory) > 1 && !rig.is_done(other));
     faults.lose_device(1, "unplugged").unwrap();
-    // Streams of other devices go on.
+    // Streams of other devices continue.
     rig.finish(other);
     assert_eq!((counter.get(), Arc::strong_count(&memory)), (0, 1));
     drop(hold);
@@ -279,11 +279,11 @@ fn copy_from_a_lost_device_fails_asynchronously() {
         keep_alive: Some(there),
     };
     let latch = rig.block(stream);
-    // SAFETY: the memory is never given back.
+    // SAFETY: the memory is never freed.
     unsafe { rig.driver.copy(stream, copy.clone()) }.unwrap();
     let graph = rig.ready(rig.stream(0), || {});
     faults.lose_device(1, "unplugged").unwrap();
-    // SAFETY: as above.
+    // SAFETY: the memory is never freed.
     assert!(is_lost(unsafe { rig.driver.copy(stream, copy) }));
     latch.open();
     assert!(is_lost(rig.wait(WaitTarget::Stream(stream))));
@@ -308,7 +308,7 @@ fn lost_device_fails_replays_and_ends_captures() {
     rig.driver.begin_capture(there, CaptureMode::Global).unwrap();
     faults.lose_device(1, "unplugged").unwrap();
     gate.open();
-    // The branch on the lost device fails, which the stream of the replay tells.
+    // The branch on the lost device fails, which the stream of the replay reports.
     assert!(is_lost(rig.wait(WaitTarget::Stream(here))));
     assert!(is_lost(rig.driver.replay(graph, here)));
     assert!(is_lost(rig.driver.end_capture(there)));

@@ -1,4 +1,4 @@
-//! What the host driver keeps goes when it should, and goes without harm.
+//! Tests that the host driver releases its objects at the right time, even if their drops call it or panic.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -59,9 +59,9 @@ fn destroying_a_capturing_stream_ends_the_capture() {
 }
 
 /// Calls its driver when it is dropped, and then panics.
-struct Troublemaker(std::sync::Weak<dyn DriverRuntime>, Counter);
+struct PanicOnDrop(std::sync::Weak<dyn DriverRuntime>, Counter);
 
-impl Drop for Troublemaker {
+impl Drop for PanicOnDrop {
     fn drop(&mut self) {
         if let Some(driver) = self.0.upgrade() {
             driver.memory_info(0).unwrap();
@@ -79,12 +79,12 @@ fn keep_alive_may_call_the_driver_and_panic_when_dropped() {
     let memory = rig.memory(0, 4);
     let fill = |stream| {
         let keep_alive: Option<KeepAlive> =
-            Some(Arc::new((memory.clone(), Troublemaker(Arc::downgrade(&rig.driver), counter.clone()))));
+            Some(Arc::new((memory.clone(), PanicOnDrop(Arc::downgrade(&rig.driver), counter.clone()))));
         let fill = Fill { address: memory.address, bytes: 4, value: 1, keep_alive };
-        // SAFETY: the keeper owns the memory.
+        // SAFETY: `keep_alive` owns the memory.
         unsafe { rig.driver.fill(stream, fill) }
     };
-    // Where it ran, where it failed, where it was refused, where a capture broke, and where a graph goes.
+    // Dropped after the work ran, failed or was rejected, after a capture was invalidated, and with a graph.
     fill(stream).unwrap();
     rig.finish(stream);
     faults.fail_next_fill("bad cell").unwrap();
@@ -142,7 +142,7 @@ fn last_handle_of_a_driver_can_be_dropped_by_its_work() {
 
 #[test]
 fn addresses_are_released_with_the_driver() {
-    // All of them together are more than a process can have.
+    // Without the release, the reservations would exceed the address space of a process.
     const BYTES: usize = 1 << 40;
     for _ in 0..300 {
         let (rig, _) = two_devices();

@@ -1,4 +1,4 @@
-//! What the host driver's goals outlast: streams and events that go, captures that begin, streams that come.
+//! Tests of the host driver's sync points after streams and events are destroyed or created and captures begin.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -52,16 +52,16 @@ fn sync_point_covers_destroyed_streams_and_events() {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goals = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
+    let points = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
         .map(|target| sync_point(&rig, target));
     rig.driver.destroy_event(event);
     rig.driver.destroy_stream(stream);
     let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: true };
-    assert!(goals.iter().all(|goal| rig.driver.wait(goal, at_once) == Ok(false)));
+    assert!(points.iter().all(|point| rig.driver.wait(point, at_once) == Ok(false)));
     latch.open();
-    assert!(goals.iter().all(|goal| rig.reach(goal) == Ok(true)));
+    assert!(points.iter().all(|point| rig.reach(point) == Ok(true)));
     assert_eq!(faults.live_objects().unwrap().streams, 0);
-    assert!(goals.iter().all(|goal| rig.reach(goal) == Ok(true)));
+    assert!(points.iter().all(|point| rig.reach(point) == Ok(true)));
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn sync_point_is_rejected_after_a_capture_began() {
     for (target, mode) in
         [(WaitTarget::Stream(stream), CaptureMode::Relaxed), (WaitTarget::Device(0), CaptureMode::Global)]
     {
-        let goal = sync_point(&rig, target);
+        let point = sync_point(&rig, target);
         rig.driver.begin_capture(stream, mode).unwrap();
-        assert!(is_refused(&rig.reach(&goal)));
+        assert!(is_refused(&rig.reach(&point)));
         assert!(is_refused(&rig.driver.end_capture(stream)));
         rig.driver.begin_capture(stream, mode).unwrap();
         assert!(is_refused(&rig.driver.sync_point(target)));
         assert!(is_refused(&rig.driver.end_capture(stream)));
-        assert_eq!(rig.reach(&goal), Ok(true));
+        assert_eq!(rig.reach(&point), Ok(true));
     }
 }
 
@@ -109,11 +109,11 @@ fn sync_point_of_an_event_ignores_a_record_in_a_capture() {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goal = sync_point(&rig, WaitTarget::Event(event));
+    let point = sync_point(&rig, WaitTarget::Event(event));
     let graph = rig.capture(stream, || {
         rig.driver.record_event(event, stream).unwrap();
         latch.open();
-        assert_eq!(rig.reach(&goal), Ok(true));
+        assert_eq!(rig.reach(&point), Ok(true));
     });
     rig.driver.destroy_graph(graph.unwrap());
 }

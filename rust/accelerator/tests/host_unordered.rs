@@ -1,4 +1,4 @@
-//! Work of streams that no event orders, on the same bytes.
+//! Tests of unordered work of streams on the same bytes.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -27,7 +27,7 @@ fn unordered_fills_and_copies_do_not_interleave() {
             rig.finish(stream);
         }
         let content = rig.read(first, &target);
-        assert!(content.iter().all(|byte| *byte == content[0]), "of two pieces of work");
+        assert!(content.iter().all(|byte| *byte == content[0]), "two operations interleaved");
     }
 }
 

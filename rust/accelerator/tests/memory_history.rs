@@ -1,4 +1,4 @@
-//! What a history of memory tells, and that a replay of it comes to the same.
+//! Tests of the memory history, and of its replay.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -15,7 +15,7 @@ use interlock_host::{HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
-/// Two devices that no other test uses now. There is one history for the process.
+/// Returns two devices that no other test uses now. The history is global for the process.
 fn devices() -> (MutexGuard<'static, ()>, [Device; 2]) {
     static LOCK: Mutex<()> = Mutex::new(());
     static MADE: OnceLock<()> = OnceLock::new();
@@ -43,14 +43,14 @@ fn actions(trace: &[TraceEntry]) -> Vec<&'static str> {
     trace.iter().map(|entry| entry.action.name()).collect()
 }
 
-/// The same trace as one of another device.
+/// Returns the snapshot with the trace of one device as the trace of another.
 fn moved(snapshot: &Snapshot, from: Device, to: Device) -> Snapshot {
     let mut traces = vec![Vec::new(); 16];
     traces[usize::from(to.index().unwrap())] = trace_of(snapshot, from).to_vec();
     Snapshot { segments: Vec::new(), traces }
 }
 
-/// Numbers that look drawn, the same in every run.
+/// A deterministic generator of pseudo-random numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -62,7 +62,7 @@ impl Draw {
     }
 }
 
-/// Something for a stream to do that takes a moment.
+/// Creates a host function that takes a short time.
 fn busy() -> HostFn {
     HostFn::new("busy", || {
         (0..200).for_each(|_| std::thread::yield_now());
@@ -70,7 +70,7 @@ fn busy() -> HostFn {
     })
 }
 
-/// Allocates and frees much on several streams of a device, whose work goes on meanwhile, until memory is short.
+/// Allocates and frees on several busy streams of a device until memory runs out.
 fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
     let mut draw = Draw(seed);
     let mut streams = [
@@ -121,7 +121,7 @@ fn replay_returns_the_statistics_of_the_program() {
         let causes = [ReleaseReason::Shortage, ReleaseReason::EmptyCache, ReleaseReason::Stream];
         assert!(causes.iter().all(|cause| trace.iter().any(|entry| entry.cause == Some(*cause))));
         let replayed = memory::replay(&moved(&snapshot, here, there), Some(there)).unwrap();
-        // Emptying a cache that has nothing to give back leaves no entry.
+        // Emptying a cache without unused memory records no entry.
         let compared = |counted: Statistics| Statistics { num_sync_all_streams: 0, ..counted };
         assert_eq!(compared(replayed), compared(counted), "seed {seed}");
         drop(kept);
@@ -144,9 +144,9 @@ fn history_records_events_with_addresses_and_stacks() {
     let snapshot = memory::snapshot(Some(device)).unwrap();
     history.stop().unwrap();
     let trace = trace_of(&snapshot, device);
-    let told: Vec<_> = trace.iter().map(|entry| (entry.action.name(), entry.size)).collect();
+    let entries: Vec<_> = trace.iter().map(|entry| (entry.action.name(), entry.size)).collect();
     assert_eq!(
-        told,
+        entries,
         [
             ("segment_alloc", 2 * MIB as u64),
             ("alloc", 1000),

@@ -1,4 +1,4 @@
-//! Memory that graphs, and functions on streams, use and let go. Every test has a device of its own.
+//! Tests of memory that graphs and host functions use and release. Each test has its own device.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
@@ -13,7 +13,7 @@ use interlock_host::{HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
-/// Longer than anything takes; who waits for so long waits for something that never comes.
+/// A timeout that no successful wait reaches.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
 static DRIVER: LazyLock<()> = LazyLock::new(|| {
@@ -44,7 +44,7 @@ fn pool_memory_outlives_the_replays_of_its_graphs() {
     }
     let (opens, latch) = mpsc::channel::<()>();
     let latch = Mutex::new(latch);
-    other.launch(HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
+    other.launch(HostFn::new("blocking", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
     let current = other.guard().unwrap();
     first.replay().unwrap();
     drop(current);
@@ -89,15 +89,15 @@ fn host_fn_that_runs_out_of_memory_does_not_wait_for_itself() {
     let stream = Stream::dedicated(device, 0).unwrap();
     memory::set_limit(Some(Limit::Bytes(2 * MIB as u64)), device).unwrap();
     drop(DeviceBuffer::on(&stream, MIB).unwrap());
-    let (tells, told) = mpsc::channel();
-    let (tells, own) = (Mutex::new(tells), stream.clone());
+    let (sender, results) = mpsc::channel();
+    let (sender, own) = (Mutex::new(sender), stream.clone());
     let asks = HostFn::new("asks", move || {
         let refused = DeviceBuffer::on(&own, 4 * MIB).map(drop);
-        let _ = tells.lock().unwrap().send((refused, memory::empty_cache()));
+        let _ = sender.lock().unwrap().send((refused, memory::empty_cache()));
         Ok(())
     });
     stream.launch(asks).unwrap();
-    let (refused, emptied) = told.recv_timeout(TOO_LONG).unwrap();
+    let (refused, emptied) = results.recv_timeout(TOO_LONG).unwrap();
     assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{refused:?}");
     assert_eq!(emptied, Ok(()));
     memory::empty_cache().unwrap();

@@ -1,4 +1,4 @@
-//! Limits that a program sets beside a configuration. One process, one configuration: this is one test.
+//! Tests of limits that a program sets besides a configuration. The configuration is global, so this is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]

@@ -1,5 +1,4 @@
-//! A driver from outside of this crate gets the whole namespace. One process, one driver: what uses the
-//! namespace is one test.
+//! Tests that a registered driver supports the whole crate. The driver is global, so its use is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -21,19 +20,19 @@ mod rig;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
 
-/// How often what the devices are made by has changed since the driver was started.
+/// The number of changes of the environment since the driver was started.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
-/// How many bytes the devices of [`overcommitting`] report.
+/// The total memory that the devices of [`overcommitting`] report.
 const TOTAL: u64 = 256 << 20;
 
 /// Devices of a type that this crate does not know.
 struct ThirdParty(Arc<dyn Driver>, u64);
 
-/// These devices once they are used. It leaves [`DriverRuntime::wait`] to the trait.
+/// The runtime of these devices. It uses the default of [`DriverRuntime::wait`].
 struct ThirdPartyRuntime(Arc<dyn DriverRuntime>, u64);
 
-/// Errors name the devices of this driver.
+/// Replaces the devices in errors by those of this driver.
 fn ours<T>(result: Result<T>) -> Result<T> {
     let named = |device: Device| match device.kind() {
         DeviceType::Host => Device::new(*KIND, device.index().map(i64::from)).unwrap(),
@@ -43,8 +42,8 @@ fn ours<T>(result: Result<T>) -> Result<T> {
         Error::Device { device, operation, reason, code } => {
             Error::Device { device: named(device), operation, reason, code }
         }
-        Error::OutOfMemory(told) => {
-            Error::OutOfMemory(Box::new(OutOfMemory { device: named(told.device), ..*told }))
+        Error::OutOfMemory(oom) => {
+            Error::OutOfMemory(Box::new(OutOfMemory { device: named(oom.device), ..*oom }))
         }
         other => other,
     })
@@ -79,7 +78,7 @@ impl Driver for ThirdParty {
     }
 }
 
-// SAFETY: the runtime that it passes everything to keeps what is asked for.
+// SAFETY: the inner runtime, which all calls are forwarded to, fulfils the contract.
 unsafe impl DriverRuntime for ThirdPartyRuntime {
     fn device_type(&self) -> DeviceType {
         *KIND
@@ -114,7 +113,7 @@ unsafe impl DriverRuntime for ThirdPartyRuntime {
         describe_graph(graph: GraphHandle) -> GraphDump;
     }
 
-    /// No more than the second field.
+    /// Limits the memory to the second field.
     fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
         let MemoryInfo { free, total } = ours(self.0.memory_info(device))?;
         let more = total.saturating_sub(self.1);
@@ -185,7 +184,7 @@ fn third_party() -> Arc<dyn Driver> {
     Arc::new(ThirdParty(host(), u64::MAX))
 }
 
-/// Its devices would give more memory than they report.
+/// Creates a driver whose devices allocate more memory than they report.
 fn overcommitting() -> Arc<dyn Driver> {
     Arc::new(ThirdParty(host(), TOTAL))
 }
@@ -196,7 +195,7 @@ fn started() -> Arc<dyn DriverRuntime> {
 
 interlock_driver::driver_suite!(crate::started);
 
-/// The suite skips the checks of a feature that a driver does not support.
+/// Checks that the suite skips no feature.
 #[test]
 fn driver_supports_all_features() {
     assert_eq!(Features::of(started), Features::ALL);
@@ -225,7 +224,7 @@ fn registered_driver_supports_the_whole_crate() {
     assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
 }
 
-/// The driver itself would give it.
+/// Checks that memory beyond the reported total is rejected, which the driver would allocate.
 fn check_memory_beyond_the_total(device: Device) {
     for expandable_segments in [false, true] {
         set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
@@ -236,7 +235,7 @@ fn check_memory_beyond_the_total(device: Device) {
         let parts: Vec<_> = (0..5).map(|_| DeviceBuffer::new(Some(device), 60 << 20)).collect();
         assert_eq!(parts.iter().filter(|part| part.is_ok()).count(), 4, "{expandable_segments}");
         drop(parts);
-        // What is cached gives way to a request that fits.
+        // Cached memory is released for a request that fits.
         drop(DeviceBuffer::new(Some(device), 240 << 20).unwrap());
         empty_cache().unwrap();
     }
@@ -282,13 +281,13 @@ fn check_graph() {
     assert_eq!(counter.get(), 2);
 }
 
-/// Told once for each, and again where one is made again after it was taken back.
+/// Checks that each change is reported once, and again if it is repeated after it was undone.
 fn check_stale_env_warnings() {
     let mut last = 0;
-    for (changes, told) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
+    for (changes, is_reported) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
         CHANGES.store(changes, Ordering::Relaxed);
-        let expected = told.then(|| format!("there were {changes} changes"));
-        // Where something is to be told, the question has to be asked in full.
+        let expected = is_reported.then(|| format!("there were {changes} changes"));
+        // If there is something to report, the quick query returns nothing.
         assert_eq!(accelerator::known_devices().is_none(), changes != last, "{changes} changes");
         last = changes;
         assert_eq!(accelerator::stale_env_warning(), expected);

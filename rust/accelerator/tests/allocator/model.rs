@@ -108,7 +108,13 @@ impl Model {
     }
 
     /// Allocates a segment from the driver, unless the limit or the capacity of the device prevents it.
-    fn alloc_segment(&mut self, number: u64, requested: usize, stream: StreamKey, pool: Option<PoolId>) -> bool {
+    fn alloc_segment(
+        &mut self,
+        number: u64,
+        requested: usize,
+        stream: StreamKey,
+        pool: Option<PoolId>,
+    ) -> bool {
         let bytes = segment_for(rounded(requested)) as u64;
         let capacity = self.capacity;
         let device = &mut self.devices[usize::from(stream.0)];

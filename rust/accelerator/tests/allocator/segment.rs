@@ -37,7 +37,7 @@ pub struct Segment {
     pub small: bool,
     pub stream: StreamKey,
     pub pool: Option<PoolId>,
-    /// No graph uses its pool any more; the number of its pending_pool.
+    /// The number of the release of its pool, if it was released.
     pub pending_pool: Option<u64>,
     pub blocks: Vec<Block>,
     /// The marks after which it is released to the driver.

@@ -13,7 +13,7 @@ pub(super) struct Quota {
     pub(super) total: u64,
     /// The `per_process_memory_fraction` of the configuration that was applied last.
     configured_fraction: Option<f64>,
-    /// Bytes that the driver is being asked to allocate.
+    /// Bytes of allocations by the driver that are in progress.
     in_flight_bytes: u64,
 }
 

@@ -114,13 +114,20 @@ impl Device {
     }
 
     /// Adds a segment of the driver and allocates a block from it.
-    pub fn allocate_segment(&mut self, number: u64, requested: usize, stream: StreamKey, pool: Option<PoolId>) {
+    pub fn allocate_segment(
+        &mut self,
+        number: u64,
+        requested: usize,
+        stream: StreamKey,
+        pool: Option<PoolId>,
+    ) {
         let (small, bytes) = (is_small(rounded(requested)), segment_for(rounded(requested)));
         self.segments_added += 1;
         let block = Block { offset: 0, bytes, freed_tick: Some(self.frees) };
         let (release_after, retired_after, blocks) = (None, None, vec![block]);
         let (base, pending_pool) = (0, None);
-        let segment = Segment { base, small, stream, pool, pending_pool, blocks, release_after, retired_after };
+        let segment =
+            Segment { base, small, stream, pool, pending_pool, blocks, release_after, retired_after };
         self.segments.insert(self.segments_added, segment);
         in_pool(&mut self.statistics.segment, small, |stat| add(stat, 1));
         self.change_reserved(pool, |reserved| in_pool(reserved, small, |stat| add(stat, bytes as u64)));

@@ -12,7 +12,8 @@ use crate::allocator::segment::{Mark, Segment, StreamKey};
 impl Device {
     /// Returns the segments that may be released, the longest unused first.
     pub(super) fn unused(&self) -> Vec<u64> {
-        let default_pool = self.segments.iter().filter(|(_, segment)| segment.is_active() && segment.pool.is_none());
+        let default_pool =
+            self.segments.iter().filter(|(_, segment)| segment.is_active() && segment.pool.is_none());
         let mut unused: Vec<_> =
             default_pool.filter_map(|(id, segment)| Some((segment.freed_tick()?, *id))).collect();
         unused.sort_unstable();
@@ -37,7 +38,8 @@ impl Device {
     /// Finishes the releases whose streams have passed their marks.
     pub fn release_ready(&mut self, streams: &Streams) {
         let is_reached = |marks: &Vec<Mark>| marks.iter().all(|mark| streams.is_reached(*mark));
-        let is_ready = |segment: &Segment| !streams.capturing && segment.release_after.as_ref().is_some_and(is_reached);
+        let is_ready =
+            |segment: &Segment| !streams.capturing && segment.release_after.as_ref().is_some_and(is_reached);
         let (released, remaining) =
             std::mem::take(&mut self.segments).into_iter().partition(|(_, segment)| is_ready(segment));
         self.segments = remaining;
@@ -93,7 +95,8 @@ impl Device {
     }
 
     pub(super) fn retire(&mut self, condition: impl Fn(&Segment) -> bool, marks: &[Mark]) {
-        for segment in self.segments.values_mut().filter(|segment| segment.is_active() && condition(segment)) {
+        for segment in self.segments.values_mut().filter(|segment| segment.is_active() && condition(segment))
+        {
             let free = segment.freed_tick().is_some();
             let place = if free { &mut segment.release_after } else { &mut segment.retired_after };
             *place = Some(marks.to_vec());
