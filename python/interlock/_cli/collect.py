@@ -122,7 +122,7 @@ def accelerators(*, with_memory: bool) -> Accelerators:
     count = accelerator.device_count()
     return Accelerators(
         driver=None if current is None else current.type,
-        unavailable_reason=accelerator.why_unavailable(),
+        unavailable_reason=accelerator.unavailable_reason(),
         devices=tuple(_device(index, with_memory) for index in range(count)),
     )
 

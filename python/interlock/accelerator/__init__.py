@@ -30,8 +30,8 @@ from interlock._core.accelerator import (
     set_stream,
     stream_priority_range,
     synchronize,
+    unavailable_reason,
     use,
-    why_unavailable,
 )
 from interlock.accelerator import memory
 from interlock.accelerator._device import (
@@ -80,8 +80,8 @@ __all__ = [
     "set_stream",
     "stream_priority_range",
     "synchronize",
+    "unavailable_reason",
     "use",
-    "why_unavailable",
 ]
 
 DeviceProperties.__module__ = __name__

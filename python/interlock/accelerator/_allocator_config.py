@@ -31,43 +31,43 @@ class AllocatorConfig:
 
     # <keys of the allocator>
     backend: Literal["native", "cudaMallocAsync"] = "native"
-    """Which of PyTorch's allocators a program asks for."""
+    """The allocator of PyTorch to use, for compatibility."""
     max_split_size_mb: int | None = None
     """Blocks of at least this size are not split, and serve no smaller requests."""
     max_non_split_rounding_mb: int = 20
-    """By how much a block that is not split may be larger than the request that it serves."""
+    """The megabytes by which a block that is not split may exceed its request."""
     large_segment_size_mb: int = 20
-    """How much is taken from the driver at once to serve requests of 1 to 10 megabytes."""
+    """The size of segments for requests of 1 to 10 megabytes."""
     roundup_power2_divisions: int | dict[int | Literal[">"], int] = 0
-    """Into how many equal steps requests are rounded up between powers of two; 0 is off."""
+    """The number of equal steps between powers of two to which requests are rounded up; 0 disables it."""
     garbage_collection_threshold: float = 0.0
-    """From which part of the limit on unused blocks go back to the driver, the oldest first; 0 is off."""
+    """The fraction of the limit above which unused blocks are released to the driver, oldest first; 0 disables it."""
     expandable_segments: bool = False
-    """Whether a segment is a range of addresses that gets memory as it grows."""
+    """Whether segments reserve addresses and map memory as they grow."""
     release_lock_on_cudamalloc: bool = False
-    """Whether other threads may use the allocator while the driver is asked for memory."""
+    """Whether other threads may use the allocator while the driver allocates memory."""
     graph_capture_record_stream_reuse: bool = False
-    """Whether memory that several streams used is reused in a capture where the graph allows it."""
+    """Whether memory used by several streams is reused during a capture where the graph allows it."""
     per_process_memory_fraction: float = 1.0
-    """Which part of the memory of each device may be reserved."""
+    """The fraction of the memory of each device that may be reserved."""
     throw_on_cudamalloc_oom: bool = False
-    """Whether a request that a device has no room for is refused without asking its driver."""
+    """Whether requests that exceed the free memory of a device fail without an allocation by its driver."""
     pinned_use_cuda_host_register: bool = False
     """Whether pinned memory is ordinary memory that is registered with the driver."""
     pinned_num_register_threads: int = 1
-    """How many threads touch the pages of pinned memory before it is registered."""
+    """The number of threads that touch the pages of pinned memory before it is registered."""
     pinned_use_background_threads: bool = False
-    """Whether a thread looks for pinned memory that copies have finished with."""
+    """Whether a background thread polls the events of pinned memory."""
     pinned_reserve_segment_size_mb: int = 0
-    """How much pinned memory is taken at once, to be handed out in pieces and kept for good."""
+    """The size of a segment of pinned memory that is split into blocks and never released."""
     pinned_max_round_threshold_mb: int | None = None
     """Requests for pinned memory above this size are not rounded up to a power of two."""
     pinned_max_cached_size_mb: int | None = None
-    """Blocks of pinned memory above this size are given back instead of being kept."""
+    """Blocks of pinned memory above this size are released instead of cached."""
     pinned_free_catch_all: bool = False
-    """Whether errors of giving pinned memory back are passed over."""
+    """Whether errors are ignored when pinned memory is released."""
     caching: bool = True
-    """Whether memory is kept for later; never where `PYTORCH_NO_CUDA_MEMORY_CACHING` is set."""
+    """Whether freed memory is cached; never if `PYTORCH_NO_CUDA_MEMORY_CACHING` is set."""
     # </keys of the allocator>
 
     def __post_init__(self) -> None:

@@ -95,29 +95,29 @@ def launch(stream: _CudaStream, function: Callable[P, object], /, *args: P.args,
         [1]
 
     """
-    launched = _native.Launch(stream, function, args, kwargs)
+    launched = _native.HostCallback(stream, function, args, kwargs)
     try:
         _ensure_worker()
     except RuntimeError as error:
         # CPython 3.12 and later start no threads after the main thread has ended. In a daemon thread the
         # traceback alone can abort the interpreter, which flushes the same stream.
         if "shutdown" in str(error):
-            _native.stop_if_ending()
+            _native.park_if_finalizing()
         raise
     launched.queue()
 
 
 def _ensure_worker() -> None:
     """Start a worker thread unless enough of them wait for calls, so that queued calls make progress."""
-    server = _native.server_if_needed()
-    if server is not None:
+    worker = _native.worker_if_needed()
+    if worker is not None:
         # Not `threading.Thread`: the interpreter does not wait for this thread at exit.
-        _thread.start_new_thread(_run_worker, (server,))
+        _thread.start_new_thread(_run_worker, (worker,))
 
 
-def _run_worker(server: _native.Server) -> None:
+def _run_worker(worker: _native.CallbackWorker) -> None:
     """Run queued calls until there are more worker threads than needed."""
-    while (call := server.next()) is not None:
+    while (call := worker.next()) is not None:
         # If no thread can be started, calls of other streams wait until this one returns.
         with contextlib.suppress(RuntimeError):
             _ensure_worker()
@@ -130,7 +130,7 @@ def _run_worker(server: _native.Server) -> None:
 
 
 def _run_call(call: _native.Call) -> str | None:
-    """Run one call and return why it failed, or None. No Rust frame is below it: see `functions.rs`."""
+    """Run one call and return why it failed, or None. No Rust frame is below it: see `host_callbacks.rs`."""
     task = call.function()
     if task is None:
         return "the interpreter is about to end"

@@ -140,7 +140,7 @@ class Graph(_Graph):
     def __exit__(self, *exc_info: object) -> None:
         """End the capture; after an exception, discard it."""
         if exc_info and exc_info[0] is not None:
-            self._discard()
+            self._abort_capture()
         elif type(self).capture_end is Graph.capture_end:
             self._end(stacklevel=3)
         else:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from interlock._core import accelerator as _native
 from interlock._core.accelerator import (
     Buffer,
+    MemoryTracker,
     Recording,
     copy_,
     empty_cache,
@@ -33,7 +34,6 @@ from interlock._core.accelerator import (
     reset_accumulated_memory_stats,
     reset_peak_host_memory_stats,
     reset_peak_memory_stats,
-    scope,
     set_cache_limit,
     set_limit,
 )
@@ -57,6 +57,7 @@ __all__ = [
     "Buffer",
     "ConfigEntry",
     "ConfigReport",
+    "MemoryTracker",
     "Recording",
     "Snapshot",
     "config_report",
@@ -85,7 +86,6 @@ __all__ = [
     "reset_accumulated_memory_stats",
     "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
-    "scope",
     "set_cache_limit",
     "set_config",
     "set_limit",

@@ -1,4 +1,4 @@
-//! The accelerator in use: its driver, and what is kept once for each of its devices.
+//! The accelerator in use: its driver, and the streams and allocators of each device.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,23 +11,23 @@ use interlock_core::base::fork;
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
 
-use super::graph_pools::{CapturedPool, Captures};
+use super::graph_pools::{CapturePool, PrivatePools};
 use super::memory::{CachingAllocator, PinnedCache};
-use super::stream::{Kind, Stream, StreamInner};
+use super::stream::{Stream, StreamInner, StreamKind};
 use super::{Device, DeviceType, Error, Result};
 
-/// A driver that has been started, in the process that started it.
+/// A started driver with the streams and allocators of its devices.
 pub(crate) struct Accelerator {
     driver: Arc<dyn Driver>,
     runtime: Arc<dyn DriverRuntime>,
-    /// The fork generation of the process.
+    /// The fork generation of the process that started the driver.
     generation: u32,
     devices: Vec<Streams>,
-    /// Streams that are alive and not in `devices`, by the ids that they were given.
+    /// Live streams that are not in `devices`, by id.
     live_streams: Mutex<LiveStreams>,
     next_id: AtomicI64,
-    captures: Captures,
-    /// What is kept of the memory of each device.
+    private_pools: PrivatePools,
+    /// One for each device.
     allocators: Vec<CachingAllocator>,
     pinned: PinnedCache,
 }
@@ -40,24 +40,24 @@ impl fmt::Debug for Accelerator {
 
 type LiveStreams = HashMap<i64, (DeviceIndex, Weak<StreamInner>)>;
 
-/// The streams that a device keeps.
+/// The default and pooled streams of a device.
 #[derive(Default)]
 struct Streams {
     default: OnceBox<Stream>,
-    pools: [Pool; Pool::PRIORITIES],
+    pools: [StreamPool; StreamPool::PRIORITIES],
 }
 
-/// Streams of one priority that are handed out in turn.
+/// Streams of one priority, returned in turn as c10's `getStreamFromPool` does.
 #[derive(Default)]
-struct Pool {
-    handed_out: AtomicUsize,
-    streams: [OnceBox<Stream>; Pool::SIZE],
+struct StreamPool {
+    next: AtomicUsize,
+    streams: [OnceBox<Stream>; StreamPool::SIZE],
 }
 
-impl Pool {
-    /// As many as PyTorch has of each priority.
+impl StreamPool {
+    /// PyTorch's number of streams of each priority.
     const SIZE: usize = 32;
-    /// As many priorities as PyTorch tells apart.
+    /// PyTorch's number of priorities.
     const PRIORITIES: usize = 4;
 }
 
@@ -68,7 +68,7 @@ impl Accelerator {
         let count = DeviceIndex::try_from(runtime.device_count()).unwrap_or(DeviceIndex::MAX);
         Ok(Accelerator {
             devices: (0..count).map(|_| Streams::default()).collect(),
-            captures: Captures::default(),
+            private_pools: PrivatePools::default(),
             allocators: (0..count).map(CachingAllocator::new).collect(),
             driver,
             runtime,
@@ -79,13 +79,13 @@ impl Accelerator {
         })
     }
 
-    /// Whether it was made in this process, and not in one that this was forked from.
+    /// Returns whether this process started the driver, and not a process that it was forked from.
     #[inline]
-    pub(super) fn is_of_this_process(&self) -> bool {
+    pub(super) fn is_current_process(&self) -> bool {
         self.generation == fork::generation()
     }
 
-    /// The driver, wherever it was started.
+    /// Returns the driver, in whichever process it was started.
     pub(super) fn driver(&self) -> &Arc<dyn Driver> {
         &self.driver
     }
@@ -95,17 +95,17 @@ impl Accelerator {
         &self.runtime
     }
 
-    /// The captures that are underway.
+    /// Returns the captures that are underway and their memory pools.
     #[inline]
-    pub(super) fn captures(&self) -> &Captures {
-        &self.captures
+    pub(super) fn private_pools(&self) -> &PrivatePools {
+        &self.private_pools
     }
 
-    /// What is kept of the memory of a device, for `what`, an object that must be of this process.
+    /// Returns the caching allocator of a device, for `what`, an object that must be of this process.
     #[inline]
     pub(super) fn allocator(&self, index: DeviceIndex, what: &'static str) -> Result<&CachingAllocator> {
         match self.allocators.get(usize::from(index)) {
-            Some(allocator) if self.is_of_this_process() => Ok(allocator),
+            Some(allocator) if self.is_current_process() => Ok(allocator),
             _ => Err(self.no_allocator(index, what)),
         }
     }
@@ -116,37 +116,37 @@ impl Accelerator {
         self.driver_for(what).err().unwrap_or_else(missing)
     }
 
-    /// The same of all devices.
+    /// Returns the caching allocators of all devices, for `what`, an object that must be of this process.
     pub(super) fn allocators(&self, what: &'static str) -> Result<&[CachingAllocator]> {
         self.driver_for(what)?;
         Ok(&self.allocators)
     }
 
-    /// Whether a program has limited the memory of a device.
+    /// Returns whether the program has limited the memory of a device.
     pub(super) fn limits_memory(&'static self) -> bool {
         self.allocators
             .iter()
             .any(|allocator| allocator.with_limit(self, |limit| limit.is_some()) == Ok(true))
     }
 
-    /// The pool from which memory for a stream comes while a graph is captured.
+    /// Returns the pool from which a stream allocates while a graph is captured on it.
     #[inline]
-    pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturedPool>> {
-        if self.captures.any() { self.captured_pool_for(stream) } else { Ok(None) }
+    pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
+        if self.private_pools.captures_underway() { self.capture_pool_for(stream) } else { Ok(None) }
     }
 
     #[cold]
-    fn captured_pool_for(&self, stream: &Stream) -> Result<Option<CapturedPool>> {
+    fn capture_pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
         let capture = self.runtime.capture_id(stream.handle()?)?;
-        Ok(capture.and_then(|capture| self.captures.pool_of(capture)))
+        Ok(capture.and_then(|capture| self.private_pools.pool_of(capture)))
     }
 
     /// Returns the runtime of the driver for `what`, an object that must be of this process.
     pub(super) fn driver_for(&self, what: &'static str) -> Result<&dyn DriverRuntime> {
-        if self.is_of_this_process() { Ok(&*self.runtime) } else { Err(Error::Forked { what }) }
+        if self.is_current_process() { Ok(&*self.runtime) } else { Err(Error::Forked { what }) }
     }
 
-    /// What is kept of pinned memory; not to be used in a forked child.
+    /// Returns the cache of pinned memory, which a forked child must not use.
     pub(super) fn pinned(&self) -> &PinnedCache {
         &self.pinned
     }
@@ -159,13 +159,15 @@ impl Accelerator {
         self.devices.len()
     }
 
-    /// One of its devices by its index.
+    /// Returns the device with this index.
     pub(super) fn device(&self, index: DeviceIndex) -> Device {
         Device::with_index(self.kind(), index)
     }
 
-    /// The index of a device that `operation` was given: it must be of this accelerator, and be there. `None`
-    /// for a device without an index.
+    /// Returns the index of a device that was passed to `operation`, `None` for a device without an index.
+    ///
+    /// # Errors
+    /// Returns [`Error::NoSuchDevice`] for a device that this accelerator does not have.
     pub(super) fn index_of(&self, device: Device, operation: &'static str) -> Result<Option<DeviceIndex>> {
         let fits = device.kind() == self.kind()
             && device.index().is_none_or(|index| usize::from(index) < self.devices.len());
@@ -181,48 +183,48 @@ impl Accelerator {
         })
     }
 
-    /// The stream that a device has from the start.
+    /// Returns the default stream of a device.
     pub(super) fn default_stream(&'static self, index: DeviceIndex) -> Result<Stream> {
         let streams = self.streams(index)?;
         streams
             .default
             .get_or_try_init(|| {
                 let handle = self.runtime.default_stream(index)?;
-                Ok(Box::new(Stream::of(self, handle, 0, 0, Kind::Default, None)))
+                Ok(Box::new(Stream::of(self, handle, 0, 0, StreamKind::Default, None)))
             })
             .cloned()
     }
 
-    /// The next stream of the pool for a priority. What lies below the greatest priority counts as that, as
-    /// in PyTorch: programs ask for -1 whatever the device.
+    /// Returns the next stream of the pool for a priority. Numbers below the greatest priority mean the greatest one,
+    /// as in PyTorch: programs request -1 on any device.
     pub(super) fn pooled_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
-        let level = priority.saturating_neg().clamp(0, Pool::PRIORITIES as i32 - 1);
+        let level = priority.saturating_neg().clamp(0, StreamPool::PRIORITIES as i32 - 1);
         let pools = &self.streams(index)?.pools;
         let Some(pool) = pools.get(level as usize) else { return self.default_stream(index) };
-        let place = pool.handed_out.fetch_add(1, Ordering::Relaxed) % Pool::SIZE;
+        let place = pool.next.fetch_add(1, Ordering::Relaxed) % StreamPool::SIZE;
         let Some(stream) = pool.streams.get(place) else { return self.default_stream(index) };
-        let id = 1 + i64::from(level) * Pool::SIZE as i64 + place as i64;
+        let id = 1 + i64::from(level) * StreamPool::SIZE as i64 + place as i64;
         if let Some(stream) = stream.get() {
             return Ok(stream.clone());
         }
         let handle = self.runtime.create_stream(index, -level)?;
-        let made = Stream::of(self, handle, id, -level, Kind::Pooled, None);
-        if stream.set(Box::new(made.clone())).is_err() {
-            // Another thread was faster.
+        let new = Stream::of(self, handle, id, -level, StreamKind::Pooled, None);
+        if stream.set(Box::new(new.clone())).is_err() {
+            // Another thread has created it in the meantime.
             self.runtime.destroy_stream(handle);
         }
-        Ok(stream.get().cloned().unwrap_or(made))
+        Ok(stream.get().cloned().unwrap_or(new))
     }
 
-    /// A stream of its own.
-    pub(super) fn exclusive_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
+    /// Creates a stream that is in no pool.
+    pub(super) fn dedicated_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
         let handle = self.runtime.create_stream(index, priority)?;
-        Ok(self.register(Stream::of(self, handle, self.new_id(), priority, Kind::Exclusive, None)))
+        Ok(self.register(Stream::of(self, handle, self.new_id(), priority, StreamKind::Dedicated, None)))
     }
 
-    /// A stream that another library made.
+    /// Wraps a stream that another library created.
     ///
     /// # Safety
     /// As for [`DriverRuntime::wrap_external_stream`]; the stream is valid as long as `owner` lives.
@@ -232,18 +234,19 @@ impl Accelerator {
         raw: u64,
         owner: Option<KeepAlive>,
     ) -> Result<Stream> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         let handle = unsafe { self.runtime.wrap_external_stream(index, raw)? };
-        Ok(self.register(Stream::of(self, handle, self.new_id(), 0, Kind::External, owner)))
+        Ok(self.register(Stream::of(self, handle, self.new_id(), 0, StreamKind::External, owner)))
     }
 
-    /// The stream with this id, if it is alive.
+    /// Returns the stream with this id, if it is alive.
     pub(super) fn stream_of_id(&'static self, index: DeviceIndex, id: i64) -> Result<Option<Stream>> {
         if id == 0 {
             return self.default_stream(index).map(Some);
         }
-        let kept = self.streams(index)?.pools.iter().flat_map(|pool| &pool.streams).filter_map(OnceBox::get);
-        if let Some(stream) = kept.into_iter().find(|stream| stream.id() == id) {
+        let pooled =
+            self.streams(index)?.pools.iter().flat_map(|pool| &pool.streams).filter_map(OnceBox::get);
+        if let Some(stream) = pooled.into_iter().find(|stream| stream.id() == id) {
             return Ok(Some(stream.clone()));
         }
         let live_streams = self.live_streams();
@@ -256,7 +259,7 @@ impl Accelerator {
         self.live_streams().contains_key(&id)
     }
 
-    /// Notes that the stream with this id is destroyed.
+    /// Removes the stream with this id, which is destroyed.
     pub(super) fn unregister(&self, id: i64) {
         self.live_streams().remove(&id);
     }
@@ -271,7 +274,7 @@ impl Accelerator {
     }
 
     fn new_id(&self) -> i64 {
-        let in_pools = (Pool::PRIORITIES * Pool::SIZE) as i64;
+        let in_pools = (StreamPool::PRIORITIES * StreamPool::SIZE) as i64;
         in_pools + 1 + self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -286,7 +289,7 @@ impl Accelerator {
             return Err(Error::Argument {
                 name: "the priority of a Stream",
                 given: priority.to_string(),
-                allowed: format!("{least} or less; a smaller number goes first, down to {greatest}"),
+                allowed: format!("{least} or less; a smaller number runs first, down to {greatest}"),
             });
         }
         Ok(priority.max(greatest))

@@ -11,11 +11,11 @@ use crate::Result;
 /// A driver that is compiled in.
 pub(crate) struct BuiltinDriver {
     pub(crate) name: &'static str,
-    /// Whether the program may choose the number of devices; otherwise the machine decides it.
+    /// Whether the program can select the number of devices; otherwise the hardware determines it.
     pub(crate) accepts_count: bool,
-    /// Whether it is used where neither the program nor the environment chooses and no registered driver is usable.
+    /// Whether it is used if neither the program nor the environment selects one and no registered driver is available.
     is_default: bool,
-    /// Returns the driver, with a number of devices where it [accepts one](BuiltinDriver::accepts_count).
+    /// Returns the driver, with a number of devices if it [accepts one](BuiltinDriver::accepts_count).
     pub(crate) driver: fn(Option<u32>) -> Result<Arc<dyn Driver>>,
 }
 
@@ -38,24 +38,24 @@ fn host(devices: Option<u32>) -> Result<Arc<dyn Driver>> {
     HostDriver::new(HostOptions { devices, ..default })
 }
 
-/// The names of the drivers.
+/// Returns the names of the drivers.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     BUILTIN_DRIVERS.iter().map(|builtin| builtin.name)
 }
 
-/// The driver of a name.
+/// Returns the driver with a name.
 pub(crate) fn find(name: &str) -> Option<&'static BuiltinDriver> {
     BUILTIN_DRIVERS.iter().find(|builtin| builtin.name == name)
 }
 
-/// The driver that is used where nothing else is chosen.
+/// Returns the driver that is used if no other is selected.
 pub(crate) fn default_driver() -> Result<Arc<dyn Driver>, String> {
     let builtin = BUILTIN_DRIVERS.iter().find(|builtin| builtin.is_default);
     let builtin = builtin.ok_or("no driver is chosen, and the default driver cuda is not compiled in")?;
     (builtin.driver)(None).map_err(|error| error.to_string())
 }
 
-/// What the environment variable accepts, in words.
+/// Describes the values that the environment variable accepts.
 pub(crate) fn accepted() -> String {
     let text = |builtin: &BuiltinDriver| match builtin.accepts_count {
         true => format!("{0}, {0}:N (N devices)", builtin.name),

@@ -1,4 +1,4 @@
-//! Which device and which streams are current: slots of the one thread state.
+//! The current device and the current streams: slots of the thread state.
 
 use std::sync::Arc;
 
@@ -6,68 +6,68 @@ use interlock_core::thread::{self, DeviceSlots, Scope, ScopeGuard, Slots};
 use interlock_driver::{DeviceIndex, DeviceProperties, MemoryInfo};
 
 use super::accelerator::Accelerator;
-use super::{Device, Result, Stream, WaitTarget, Waiting, registry};
+use super::{Device, Result, Stream, Wait, WaitTarget, registry};
 
-/// The accelerator in use and the index of a device that `operation` was given; no device, or one without an
-/// index, is the current one. The first call starts the driver and fixes it.
+/// Returns the accelerator in use and the index of a device that was passed to `operation`; `None`, or a device without
+/// an index, means the current device. The first call starts the driver and fixes it.
 pub(crate) fn resolve(
     device: Option<Device>,
     operation: &'static str,
 ) -> Result<(&'static Accelerator, DeviceIndex)> {
-    let home = registry::in_use(operation)?;
-    let given = device.map_or(Ok(None), |device| home.index_of(device, operation))?;
-    Ok((home, given.unwrap_or_else(|| index_on(home))))
+    let accelerator = registry::accelerator(operation)?;
+    let given = device.map_or(Ok(None), |device| accelerator.index_of(device, operation))?;
+    Ok((accelerator, given.unwrap_or_else(|| current_index_of(accelerator))))
 }
 
-/// The current device of this thread, as far as the accelerator has it.
-fn index_on(home: &Accelerator) -> DeviceIndex {
-    index_below(home.device_count())
+/// Returns the index of this thread's current device, 0 if the accelerator does not have that device.
+fn current_index_of(accelerator: &Accelerator) -> DeviceIndex {
+    current_index_or_zero(accelerator.device_count())
 }
 
-/// The current device of this thread, of so many.
-pub(super) fn index_below(count: usize) -> DeviceIndex {
-    // What a fork or a captured state brought along may name a device of an accelerator that had more.
+/// Returns the index of this thread's current device, 0 if it is not below `count`.
+pub(super) fn current_index_or_zero(count: usize) -> DeviceIndex {
+    // A state that was inherited by a fork, or captured, may name a device of an accelerator that had more.
     thread::current_device().filter(|index| usize::from(*index) < count).unwrap_or(0)
 }
 
-/// The current device of this thread: 0 until another is made current.
+/// Returns the current device of this thread: device 0 until another one is made current.
 pub fn current_device() -> Result<Device> {
-    let (home, index) = resolve(None, "accelerator.current_device_index")?;
-    Ok(home.device(index))
+    let (accelerator, index) = resolve(None, "accelerator.current_device_index")?;
+    Ok(accelerator.device(index))
 }
 
-/// Returns the index of the current device of this thread if this process uses a driver. Starts nothing, and waits for
-/// nothing.
+/// Returns the index of the current device of this thread if this process uses a driver. Starts no driver and never
+/// blocks.
 #[doc(hidden)]
 pub fn current_index() -> Option<DeviceIndex> {
-    registry::used_already().map(index_on)
+    registry::try_accelerator().map(current_index_of)
 }
 
-/// Makes a device the current one of this thread, until the innermost open scope that decides it is left.
+/// Makes a device the current one of this thread, until the innermost open scope that sets it is exited.
 pub fn set_device(device: Device) -> Result<()> {
     let (_, index) = resolve(Some(device), "accelerator.set_device_index")?;
     thread::set_device_slots(DeviceSlots::of_device(index));
     Ok(())
 }
 
-/// The current stream of a device on this thread: its default one until another is made current. No device is
-/// the current one.
+/// Returns the current stream of a device on this thread: its default stream until another one is made current. `None`
+/// means the current device.
 pub fn current_stream(device: Option<Device>) -> Result<Stream> {
-    let (home, index) = resolve(device, "accelerator.current_stream")?;
-    stream_on(home, index)
+    let (accelerator, index) = resolve(device, "accelerator.current_stream")?;
+    stream_on(accelerator, index)
 }
 
-pub(super) fn stream_on(home: &'static Accelerator, index: DeviceIndex) -> Result<Stream> {
-    // A child of a fork can't use what its parent made current.
+pub(super) fn stream_on(accelerator: &'static Accelerator, index: DeviceIndex) -> Result<Stream> {
+    // A forked child can't use the streams of its parent.
     let current = thread::current_stream(index).and_then(Stream::from_slot);
-    match current.filter(|stream| std::ptr::eq(stream.home(), home)) {
+    match current.filter(|stream| std::ptr::eq(stream.accelerator(), accelerator)) {
         Some(stream) => Ok(stream),
-        None => home.default_stream(index),
+        None => accelerator.default_stream(index),
     }
 }
 
 /// Makes a stream the current one of its device, and that device the current one of this thread; each until the
-/// innermost open scope that decides it is left.
+/// innermost open scope that sets it is exited.
 pub fn set_stream(stream: &Stream) -> Result<()> {
     stream.driver()?;
     thread::set_device_slots(device_slots_of(stream));
@@ -82,62 +82,65 @@ pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
 /// threads, and exited in any order.
 ///
 /// ```
-/// use interlock_accelerator::{Device, DeviceType, PlaceScope, current_device};
+/// use interlock_accelerator::{Device, DeviceType, DeviceScope, current_device};
 /// # use interlock_accelerator::host::{HostDriver, HostOptions};
 ///
 /// # interlock_accelerator::use_driver(HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() })?)?;
 /// let second = Device::with_index(DeviceType::Host, 1);
-/// let scope = PlaceScope::of_device(second)?;
+/// let scope = DeviceScope::of_device(second)?;
 /// scope.enter();
 /// assert_eq!(current_device()?, second);
 /// scope.leave();
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct PlaceScope {
+pub struct DeviceScope {
     scope: Scope,
     slots: Arc<Slots>,
-    /// A device that must be there when it is made current.
+    /// A device whose presence is checked when it is made current.
     device: Option<Device>,
 }
 
-impl PlaceScope {
-    /// A device that is current.
+impl DeviceScope {
+    /// Creates a scope in which a device is current.
     pub fn of_device(device: Device) -> Result<Self> {
         let (_, index) = resolve(Some(device), "accelerator.device_index")?;
-        Ok(PlaceScope { device: Some(device), ..Self::of(DeviceSlots::of_device(index)) })
+        Ok(DeviceScope { device: Some(device), ..Self::of(DeviceSlots::of_device(index)) })
     }
 
-    /// A stream that is current on its device, and that device.
+    /// Creates a scope in which a stream is current on its device, and that device is current.
     pub fn of_stream(stream: &Stream) -> Self {
         Self::of(device_slots_of(stream))
     }
 
-    /// A device on which tensors are made that are given none.
+    /// Creates a scope in which tensors are created on `device` unless another device is passed.
     pub fn of_default_device(device: Device) -> Self {
         Self::of(DeviceSlots::of_default_device(Some(device)))
     }
 
     fn of(devices: DeviceSlots) -> Self {
-        PlaceScope { scope: Scope::default(), slots: Slots::of_devices(devices), device: None }
+        DeviceScope { scope: Scope::default(), slots: Slots::of_devices(devices), device: None }
     }
 
-    /// Who enters and leaves.
+    /// Returns the scope that [`enter`](DeviceScope::enter) and [`leave`](DeviceScope::leave) operate on.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Whether it can be made current here: a forked child may have other devices.
+    /// Checks that the device exists in this process: a forked child may have other devices.
+    ///
+    /// # Errors
+    /// Returns [`Error::NoSuchDevice`](crate::Error::NoSuchDevice), and errors of the driver.
     pub fn check(&self) -> Result<()> {
         self.device.map_or(Ok(()), |device| resolve(Some(device), "accelerator.device_index").map(drop))
     }
 
-    /// It is current on this thread from now on.
+    /// Enters the scope on this thread.
     pub fn enter(&self) {
         self.scope.enter_slots(&self.slots);
     }
 
-    /// It no longer is; see [`Scope::leave`].
+    /// Exits the scope; see [`Scope::leave`].
     pub fn leave(&self) {
         self.scope.exit();
     }
@@ -149,36 +152,39 @@ pub fn device_guard(device: Device) -> Result<ScopeGuard> {
     Ok(ScopeGuard::of_devices(DeviceSlots::of_device(index)))
 }
 
-/// The device on which tensors are made that are given none: the processor until another is chosen.
+/// Returns the device on which tensors are created unless one is passed: the CPU until another one is set.
 pub fn default_device() -> Device {
     thread::default_device().unwrap_or(Device::CPU)
 }
 
-/// Chooses that device, until the innermost open scope that decides it is left; none is the processor.
+/// Sets the device on which tensors are created unless one is passed, until the innermost open scope that sets it is
+/// exited. `None` means the CPU.
 pub fn set_default_device(device: Option<Device>) {
     thread::set_device_slots(DeviceSlots::of_default_device(device));
 }
 
-/// Begins to wait until all that is queued on a device now has been done; no device is the current one.
-pub fn waiting(device: Option<Device>) -> Result<Waiting> {
-    let (home, index) = resolve(device, "accelerator.synchronize")?;
-    Waiting::begin(home, WaitTarget::Device(index), true)
+/// Begins a wait for all work that is queued on a device now. `None` means the current device.
+pub fn begin_wait(device: Option<Device>) -> Result<Wait> {
+    let (accelerator, index) = resolve(device, "accelerator.synchronize")?;
+    Wait::begin(accelerator, WaitTarget::Device(index), true)
 }
 
-/// Waits until all that is queued on a device now has been done. Fails with what failed there and was not told
-/// yet. No device is the current one.
+/// Waits for all work that is queued on a device now. `None` means the current device.
+///
+/// # Errors
+/// Returns asynchronous errors of the device that were not reported yet.
 pub fn synchronize(device: Option<Device>) -> Result<()> {
-    waiting(device)?.to_the_end()
+    begin_wait(device)?.wait()
 }
 
-/// What a device is; no device is the current one.
+/// Returns the properties of a device. `None` means the current device.
 pub fn properties(device: Option<Device>) -> Result<DeviceProperties> {
-    let (home, index) = resolve(device, "accelerator.device_properties")?;
-    home.driver_for("the accelerator")?.properties(index)
+    let (accelerator, index) = resolve(device, "accelerator.device_properties")?;
+    accelerator.driver_for("the accelerator")?.properties(index)
 }
 
-/// How much memory of a device is free; no device is the current one.
+/// Returns the free and total memory of a device. `None` means the current device.
 pub fn memory_info(device: Option<Device>) -> Result<MemoryInfo> {
-    let (home, index) = resolve(device, "accelerator.get_memory_info")?;
-    home.driver_for("the accelerator")?.memory_info(index)
+    let (accelerator, index) = resolve(device, "accelerator.get_memory_info")?;
+    accelerator.driver_for("the accelerator")?.memory_info(index)
 }

@@ -1,13 +1,14 @@
-//! Marks in streams.
+//! Events, which mark points in streams.
 
 use once_cell::race::OnceBox;
 
 use interlock_driver::{DeviceIndex, DriverRuntime, EventHandle, EventOptions, WaitTarget};
 
 use super::accelerator::Accelerator;
-use super::{Device, Error, Result, Stream, Waiting, current, registry};
+use super::{Device, Error, Result, Stream, Wait, current, registry};
 
-/// An event: a mark in a stream. Other streams wait for it, and two events measure the time between them.
+/// An event, which marks a point in a stream. Other streams can wait for it, and two events measure the time between
+/// them.
 ///
 /// ```
 /// use interlock_accelerator::{Event, EventOptions, HostFn, Stream};
@@ -24,31 +25,34 @@ use super::{Device, Error, Result, Stream, Waiting, current, registry};
 /// ```
 #[derive(Debug)]
 pub struct Event {
-    home: &'static Accelerator,
+    accelerator: &'static Accelerator,
     options: EventOptions,
     device: Option<DeviceIndex>,
-    /// Made when it is first recorded, on the device of that stream, unless it was made for a device.
-    made: OnceBox<EventHandle>,
+    /// Created on the first record, on the device of that stream unless the event has a device.
+    handle: OnceBox<EventHandle>,
 }
 
 impl Event {
-    /// An event that is recorded nowhere. Without a device, or an index, it belongs to the device of the stream
+    /// Creates an event that is not recorded yet. Without a device or an index, it belongs to the device of the stream
     /// that records it first.
     pub fn new(device: Option<Device>, options: EventOptions) -> Result<Self> {
-        let home = registry::in_use("Event")?;
-        let device = device.map_or(Ok(None), |device| home.index_of(device, "Event"))?;
-        Ok(Event { home, options, device, made: OnceBox::new() })
+        let accelerator = registry::accelerator("Event")?;
+        let device = device.map_or(Ok(None), |device| accelerator.index_of(device, "Event"))?;
+        Ok(Event { accelerator, options, device, handle: OnceBox::new() })
     }
 
-    /// One that another process made with `interprocess`, from what [`export`](Event::export) gave there.
+    /// Imports an event that another process created with `interprocess` and [exported](Event::export).
     pub fn import(device: Option<Device>, exported: &[u8]) -> Result<Self> {
-        let (home, index) = current::resolve(device, "Event.from_ipc_handle")?;
-        let handle = home.driver_for("the accelerator")?.import_event(index, exported)?;
+        let (accelerator, index) = current::resolve(device, "Event.from_ipc_handle")?;
+        let handle = accelerator.driver_for("the accelerator")?.import_event(index, exported)?;
         let options = EventOptions { interprocess: true, ..EventOptions::default() };
-        Ok(Event { home, options, device: Some(index), made: OnceBox::with_value(Box::new(handle)) })
+        Ok(Event { accelerator, options, device: Some(index), handle: OnceBox::with_value(Box::new(handle)) })
     }
 
-    /// What another process opens it with.
+    /// Exports the event for another process.
+    ///
+    /// # Errors
+    /// Returns [`Error::Device`] if the event was not created with `interprocess`, and errors of the driver.
     pub fn export(&self) -> Result<Vec<u8>> {
         let driver = self.driver()?;
         if !self.options.interprocess {
@@ -59,43 +63,45 @@ impl Event {
     }
 
     fn driver(&self) -> Result<&dyn DriverRuntime> {
-        self.home.driver_for("an Event")
+        self.accelerator.driver_for("an Event")
     }
 
-    /// What it was made for.
+    /// Returns the options that the event was created with.
     pub fn options(&self) -> EventOptions {
         self.options
     }
 
-    /// Its device; without an index where it has none yet.
+    /// Returns the device of the event, without an index before the device is known.
     pub fn device(&self) -> Device {
-        match self.made.get().map(|handle| handle.device).or(self.device) {
-            Some(index) => self.home.device(index),
-            None => Device::of(self.home.kind()),
+        match self.handle.get().map(|handle| handle.device).or(self.device) {
+            Some(index) => self.accelerator.device(index),
+            None => Device::of(self.accelerator.kind()),
         }
     }
 
-    /// What its driver and other libraries call it; `None` before it is made.
+    /// Returns the handle of the driver; `None` before the first record creates it.
     pub fn handle(&self) -> Result<Option<EventHandle>> {
-        self.driver().map(|_| self.made.get().copied())
+        self.driver().map(|_| self.handle.get().copied())
     }
 
-    /// The handle, made now if there is none; an event stays on one device.
+    /// Returns the handle, creating it on `index` if there is none. An event never changes its device.
     fn handle_on(&self, index: DeviceIndex) -> Result<EventHandle> {
         let driver = self.driver()?;
-        if let Some(handle) = self.made.get() {
+        if let Some(handle) = self.handle.get() {
             return Ok(*handle);
         }
-        let made = driver.create_event(self.device.unwrap_or(index), self.options)?;
-        if self.made.set(Box::new(made)).is_err() {
-            // Another thread was faster.
-            driver.destroy_event(made);
+        let new = driver.create_event(self.device.unwrap_or(index), self.options)?;
+        if self.handle.set(Box::new(new)).is_err() {
+            // Another thread has created it in the meantime.
+            driver.destroy_event(new);
         }
-        Ok(self.made.get().copied().unwrap_or(made))
+        Ok(self.handle.get().copied().unwrap_or(new))
     }
 
-    /// Marks the place after all that is queued on the stream, in place of what it marked before. The stream
-    /// must be of the device of the event.
+    /// Records the event after all work that is queued on the stream now. It replaces an earlier record.
+    ///
+    /// # Errors
+    /// Returns [`Error::Device`] if the stream is on another device than the event, and errors of the driver.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         let driver = stream.driver()?;
         let handle = self.handle_on(stream.device_index()).map_err(|error| error.during("Event.record"))?;
@@ -106,41 +112,49 @@ impl Event {
         driver.record_event(handle, stream.handle()?)
     }
 
-    /// What is queued on the stream from now on waits for what the event marks now; for nothing if it was never
-    /// recorded.
-    pub fn hold_back(&self, stream: &Stream) -> Result<()> {
+    /// Makes work that is queued on the stream from now on wait for the current record of the event. Has no effect if
+    /// the event was never recorded.
+    pub fn block(&self, stream: &Stream) -> Result<()> {
         self.driver()?;
         let driver = stream.driver()?;
-        match self.made.get() {
+        match self.handle.get() {
             Some(handle) => driver.wait_event(stream.handle()?, *handle),
             None => Ok(()),
         }
     }
 
-    /// Whether all before the mark has been done; true if it was never recorded. Fails with what failed there
-    /// and was not told yet.
-    pub fn is_done(&self) -> Result<bool> {
+    /// Returns whether the event has completed, without blocking; true if it was never recorded.
+    ///
+    /// # Errors
+    /// Returns asynchronous errors of the stream that were not reported yet.
+    pub fn query(&self) -> Result<bool> {
         let driver = self.driver()?;
-        self.made.get().map_or(Ok(true), |handle| driver.check(WaitTarget::Event(*handle)))
+        self.handle.get().map_or(Ok(true), |handle| driver.check(WaitTarget::Event(*handle)))
     }
 
-    /// Begins to wait until all before the mark, where it is now, has been done; `None` if it was never recorded.
-    /// A thread that waits sleeps if the event was made with `blocking`, else it asks again and again.
-    pub fn waiting(&self) -> Result<Option<Waiting>> {
+    /// Begins a wait for the current record of the event; `None` if it was never recorded. A waiting thread sleeps if
+    /// the event was created with `blocking`; otherwise it polls.
+    pub fn begin_wait(&self) -> Result<Option<Wait>> {
         self.driver()?;
         let begin = |handle: &EventHandle| {
-            Waiting::begin(self.home, WaitTarget::Event(*handle), self.options.blocking)
+            Wait::begin(self.accelerator, WaitTarget::Event(*handle), self.options.blocking)
         };
-        self.made.get().map(begin).transpose()
+        self.handle.get().map(begin).transpose()
     }
 
-    /// Waits until all before the mark has been done. Fails as [`is_done`](Event::is_done).
+    /// Waits until the event has completed.
+    ///
+    /// # Errors
+    /// Returns [`Error::Interrupted`] and the errors of [`query`](Event::query).
     pub fn synchronize(&self) -> Result<()> {
-        self.waiting()?.map_or(Ok(()), |waiting| waiting.to_the_end())
+        self.begin_wait()?.map_or(Ok(()), |wait| wait.wait())
     }
 
-    /// Returns the milliseconds from this event to `end`. Fails with [`Error::Argument`] unless both were made with `timing`
-    /// and recorded, and with [`Error::Device`] before both are reached.
+    /// Returns the milliseconds from this event to `end`.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] unless both were created with `timing` and recorded, and [`Error::Device`] before
+    /// both have completed.
     pub fn elapsed(&self, end: &Event) -> Result<f64> {
         const OPERATION: &str = "Event.elapsed_time";
         let driver = self.driver()?;
@@ -153,7 +167,7 @@ impl Event {
         if !(self.options.timing && end.options.timing) {
             return Err(refused("an event made without timing", "events made with enable_timing=True"));
         }
-        let (Some(start), Some(stop)) = (self.made.get(), end.made.get()) else {
+        let (Some(start), Some(stop)) = (self.handle.get(), end.handle.get()) else {
             return Err(refused("an event that was never recorded", "recorded events"));
         };
         if start.device != stop.device {
@@ -175,9 +189,9 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // A child can't reach the events of its parent; they are left alone.
+        // A forked child can't use the events of its parent and does not destroy them.
         if let Ok(driver) = self.driver()
-            && let Some(handle) = self.made.get()
+            && let Some(handle) = self.handle.get()
         {
             driver.destroy_event(*handle);
         }

@@ -1,4 +1,4 @@
-//! Work that is recorded once and queued again and again.
+//! Graphs: work that is recorded once and queued any number of times.
 
 use std::fmt::Write as _;
 use std::sync::MutexGuard;
@@ -10,7 +10,7 @@ use interlock_driver::{
 };
 
 use super::accelerator::Accelerator;
-use super::stream::{Kind, Stream};
+use super::stream::{Stream, StreamKind};
 use super::{Error, Result, current, registry};
 
 /// A graph: the work that the current stream records between [`capture_begin`](Graph::capture_begin) and
@@ -33,61 +33,64 @@ use super::{Error, Result, current, registry};
 /// ```
 #[derive(Debug)]
 pub struct Graph {
-    home: &'static Accelerator,
+    accelerator: &'static Accelerator,
     keep: bool,
-    /// That of captures for which no other is named.
+    /// The memory pool of captures for which none is passed.
     own_pool: PoolId,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// That of what is being captured or was.
+    /// The memory pool of the current or last capture.
     pool: Option<PoolId>,
-    /// The streams that may still run it.
+    /// The streams that may still run the graph.
     replayed_on: Vec<Stream>,
-    /// Whether the shape is kept for [`Graph::dot`].
+    /// Whether nodes and edges are stored for [`Graph::dot`].
     debug: bool,
     /// Whether the last capture recorded nothing.
     empty: bool,
     phase: Phase,
-    shape: Option<GraphDump>,
+    dump: Option<GraphDump>,
 }
 
 #[derive(Debug, Default)]
 enum Phase {
     #[default]
     Empty,
-    /// With the driver's number of the capture.
+    /// The capturing stream, and the driver's id of the capture.
     Capturing(Stream, u64),
     Recorded {
         graph: Option<GraphHandle>,
-        executable: Option<GraphExecHandle>,
+        exec: Option<GraphExecHandle>,
     },
 }
 
-/// A pool that no graph has yet.
+/// Returns the id of a new memory pool.
 pub fn new_pool() -> PoolId {
-    static MADE: AtomicU64 = AtomicU64::new(0);
-    (0, MADE.fetch_add(1, Ordering::Relaxed) + 1)
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    (0, LAST.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 impl Graph {
-    /// Nothing recorded yet. With `keep` the graph stays after it was made ready, and is made ready only when it
-    /// is first needed or asked for.
+    /// Creates a graph without recorded work. With `keep`, the recorded graph is not destroyed when it is instantiated,
+    /// and is instantiated only by the first replay or by [`instantiate`](Graph::instantiate).
     pub fn new(keep: bool) -> Result<Self> {
-        let home = registry::in_use("accelerator.Graph")?;
-        Ok(Graph { home, keep, own_pool: new_pool(), state: Mutex::default() })
+        let accelerator = registry::accelerator("accelerator.Graph")?;
+        Ok(Graph { accelerator, keep, own_pool: new_pool(), state: Mutex::default() })
     }
 
-    /// The driver and the state. In a child of the process that made the graph there is no driver, and no lock is taken.
+    /// Returns the driver and the locked state.
+    ///
+    /// # Errors
+    /// Returns [`Error::Forked`] in a forked child, where the lock is not taken.
     fn lock(&self) -> Result<(&dyn DriverRuntime, MutexGuard<'_, State>)> {
-        let driver = self.home.driver_for("a Graph")?;
+        let driver = self.accelerator.driver_for("a Graph")?;
         Ok((driver, self.state.lock()))
     }
 
-    /// Starts to record what the current stream of this thread queues, which must not be a default stream. The
-    /// graph allocates from `pool`, or from one of its own.
+    /// Begins to record the work that is queued on the current stream of this thread, which must not be a default
+    /// stream. The graph allocates from `pool`, or from its own pool.
     pub fn capture_begin(&self, pool: Option<PoolId>, mode: CaptureMode) -> Result<()> {
         const OPERATION: &str = "Graph.capture_begin";
         let (driver, mut state) = self.lock()?;
@@ -100,7 +103,7 @@ impl Graph {
             return Err(misused(OPERATION, reason));
         }
         let stream = current::current_stream(None)?;
-        if stream.kind() == Kind::Default {
+        if stream.kind() == StreamKind::Default {
             let reason =
                 "a default stream can't be captured; make another one current: with Stream(), graph:";
             return Err(misused(OPERATION, reason));
@@ -109,22 +112,24 @@ impl Graph {
         driver.begin_capture(handle, mode)?;
         let pool = pool.unwrap_or(self.own_pool);
         let capture = match driver.capture_id(handle) {
-            // It has just begun, so that there is one.
+            // The capture has just begun, so there is an id.
             Ok(capture) => capture.unwrap_or_default(),
             Err(error) => {
-                end_in_vain(driver, handle);
+                abort_capture_on(driver, handle);
                 return Err(error);
             }
         };
-        self.home.captures().begin(capture, pool);
+        self.accelerator.private_pools().begin(capture, pool);
         state.pool = Some(pool);
         state.phase = Phase::Capturing(stream, capture);
         Ok(())
     }
 
-    /// Ends the capture. What was recorded is made ready for replays, unless the graph was made with `keep`.
-    /// Where the capture fails, nothing stays recorded. Where it may only end on the thread that began it and this is
-    /// another one, it goes on.
+    /// Ends the capture, and instantiates the recorded graph unless this graph was created with `keep`.
+    ///
+    /// # Errors
+    /// Returns the error of the capture, which leaves nothing recorded. If the capture may only end on the thread that
+    /// began it, other threads get an error and the capture continues.
     pub fn capture_end(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
         let Phase::Capturing(stream, capture) = &state.phase else {
@@ -134,17 +139,17 @@ impl Graph {
         if ended.is_err() && matches!(driver.capture_id(stream.handle()?), Ok(Some(_))) {
             return ended.map(drop);
         }
-        self.home.captures().end(*capture);
+        self.accelerator.private_pools().end(*capture);
         state.phase = Phase::Empty;
-        let graph = ended.inspect_err(|_| self.let_pool_go(&mut state))?;
-        state.phase = Phase::Recorded { graph: Some(graph), executable: None };
-        // It is for a warning alone, so that a driver which cannot say is no error.
+        let graph = ended.inspect_err(|_| self.release_pool(&mut state))?;
+        state.phase = Phase::Recorded { graph: Some(graph), exec: None };
+        // Only for a warning, so an error of the driver is ignored.
         state.empty = driver.is_graph_empty(graph).unwrap_or(false);
         if state.debug {
-            state.shape = Some(driver.describe_graph(graph)?);
+            state.dump = Some(driver.describe_graph(graph)?);
         }
         if !self.keep {
-            Self::make_ready(driver, &mut state, "Graph.capture_end")?;
+            Self::ensure_instantiated(driver, &mut state, "Graph.capture_end")?;
             if let Phase::Recorded { graph, .. } = &mut state.phase
                 && let Some(graph) = graph.take()
             {
@@ -154,117 +159,117 @@ impl Graph {
         Ok(())
     }
 
-    /// Whether the last capture that ended recorded nothing, probably because the work was queued on another stream.
+    /// Returns whether the last capture that ended recorded no work, probably because it was queued on another stream.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.lock()?.1.empty)
     }
 
-    fn make_ready(
+    fn ensure_instantiated(
         driver: &dyn DriverRuntime,
         state: &mut State,
         operation: &'static str,
     ) -> Result<GraphExecHandle> {
         match &mut state.phase {
-            Phase::Recorded { executable: Some(executable), .. } => Ok(*executable),
-            Phase::Recorded { graph: Some(graph), executable } => {
-                Ok(*executable.insert(driver.instantiate(*graph)?))
-            }
+            Phase::Recorded { exec: Some(exec), .. } => Ok(*exec),
+            Phase::Recorded { graph: Some(graph), exec } => Ok(*exec.insert(driver.instantiate(*graph)?)),
             _ => Err(misused(operation, "nothing has been captured")),
         }
     }
 
-    /// Makes what was recorded ready for replays. Only for a graph made with `keep`, whose old executable is
-    /// replaced.
+    /// Instantiates the recorded graph, replacing an earlier instance.
+    ///
+    /// # Errors
+    /// Returns [`Error::Graph`] unless the graph was created with `keep` and recorded, and errors of the driver.
     pub fn instantiate(&self) -> Result<()> {
         const OPERATION: &str = "Graph.instantiate";
         let (driver, mut state) = self.lock()?;
         if !self.keep {
             return Err(misused(OPERATION, "the graph was not made with keep_graph, so capture_end does it"));
         }
-        if let Phase::Recorded { executable, .. } = &mut state.phase
-            && let Some(old) = executable.take()
+        if let Phase::Recorded { exec, .. } = &mut state.phase
+            && let Some(old) = exec.take()
         {
             driver.destroy_graph_exec(old);
         }
-        Self::make_ready(driver, &mut state, OPERATION).map(drop)
+        Self::ensure_instantiated(driver, &mut state, OPERATION).map(drop)
     }
 
-    /// Queues what was recorded on the current stream of this thread; makes it ready first if it is not.
+    /// Queues the recorded work on the current stream of this thread; instantiates the graph first if it is not.
     pub fn replay(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
-        let executable = Self::make_ready(driver, &mut state, "Graph.replay")?;
+        let exec = Self::ensure_instantiated(driver, &mut state, "Graph.replay")?;
         let stream = current::current_stream(None)?;
-        driver.replay(executable, stream.handle()?)?;
+        driver.replay(exec, stream.handle()?)?;
         if !state.replayed_on.contains(&stream) {
             state.replayed_on.push(stream);
         }
         Ok(())
     }
 
-    /// Lets go what was recorded, so that the graph can be captured again.
+    /// Destroys the recorded work, so that the graph can be captured again.
     pub fn reset(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
         if matches!(state.phase, Phase::Capturing(..)) {
             return Err(misused("Graph.reset", "the graph is being captured"));
         }
-        self.let_go(driver, &mut state);
+        self.release(driver, &mut state);
         Ok(())
     }
 
-    /// Ends a capture that shall come to nothing, and lets go what was recorded before.
-    pub fn discard(&self) -> Result<()> {
+    /// Aborts a capture that is underway, and destroys the recorded work.
+    pub fn abort_capture(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
-        self.let_go(driver, &mut state);
+        self.release(driver, &mut state);
         Ok(())
     }
 
-    fn let_go(&self, driver: &dyn DriverRuntime, state: &mut State) {
-        state.shape = None;
+    fn release(&self, driver: &dyn DriverRuntime, state: &mut State) {
+        state.dump = None;
         match std::mem::replace(&mut state.phase, Phase::Empty) {
-            Phase::Recorded { graph, executable } => {
+            Phase::Recorded { graph, exec } => {
                 graph.into_iter().for_each(|graph| driver.destroy_graph(graph));
-                executable.into_iter().for_each(|executable| driver.destroy_graph_exec(executable));
+                exec.into_iter().for_each(|exec| driver.destroy_graph_exec(exec));
             }
             Phase::Capturing(stream, capture) => {
                 if let Ok(handle) = stream.handle() {
-                    end_in_vain(driver, handle);
+                    abort_capture_on(driver, handle);
                 }
-                self.home.captures().end(capture);
+                self.accelerator.private_pools().end(capture);
             }
             Phase::Empty => {}
         }
-        self.let_pool_go(state);
+        self.release_pool(state);
     }
 
-    /// The graph uses its pool no more, apart from replays that are queued.
-    fn let_pool_go(&self, state: &mut State) {
+    /// Releases the memory pool, which queued replays may still use.
+    fn release_pool(&self, state: &mut State) {
         let streams = std::mem::take(&mut state.replayed_on);
         if let Some(pool) = state.pool.take()
-            && let Some(streams) = self.home.captures().let_go(pool, &streams)
+            && let Some(streams) = self.accelerator.private_pools().release(pool, &streams)
         {
-            self.home.allocators("a Graph").into_iter().flatten().for_each(|allocator| {
-                allocator.on_pool_released(self.home, pool, &streams);
+            self.accelerator.allocators("a Graph").into_iter().flatten().for_each(|allocator| {
+                allocator.on_pool_released(self.accelerator, pool, &streams);
             });
         }
     }
 
-    /// The memory that the graph allocates from; before a capture what the next one will, if it is told `next`.
+    /// Returns the memory pool of the graph; before a capture, the pool of one that is passed `next`.
     pub fn pool(&self, next: Option<PoolId>) -> Result<PoolId> {
         Ok(self.lock()?.1.pool.or(next).unwrap_or(self.own_pool))
     }
 
-    /// Keeps the shape of what is captured from now on, for [`dot`](Graph::dot).
+    /// Stores nodes and edges of later captures for [`dot`](Graph::dot).
     pub fn enable_debug_mode(&self) -> Result<()> {
         self.lock()?.1.debug = true;
         Ok(())
     }
 
-    /// What was recorded, in the DOT language of Graphviz.
+    /// Returns the recorded graph in the DOT language of Graphviz.
     pub fn dot(&self) -> Result<String> {
         const OPERATION: &str = "Graph.debug_dump";
         let (driver, state) = self.lock()?;
-        let shape = match (&state.shape, &state.phase) {
-            (Some(shape), _) => shape.clone(),
+        let dump = match (&state.dump, &state.phase) {
+            (Some(dump), _) => dump.clone(),
             (None, Phase::Recorded { graph: Some(graph), .. }) => driver.describe_graph(*graph)?,
             (None, Phase::Recorded { .. }) => {
                 let reason = "the graph was let go when it was made ready; call enable_debug_mode() before the \
@@ -273,12 +278,12 @@ impl Graph {
             }
             _ => return Err(misused(OPERATION, "nothing has been captured")),
         };
-        Ok(in_dot(&shape))
+        Ok(to_dot(&dump))
     }
 }
 
-/// Ends a capture that nobody can end any more; the stream would record for ever.
-fn end_in_vain(driver: &dyn DriverRuntime, stream: StreamHandle) {
+/// Ends a capture and destroys its graph.
+fn abort_capture_on(driver: &dyn DriverRuntime, stream: StreamHandle) {
     if let Ok(graph) = driver.end_capture(stream) {
         driver.destroy_graph(graph);
     }
@@ -288,14 +293,14 @@ fn misused(operation: &'static str, reason: &str) -> Error {
     Error::Graph { operation, reason: reason.to_owned() }
 }
 
-fn in_dot(shape: &GraphDump) -> String {
+fn to_dot(dump: &GraphDump) -> String {
     let mut text = String::from("digraph captured {\n    node [shape=box];\n");
-    for (place, node) in shape.nodes.iter().enumerate() {
+    for (place, node) in dump.nodes.iter().enumerate() {
         let label = node.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         // Writing to a String never fails.
         let _ = writeln!(text, "    n{place} [label=\"{place}: {label}\"];");
     }
-    for (before, after) in &shape.edges {
+    for (before, after) in &dump.edges {
         let _ = writeln!(text, "    n{before} -> n{after};");
     }
     text.push_str("}\n");
@@ -304,9 +309,9 @@ fn in_dot(shape: &GraphDump) -> String {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // A child can't reach the graphs of its parent; they are left alone.
+        // A forked child can't use the graphs of its parent and does not destroy them.
         if let Ok((driver, mut state)) = self.lock() {
-            self.let_go(driver, &mut state);
+            self.release(driver, &mut state);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Captures that are underway, and the pools that graphs allocate from.
+//! Captures that are underway, and the memory pools that graphs allocate from: c10's `captures_underway` and
+//! `graph_pools`.
 
 use std::collections::HashMap;
 use std::sync::MutexGuard;
@@ -8,90 +9,91 @@ use super::stream::Stream;
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::PoolId;
 
-/// The captures and pools of an accelerator.
+/// The captures that are underway on an accelerator, and the pools of its graphs.
 #[derive(Debug, Default)]
-pub(super) struct Captures {
-    /// How many are underway, so that nobody takes the lock where there are none.
+pub(super) struct PrivatePools {
+    /// The number of captures that are underway, so that allocations take no lock while there are none.
     underway: AtomicUsize,
     pools: Mutex<Pools>,
 }
 
 #[derive(Debug, Default)]
 struct Pools {
-    /// The pool from which a capture allocates, by the driver's number of the capture.
-    of_captures: HashMap<u64, PoolId>,
+    /// The pool from which a capture allocates, by the driver's id of the capture.
+    by_capture: HashMap<u64, PoolId>,
     /// The pools that graphs use.
-    used: HashMap<PoolId, Used>,
-    /// How many pools there were.
-    made: u64,
+    used: HashMap<PoolId, PoolUse>,
+    /// The number of the pool that was used first most recently.
+    last_number: u64,
 }
 
-/// A pool that graphs use.
+/// The use of a pool by graphs.
 #[derive(Debug)]
-struct Used {
+struct PoolUse {
     number: u64,
     graphs: usize,
-    /// The streams that may still run graphs which use it no more.
+    /// The streams that may still run graphs which have released the pool.
     replayed_on: Vec<Stream>,
 }
 
-/// The pool from which a capture allocates. The id may be that of another pool once no graph uses it any more, as of a
-/// graph that is captured again; the number may not.
+/// The pool from which a capture allocates. Once no graph uses the pool, a later one may have the same id, as when a
+/// graph is captured again; the number is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CapturedPool {
+pub(super) struct CapturePool {
     pub(super) id: PoolId,
     number: u64,
 }
 
-impl Captures {
-    /// Not taken in a forked child: whoever asks has asked for the driver first.
+impl PrivatePools {
+    /// Locks the pools. Not called in a forked child: callers get the driver first, which fails there.
     fn pools(&self) -> MutexGuard<'_, Pools> {
         self.pools.lock()
     }
 
-    /// Whether any is underway.
+    /// Returns whether any capture is underway.
     #[inline]
-    pub(super) fn any(&self) -> bool {
+    pub(super) fn captures_underway(&self) -> bool {
         self.underway.load(Ordering::Acquire) > 0
     }
 
-    /// A graph captures, and allocates from a pool, which it uses from now on.
+    /// Registers a capture and the pool from which it allocates. The graph uses the pool until
+    /// [`release`](PrivatePools::release).
     pub(super) fn begin(&self, capture: u64, pool: PoolId) {
         let mut guard = self.pools();
         let pools = &mut *guard;
-        pools.of_captures.insert(capture, pool);
+        pools.by_capture.insert(capture, pool);
         let used = pools.used.entry(pool).or_insert_with(|| {
-            pools.made += 1;
-            Used { number: pools.made, graphs: 0, replayed_on: Vec::new() }
+            pools.last_number += 1;
+            PoolUse { number: pools.last_number, graphs: 0, replayed_on: Vec::new() }
         });
         used.graphs += 1;
-        self.underway.store(pools.of_captures.len(), Ordering::Release);
+        self.underway.store(pools.by_capture.len(), Ordering::Release);
     }
 
-    /// A capture is over.
+    /// Unregisters a capture that has ended.
     pub(super) fn end(&self, capture: u64) {
         let mut pools = self.pools();
-        pools.of_captures.remove(&capture);
-        self.underway.store(pools.of_captures.len(), Ordering::Release);
+        pools.by_capture.remove(&capture);
+        self.underway.store(pools.by_capture.len(), Ordering::Release);
     }
 
-    /// A graph uses a pool no more, and these streams may still run it. After the last one: the streams that may
-    /// still run any that did.
-    pub(super) fn let_go(&self, pool: PoolId, streams: &[Stream]) -> Option<Vec<Stream>> {
+    /// Releases a pool that a graph used, which these streams may still run. Returns all streams that may still run
+    /// graphs of the pool if this was the last graph.
+    pub(super) fn release(&self, pool: PoolId, streams: &[Stream]) -> Option<Vec<Stream>> {
         let mut pools = self.pools();
         let used = pools.used.get_mut(&pool)?;
         used.graphs -= 1;
-        let others = streams.iter().filter(|stream| !used.replayed_on.contains(stream)).cloned();
-        let others: Vec<_> = others.collect();
-        used.replayed_on.extend(others);
+        let new = streams.iter().filter(|stream| !used.replayed_on.contains(stream)).cloned();
+        let new: Vec<_> = new.collect();
+        used.replayed_on.extend(new);
         let is_last = used.graphs == 0;
         is_last.then(|| pools.used.remove(&pool)).flatten().map(|used| used.replayed_on)
     }
 
-    /// The pool from which a capture allocates.
-    pub(super) fn pool_of(&self, capture: u64) -> Option<CapturedPool> {
+    /// Returns the pool from which a capture allocates.
+    pub(super) fn pool_of(&self, capture: u64) -> Option<CapturePool> {
         let pools = self.pools();
-        let id = *pools.of_captures.get(&capture)?;
-        Some(CapturedPool { id, number: pools.used.get(&id)?.number })
+        let id = *pools.by_capture.get(&capture)?;
+        Some(CapturePool { id, number: pools.used.get(&id)?.number })
     }
 }

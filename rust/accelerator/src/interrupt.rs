@@ -1,20 +1,25 @@
-//! Waits that a host may end.
+//! Interruption of waits by the embedding program.
 
 use once_cell::race::OnceBox;
 
 use crate::{Error, Result};
 
-static ASKED: OnceBox<fn() -> bool> = OnceBox::new();
+static INTERRUPT_CHECK: OnceBox<fn() -> bool> = OnceBox::new();
 
-/// Has `interrupted` called again and again while a thread waits for a stream, an event, a device or memory, on that
-/// thread and without any lock. Once it returns true the wait ends with [`Error::Interrupted`]. The first call counts.
-pub fn ask_while_waiting(interrupted: fn() -> bool) {
-    // A second host in one process shares the interpreter with the first.
-    let _ = ASKED.set(Box::new(interrupted));
+/// Sets the function that is called repeatedly while a thread waits for a stream, an event, a device or memory, like
+/// CPython's `PyErr_CheckSignals`. It runs on the waiting thread, without any lock; once it returns true the wait ends
+/// with [`Error::Interrupted`]. Only the first call has an effect.
+pub fn set_interrupt_check(interrupted: fn() -> bool) {
+    // A second embedder in one process shares the interpreter with the first.
+    let _ = INTERRUPT_CHECK.set(Box::new(interrupted));
 }
 
-/// Returns [`Error::Interrupted`] where the host wants long work of this thread to end, as after Ctrl-C. The host's
-/// function runs, which may call a signal handler, so the caller holds no lock that such a handler could need.
+/// Returns [`Error::Interrupted`] if the embedding program wants long work of this thread to end, as after Ctrl-C. Its
+/// function may call a signal handler, so the caller must hold no lock that a handler could need.
 pub fn check_interrupts() -> Result<()> {
-    if ASKED.get().is_some_and(|interrupted| interrupted()) { Err(Error::Interrupted) } else { Ok(()) }
+    if INTERRUPT_CHECK.get().is_some_and(|interrupted| interrupted()) {
+        Err(Error::Interrupted)
+    } else {
+        Ok(())
+    }
 }

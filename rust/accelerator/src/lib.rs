@@ -1,9 +1,9 @@
 //! Devices, their streams, events and graphs, and their memory.
 //!
-//! A [`driver`] knows one type of device; everything else is there once for all drivers. Which driver a process
-//! uses is [chosen](use_driver) or found, and fixed at first use. The current device and the current streams
-//! are slots of the one thread state ([`interlock_core::thread`]): scopes decide them, a captured state carries them
-//! along, tasks have their own.
+//! A [`driver`] implements one type of device; this crate implements streams, events, graphs and the allocators for all
+//! drivers. The driver of a process is [selected](use_driver) or detected, and fixed at first use. The current device
+//! and the current streams are slots of the thread state ([`interlock_core::thread`]), so that scopes set them,
+//! captured states contain them, and each task has its own.
 
 mod accelerator;
 mod builtin;
@@ -19,8 +19,8 @@ mod stream;
 mod wait;
 
 pub use current::{
-    PlaceScope, current_device, current_index, current_stream, default_device, device_guard, memory_info,
-    properties, set_default_device, set_device, set_stream, synchronize, waiting,
+    DeviceScope, begin_wait, current_device, current_index, current_stream, default_device, device_guard,
+    memory_info, properties, set_default_device, set_device, set_stream, synchronize,
 };
 pub use event::Event;
 pub use graph::{Graph, new_pool};
@@ -36,16 +36,16 @@ pub use interlock_driver::{
 };
 #[cfg(feature = "host")]
 pub use interlock_host as host;
-pub use interrupt::{ask_while_waiting, check_interrupts};
+pub use interrupt::{check_interrupts, set_interrupt_check};
 pub use plan_cache::PlanCache;
 pub use registry::{
-    KnownDevices, current_accelerator, device_count, environment_came_too_late, known_devices,
-    register_driver, required, use_driver, use_named, why_unavailable,
+    KnownDevices, current_accelerator, device_count, known_devices, register_driver, required,
+    stale_env_warning, unavailable_reason, use_driver, use_named,
 };
-pub use stream::{Kind as StreamKind, Stream, priority_range, streams_of};
-pub use wait::{Serving, Waiting};
+pub use stream::{Stream, StreamKind, priority_range, streams_of};
+pub use wait::{HostFnScope, Wait};
 
-/// Whether there is an accelerator with at least one device. Fixes nothing.
+/// Returns whether an accelerator with at least one device is available. Does not fix the driver.
 pub fn is_available() -> bool {
-    why_unavailable().is_none()
+    unavailable_reason().is_none()
 }

@@ -1,5 +1,5 @@
-//! How many plans cuFFT's cache of each device keeps. Unlike a flag it belongs to a device; like a flag it is
-//! written under the process's lock, and not while flags are frozen.
+//! The size limits of cuFFT's plan cache for each device. Like flags, they are written under the lock of the process
+//! and not while flags are frozen.
 
 use interlock_core::base::sync::RelaxedU64;
 use interlock_core::flags::{InputValue, parse_count, write_unless_frozen};
@@ -8,15 +8,15 @@ use crate::{Device, DeviceType, Error, Result, registry};
 
 const NAME: &str = "cuda.cufft_plan_cache";
 const WANTED: &str = "a cuda device with its index, or an index";
-/// As in PyTorch.
+/// PyTorch's default.
 const DEFAULT: u64 = 4096;
 const MOST_PLANS: u64 = i64::MAX as u64;
 
-/// One word for each index that a device can have.
+/// The limit of each possible device index.
 static MAX_SIZES: [RelaxedU64; Device::MAX_INDEX as usize + 1] =
     [const { RelaxedU64::new(DEFAULT) }; Device::MAX_INDEX as usize + 1];
 
-/// The cache of one device's plans of Fourier transforms.
+/// The cuFFT plan cache of one device.
 ///
 /// ```
 /// use interlock_accelerator::PlanCache;
@@ -35,7 +35,10 @@ pub struct PlanCache {
 }
 
 impl PlanCache {
-    /// The cache of a cuda device that is there; `given` is its index or its text. Starts the driver.
+    /// Returns the cache of a CUDA device; `given` is its index or its name. Starts the driver.
+    ///
+    /// # Errors
+    /// Returns [`Error::NoSuchDevice`] and [`Error::NoAccelerator`].
     pub fn named(given: &InputValue) -> Result<Self> {
         match given {
             InputValue::Integer(index) => Self::among(device_count()?, *index),
@@ -44,7 +47,10 @@ impl PlanCache {
         }
     }
 
-    /// The cache of this device, which has an index. Starts the driver.
+    /// Returns the cache of a CUDA device with an index. Starts the driver.
+    ///
+    /// # Errors
+    /// Returns [`Error::NoSuchDevice`] and [`Error::NoAccelerator`].
     pub fn of(device: Device) -> Result<Self> {
         match (device.kind(), device.index()) {
             (DeviceType::Cuda, Some(index)) => Self::among(device_count()?, i64::from(index)),
@@ -52,7 +58,7 @@ impl PlanCache {
         }
     }
 
-    /// The cache of the current device. Starts the driver.
+    /// Returns the cache of the current device. Starts the driver.
     pub fn current() -> Result<Self> {
         // Nothing makes another device the current one yet.
         Self::among(device_count()?, 0)
@@ -66,33 +72,39 @@ impl PlanCache {
         found.ok_or_else(|| no_such_device(index.to_string(), indices(count)))
     }
 
-    /// The index of the device.
+    /// Returns the index of the device.
     pub fn index(&self) -> u8 {
         self.index
     }
 
-    /// How many plans it holds: none, as long as no operation makes any.
+    /// Returns the number of cached plans: 0, because no operation creates plans yet.
     pub fn size(&self) -> u64 {
         0
     }
 
-    /// How many plans it keeps at most.
+    /// Returns the largest number of cached plans.
     pub fn max_size(&self) -> u64 {
         self.max_size.get()
     }
 
-    /// Says how many plans it keeps at most. Fails for what is no such number, and while flags are frozen.
+    /// Sets the largest number of cached plans.
+    ///
+    /// # Errors
+    /// Returns an error for a value that is not a valid count, and while flags are frozen.
     pub fn set_max_size(&self, given: &InputValue) -> Result<()> {
         let name = format!("{NAME}[{}].max_size", self.index);
         let size = parse_count(&name, given, MOST_PLANS)?;
         write_unless_frozen(&name, || self.max_size.set(size)).map_err(Error::from)
     }
 
-    /// Drops the plans that it holds.
+    /// Removes all cached plans.
     pub fn clear(&self) {}
 }
 
-/// How many cuda devices there are; an error where there is no device of any type.
+/// Returns the number of CUDA devices.
+///
+/// # Errors
+/// Returns [`Error::NoAccelerator`] if there is no device of any type.
 fn device_count() -> Result<u32> {
     let accelerator = registry::required("backends.cuda.cufft_plan_cache")?;
     Ok(if accelerator.kind() == DeviceType::Cuda { registry::device_count() } else { 0 })
@@ -116,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_device_keeps_a_number_of_its_own() {
+    fn plan_cache_max_size_belongs_to_one_device() {
         let [first, second] = [0, 1].map(|index| PlanCache::among(2, index).unwrap());
         assert_eq!((first.max_size(), second.max_size()), (DEFAULT, DEFAULT));
         second.set_max_size(&InputValue::Integer(7)).unwrap();
@@ -126,18 +138,18 @@ mod tests {
     }
 
     #[test]
-    fn an_index_outside_of_the_devices_is_refused_with_the_range() {
+    fn plan_cache_reports_the_range_of_indices_for_an_unknown_index() {
         for index in [-1, 2, 256, i64::MAX] {
             let error = PlanCache::among(2, index).unwrap_err().to_string();
             assert!(error.contains("an index from 0 to 1") && error.contains(&index.to_string()), "{error}");
         }
         assert!(PlanCache::among(0, 0).unwrap_err().to_string().contains("no cuda device"));
-        // No more words than indices, however many devices a driver counts.
+        // A driver may count more devices than there are indices.
         assert!(PlanCache::among(u32::MAX, 128).is_err());
     }
 
     #[test]
-    fn what_is_no_cuda_device_is_named() {
+    fn plan_cache_of_another_device_type_is_an_error_with_its_name() {
         for (given, shown) in [("cpu", "cpu"), ("cuda", "cuda"), ("meta:1", "meta:1")] {
             let error = PlanCache::named(&InputValue::Text(given.into())).unwrap_err();
             assert!(matches!(&error, Error::NoSuchDevice { given, .. } if given.ends_with(shown)), "{error}");
@@ -146,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_plans_is_checked_and_named() {
+    fn set_max_size_rejects_values_that_are_not_counts() {
         let cache = PlanCache::among(4, 3).unwrap();
         for (wrong, is_type) in [
             (InputValue::Integer(-1), false),

@@ -1,5 +1,5 @@
-//! Which driver this process uses: asked for by the program, by the environment or registered by the program
-//! that embeds this crate, and fixed at first use.
+//! The driver of this process: selected by the program, by the environment or registered by the program that embeds
+//! this crate, and fixed at first use.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use interlock_driver::Driver;
 use super::accelerator::Accelerator;
 use super::{Device, Error, Result, builtin, memory};
 
-/// What was chosen and what is in use.
+/// The selected and the used driver.
 static REGISTRY: ForkLock<Registry> = ForkLock::new(
     rank::DRIVERS,
     Registry {
-        asked_for: None,
+        requested: None,
         environment: None,
         replaced: Vec::new(),
         registered: Vec::new(),
@@ -25,42 +25,43 @@ static REGISTRY: ForkLock<Registry> = ForkLock::new(
 );
 
 pub(crate) struct Registry {
-    asked_for: Option<DriverSelection>,
-    /// What the environment said when it was last read, and what that comes to.
+    requested: Option<DriverSelection>,
+    /// The text of the environment when it was last read, and the selection that it means.
     environment: Option<(Option<String>, DriverSelection)>,
-    /// What the environment asked for before, and was never used. It stays, as it would have to go under the lock.
+    /// Earlier selections of the environment, which were never used. They are never dropped, because a driver may call
+    /// user code when it is dropped and this lock is held.
     replaced: Vec<DriverSelection>,
     registered: Vec<Arc<dyn Driver>>,
     in_use: Option<&'static Accelerator>,
-    /// The last warning of variables that changed after the driver had read them.
+    /// The last warning about variables that changed after the driver had read them.
     last_warning: Option<String>,
 }
 
-/// Which driver is to be used, as far as that is known.
+/// The driver to be used, as far as it is known.
 #[derive(Clone)]
 pub(crate) enum DriverSelection {
-    /// The first registered driver that can be used, else the default one of those that are compiled in.
+    /// The first registered driver that is available, else the default one of those that are compiled in.
     Auto,
     Driver(Arc<dyn Driver>),
-    /// That of a type which may be registered later.
+    /// The driver of a type, which may be registered later.
     Named(String),
-    /// None at all, and why.
+    /// No driver, with the reason.
     Disabled(String),
 }
 
 impl Registry {
-    /// The accelerator in use, if it is of this process.
+    /// Returns the accelerator in use, if this process started it.
     fn current(&self) -> Option<&'static Accelerator> {
-        self.in_use.filter(|found| found.is_of_this_process())
+        self.in_use.filter(|found| found.is_current_process())
     }
 
-    /// The driver that was named, or the first registered one that can be used; else the choice is left.
-    fn chosen(&mut self) -> DriverSelection {
+    /// Returns the driver in use, or the selection of the program or the environment.
+    fn selection(&mut self) -> DriverSelection {
         if let Some(in_use) = self.current() {
             return DriverSelection::Driver(in_use.driver().clone());
         }
-        if let Some(asked_for) = &self.asked_for {
-            return asked_for.clone();
+        if let Some(requested) = &self.requested {
+            return requested.clone();
         }
         match self.environment() {
             DriverSelection::Named(name) => match self.registered_as(&name) {
@@ -72,20 +73,20 @@ impl Registry {
                     builtin::accepted()
                 )),
             },
-            chosen => chosen,
+            selection => selection,
         }
     }
 
-    /// What the environment asks for, which is read again until a driver is in use.
+    /// Returns the selection of the environment, which is read again until a driver is in use.
     fn environment(&mut self) -> DriverSelection {
-        let text = asked_by_environment();
+        let text = read_env();
         match &self.environment {
-            Some((read, chosen)) if *read == text => chosen.clone(),
+            Some((read, selection)) if *read == text => selection.clone(),
             _ => {
-                let chosen = text.as_deref().map_or(DriverSelection::Auto, understood);
-                let replaced = self.environment.replace((text, chosen.clone()));
-                self.replaced.extend(replaced.map(|(_, chosen)| chosen));
-                chosen
+                let selection = text.as_deref().map_or(DriverSelection::Auto, parse_selection);
+                let replaced = self.environment.replace((text, selection.clone()));
+                self.replaced.extend(replaced.map(|(_, selection)| selection));
+                selection
             }
         }
     }
@@ -95,12 +96,12 @@ impl Registry {
     }
 }
 
-fn asked_by_environment() -> Option<String> {
+fn read_env() -> Option<String> {
     env::read(env::ACCELERATOR).filter(|text| !text.is_empty())
 }
 
-/// The choice that a text of the environment stands for.
-fn understood(text: &str) -> DriverSelection {
+/// Parses the value of the environment variable.
+fn parse_selection(text: &str) -> DriverSelection {
     let disabled =
         |reason: &str| DriverSelection::Disabled(format!("{} is {text:?}{reason}", env::ACCELERATOR));
     let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
@@ -116,24 +117,24 @@ fn understood(text: &str) -> DriverSelection {
     driver.map_or_else(|error| disabled(&format!(": {error}")), DriverSelection::Driver)
 }
 
-/// What the environment asks for now, if that is something else than when the driver was fixed or started, and so
-/// comes too late; told once for each change.
+/// Returns a warning if the environment has changed since the driver was fixed or started, once for each change: the
+/// change has no effect.
 #[doc(hidden)]
-pub fn environment_came_too_late() -> Option<String> {
-    choice_came_too_late().or_else(|| {
-        // Asked without the lock: what a driver looks at is its own.
-        let changed = chosen().ok()?.stale_env_warning();
+pub fn stale_env_warning() -> Option<String> {
+    stale_selection_warning().or_else(|| {
+        // Called without the lock, because a driver may take other locks.
+        let changed = selected_driver().ok()?.stale_env_warning();
         let mut registry = REGISTRY.lock();
-        let is_told = registry.last_warning == changed;
+        let is_repeated = registry.last_warning == changed;
         registry.last_warning.clone_from(&changed);
-        changed.filter(|_| !is_told)
+        changed.filter(|_| !is_repeated)
     })
 }
 
-fn choice_came_too_late() -> Option<String> {
+fn stale_selection_warning() -> Option<String> {
     let mut registry = REGISTRY.lock();
     let in_use = registry.current()?;
-    let text = asked_by_environment();
+    let text = read_env();
     let (read, _) = registry.environment.as_mut()?;
     if *read == text {
         return None;
@@ -147,55 +148,56 @@ fn choice_came_too_late() -> Option<String> {
     ))
 }
 
-/// The driver that a question is answered for, or why there is none. Starts nothing and fixes nothing.
-pub(super) fn chosen() -> Result<Arc<dyn Driver>, String> {
-    let (chosen, registered) = {
+/// Returns the driver that this process uses or would use, or the reason why there is none. Starts no driver and fixes
+/// none.
+pub(super) fn selected_driver() -> Result<Arc<dyn Driver>, String> {
+    let (selection, registered) = {
         let mut registry = REGISTRY.lock();
-        (registry.chosen(), registry.registered.clone())
+        (registry.selection(), registry.registered.clone())
     };
-    // Asked without the lock: a driver may take its time.
-    match chosen {
+    // Drivers are queried without the lock, because they may block.
+    match selection {
         DriverSelection::Driver(driver) => Ok(driver),
         DriverSelection::Disabled(reason) => Err(reason),
         _ => {
-            let usable = registered.into_iter().find(|driver| driver.unavailable_reason().is_none());
-            usable.map_or_else(builtin::default_driver, Ok)
+            let available = registered.into_iter().find(|driver| driver.unavailable_reason().is_none());
+            available.map_or_else(builtin::default_driver, Ok)
         }
     }
 }
 
-/// What the questions for devices answer, where that is known.
+/// The results of the queries for devices, where no driver has to be queried for them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownDevices {
-    /// What [`current_accelerator`] returns.
+    /// The result of [`current_accelerator`].
     pub accelerator: Option<Device>,
-    /// What [`device_count`] returns.
+    /// The result of [`device_count`].
     pub count: u32,
 }
 
-/// Returns what the questions for devices answer if no driver has to be asked that may block, and no change of the
-/// environment is to be reported ([`environment_came_too_late`]). Starts nothing, fixes nothing and waits for nothing, so
-/// that a thread that is attached to an interpreter need not detach.
+/// Returns the results of the queries for devices if no driver that may block has to be queried, and no change of the
+/// environment has to be reported ([`stale_env_warning`]). Starts no driver, fixes none and never blocks, so that a
+/// thread that is attached to an interpreter need not detach.
 ///
-/// The environment is read again with each call until a driver is in use, and afterwards to see whether it changed.
+/// Each call reads the environment: until a driver is in use for the selection, afterwards to detect changes.
 #[doc(hidden)]
 pub fn known_devices() -> Option<KnownDevices> {
     let mut registry = REGISTRY.lock();
     let in_use = registry.current();
-    let has_changed = |(read, _): &(Option<String>, _)| *read != asked_by_environment();
+    let has_changed = |(read, _): &(Option<String>, _)| *read != read_env();
     if in_use.is_some() && registry.environment.as_ref().is_some_and(has_changed) {
         return None;
     }
-    let chosen = registry.chosen();
-    let told = registry.last_warning.clone();
+    let selection = registry.selection();
+    let last_warning = registry.last_warning.clone();
     let any_registered = !registry.registered.is_empty();
-    // A driver is asked without the lock.
+    // Drivers are queried without the lock.
     drop(registry);
-    let (driver, was_chosen) = match chosen {
+    let (driver, is_selected) = match selection {
         DriverSelection::Driver(driver) => (driver, true),
         DriverSelection::Disabled(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
-        // Which of them can be used is for them to say.
+        // Which of them are available has to be queried.
         _ if any_registered => return None,
         _ => match builtin::default_driver() {
             Ok(driver) => (driver, false),
@@ -206,84 +208,97 @@ pub fn known_devices() -> Option<KnownDevices> {
         Some(in_use) => u32::try_from(in_use.device_count()).ok()?,
         None => driver.device_count_if_known()?,
     };
-    let accelerator = (was_chosen || count > 0).then(|| Device::of(driver.device_type()));
-    (driver.stale_env_warning() == told).then_some(KnownDevices { accelerator, count })
+    let accelerator = (is_selected || count > 0).then(|| Device::of(driver.device_type()));
+    (driver.stale_env_warning() == last_warning).then_some(KnownDevices { accelerator, count })
 }
 
-/// The accelerator that this process has used already, if any. Starts nothing and fixes nothing.
-pub(super) fn used_already() -> Option<&'static Accelerator> {
+/// Returns the accelerator that this process uses, if any. Starts no driver and fixes none.
+pub(super) fn try_accelerator() -> Option<&'static Accelerator> {
     REGISTRY.lock().current()
 }
 
-/// The accelerator in use; the first call starts its driver and fixes it. Fails where there is none for
-/// `operation`.
-pub(crate) fn in_use(operation: &'static str) -> Result<&'static Accelerator> {
+/// Returns the accelerator of this process; the first call starts its driver and fixes it.
+///
+/// # Errors
+/// Returns [`Error::NoAccelerator`] for `operation` if none is available, and [`Error::Forked`] in a forked child whose
+/// driver cannot start again.
+pub(crate) fn accelerator(operation: &'static str) -> Result<&'static Accelerator> {
     loop {
         let found = REGISTRY.lock().in_use;
         match found {
-            Some(found) if found.is_of_this_process() => return Ok(found),
-            // The process was forked since: only the driver knows whether it can begin again.
+            Some(found) if found.is_current_process() => return Ok(found),
+            // The process was forked since: only the driver knows whether it can start again.
             Some(found) => {
                 let again = found.driver().driver_for_child();
                 install(again.ok_or(Error::Forked { what: operation })?, |_| true)?;
             }
             None => {
-                let driver = usable(operation)?;
-                let is_it = |asked_for: &DriverSelection| matches!(asked_for, DriverSelection::Driver(it) if Arc::ptr_eq(it, &driver));
-                install(driver.clone(), is_it)?;
+                let driver = available_driver(operation)?;
+                let is_selected = |requested: &DriverSelection| matches!(requested, DriverSelection::Driver(other) if Arc::ptr_eq(other, &driver));
+                install(driver.clone(), is_selected)?;
             }
         }
     }
 }
 
-/// Starts a driver and puts it in use, unless another thread has put one there, or asked for one that is not `still_wanted`, in
-/// the meantime.
+/// Starts a driver and makes it the one in use, unless another thread has done so in the meantime or has selected a
+/// driver that is not `still_wanted`.
 fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> bool) -> Result<()> {
     // Built outside the lock; discarded if another thread wins.
-    let made = Box::new(Accelerator::start(driver)?);
+    let started = Box::new(Accelerator::start(driver)?);
     let mut registry = REGISTRY.lock();
     let is_free = registry.current().is_none();
-    if is_free && registry.asked_for.as_ref().is_none_or(still_wanted) {
-        // It lasts as long as the process: streams and events refer to it.
-        let made: &'static Accelerator = Box::leak(made);
-        registry.in_use = Some(made);
+    if is_free && registry.requested.as_ref().is_none_or(still_wanted) {
+        // Leaked, because streams and events refer to it until the process ends.
+        let started: &'static Accelerator = Box::leak(started);
+        registry.in_use = Some(started);
         drop(registry);
-        memory::apply_history(made)?;
+        memory::apply_history(started)?;
     } else {
-        // Without the lock: what a driver does when it goes is its own.
+        // Without the lock, because dropping a driver may run user code.
         drop(registry);
-        drop(made);
+        drop(started);
     }
     Ok(())
 }
 
-/// The chosen driver, if it has a device.
-fn usable(operation: &'static str) -> Result<Arc<dyn Driver>> {
-    let usable = chosen().and_then(|driver| why_not(&*driver).map_or(Ok(driver), Err));
-    usable.map_err(|reason| Error::NoAccelerator { operation, reason })
+/// Returns the selected driver.
+///
+/// # Errors
+/// Returns [`Error::NoAccelerator`] if there is none or if it has no device.
+fn available_driver(operation: &'static str) -> Result<Arc<dyn Driver>> {
+    let available =
+        selected_driver().and_then(|driver| unavailable_reason_of(&*driver).map_or(Ok(driver), Err));
+    available.map_err(|reason| Error::NoAccelerator { operation, reason })
 }
 
-/// Why a driver can't be used, if so.
-fn why_not(driver: &dyn Driver) -> Option<String> {
+/// Returns why a driver is not available, `None` if it is.
+fn unavailable_reason_of(driver: &dyn Driver) -> Option<String> {
     let without_devices =
         || (driver.device_count() == 0).then(|| format!("{} has no devices", driver.device_type()));
     driver.unavailable_reason().or_else(without_devices)
 }
 
-/// Chooses the driver for this process. Fails once one is in use: it is fixed at first use.
+/// Selects the driver of this process.
+///
+/// # Errors
+/// Returns [`Error::DriverInUse`] once a driver is in use: it is fixed at first use.
 pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
     let name = driver.device_type().name();
-    choose(DriverSelection::Driver(driver), name)
+    select(DriverSelection::Driver(driver), name)
 }
 
-/// Chooses by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
+/// Selects the driver by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
+///
+/// # Errors
+/// Returns [`Error::UnknownDriver`], and [`Error::DriverInUse`] once a driver is in use.
 pub fn use_named(name: &str) -> Result<()> {
     if let Some(builtin) = builtin::find(name) {
         return use_driver((builtin.driver)(None)?);
     }
     let driver = match name {
         "none" => {
-            return choose(DriverSelection::Disabled("the program chose to use none".to_owned()), "none");
+            return select(DriverSelection::Disabled("the program chose to use none".to_owned()), "none");
         }
         _ => REGISTRY.lock().registered_as(name),
     };
@@ -293,15 +308,15 @@ pub fn use_named(name: &str) -> Result<()> {
     }
 }
 
-fn choose(chosen: DriverSelection, name: &'static str) -> Result<()> {
+fn select(selection: DriverSelection, name: &'static str) -> Result<()> {
     let mut registry = REGISTRY.lock();
-    // A forked child may choose again, as it has used none yet.
+    // A forked child may select again, because it has used no driver yet.
     if let Some(in_use) = registry.current() {
-        return Err(Error::DriverInUse { asked_for: name, in_use: in_use.kind().name() });
+        return Err(Error::DriverInUse { requested: name, in_use: in_use.kind().name() });
     }
     registry.in_use = None;
-    let replaced = registry.asked_for.replace(chosen);
-    // Without the lock: what a driver does when it goes is its own.
+    let replaced = registry.requested.replace(selection);
+    // Without the lock, because dropping a driver may run user code.
     drop(registry);
     drop(replaced);
     Ok(())
@@ -313,15 +328,18 @@ fn known() -> Vec<&'static str> {
     builtin::names().chain(["none"]).chain(registered).collect()
 }
 
-/// Adds a driver, to be used where neither the program nor the environment asks for one. It takes the place
-/// of one that was registered for the same type before.
+/// Registers a driver, which is used if neither the program nor the environment selects one. It replaces a driver that
+/// was registered for the same type.
+///
+/// # Errors
+/// Returns [`Error::DriverInUse`] if the driver in use has the same type.
 pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     let mut registry = REGISTRY.lock();
     let kind = driver.device_type();
     if let Some(in_use) = registry.current()
         && in_use.kind() == kind
     {
-        return Err(Error::DriverInUse { asked_for: kind.name(), in_use: kind.name() });
+        return Err(Error::DriverInUse { requested: kind.name(), in_use: kind.name() });
     }
     let place = registry.registered.iter_mut().find(|other| other.device_type() == kind);
     let replaced = match place {
@@ -331,46 +349,49 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
             None
         }
     };
-    // Without the lock: what a driver does when it goes is its own.
+    // Without the lock, because dropping a driver may run user code.
     drop(registry);
     drop(replaced);
     Ok(())
 }
 
-/// Whether the first device has virtual memory, as far as that is known without starting a driver.
+/// Returns whether the first device has virtual memory management, as far as that is known without starting a driver.
 pub(super) fn has_virtual_memory() -> bool {
-    if let Some(in_use) = used_already() {
+    if let Some(in_use) = try_accelerator() {
         let granularity =
             in_use.driver_for("the accelerator").and_then(|driver| driver.mapping_granularity(0));
         return granularity.is_ok_and(|bytes| bytes > 0);
     }
-    chosen().is_ok_and(|driver| why_not(&*driver).is_none() && driver.has_virtual_memory())
+    selected_driver()
+        .is_ok_and(|driver| unavailable_reason_of(&*driver).is_none() && driver.has_virtual_memory())
 }
 
-/// How many devices the accelerator has; 0 where there is none. Fixes nothing.
+/// Returns the number of devices of the accelerator, 0 if there is none. Does not fix the driver.
 pub fn device_count() -> u32 {
-    match chosen() {
+    match selected_driver() {
         Ok(driver) if driver.unavailable_reason().is_none() => driver.device_count(),
         _ => 0,
     }
 }
 
-/// The accelerator of this process, without an index; `None` where none was chosen and none can be used.
+/// Returns the device type of this process, without an index; `None` if no driver was selected and none is available.
 pub fn current_accelerator() -> Option<Device> {
-    let was_chosen = !matches!(REGISTRY.lock().chosen(), DriverSelection::Auto);
-    let driver = chosen().ok()?;
-    (was_chosen || why_not(&*driver).is_none()).then(|| Device::of(driver.device_type()))
+    let is_selected = !matches!(REGISTRY.lock().selection(), DriverSelection::Auto);
+    let driver = selected_driver().ok()?;
+    (is_selected || unavailable_reason_of(&*driver).is_none()).then(|| Device::of(driver.device_type()))
 }
 
-/// Why there is no accelerator with a device, in one sentence; `None` where there is one.
-pub fn why_unavailable() -> Option<String> {
-    chosen().map_or_else(Some, |driver| why_not(&*driver))
+/// Returns the reason why no accelerator with a device is available, in one sentence; `None` if one is.
+pub fn unavailable_reason() -> Option<String> {
+    selected_driver().map_or_else(Some, |driver| unavailable_reason_of(&*driver))
 }
 
-/// The accelerator, without an index, or an error that says what `operation` needs one for and why there is
-/// none.
+/// Returns the device type of the accelerator, without an index.
+///
+/// # Errors
+/// Returns [`Error::NoAccelerator`] for `operation`, with the reason why none is available.
 pub fn required(operation: &'static str) -> Result<Device> {
-    match (why_unavailable(), current_accelerator()) {
+    match (unavailable_reason(), current_accelerator()) {
         (None, Some(device)) => Ok(device),
         (reason, _) => Err(Error::NoAccelerator { operation, reason: reason.unwrap_or_default() }),
     }

@@ -1,4 +1,4 @@
-//! Queues of work: what is put into one runs in order, apart from what is in others.
+//! Streams: queues of work that run in order, independently of each other.
 
 use std::any::Any;
 use std::fmt;
@@ -11,9 +11,9 @@ use interlock_driver::{
 };
 
 use super::accelerator::Accelerator;
-use super::{Device, Error, Event, Result, Serving, Waiting, current};
+use super::{Device, Error, Event, HostFnScope, Result, Wait, current};
 
-/// A stream of the accelerator: a queue of work for one device. Clones are the same stream.
+/// A stream of the accelerator: a queue of work for one device. Clones refer to the same stream.
 ///
 /// ```
 /// # fn main() -> interlock_accelerator::Result<()> {
@@ -29,12 +29,12 @@ use super::{Device, Error, Event, Result, Serving, Waiting, current};
 pub struct Stream(Arc<StreamInner>);
 
 pub(crate) struct StreamInner {
-    home: &'static Accelerator,
+    accelerator: &'static Accelerator,
     handle: StreamHandle,
     id: i64,
     priority: i32,
-    kind: Kind,
-    /// What owns the stream of another library.
+    kind: StreamKind,
+    /// The owner of a stream that another library created.
     _owner: Option<KeepAlive>,
 }
 
@@ -49,73 +49,78 @@ pub(crate) struct StreamInner {
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The one that its device has from the start.
+pub enum StreamKind {
+    /// The default stream of its device.
     Default,
-    /// One of those that are handed out in turn, and so perhaps to others as well.
+    /// A stream of the pool, which may be shared with other parts of the program.
     Pooled,
-    /// Made for whoever asked.
-    Exclusive,
-    /// Made by another library.
+    /// Created for the caller alone.
+    Dedicated,
+    /// Created by another library.
     External,
 }
 
 impl Stream {
-    /// The next stream of the pool of 32 that a device has for each priority; no device is the current one.
-    /// `priority` is 0 or less, and a smaller number goes first; numbers below the range of the device count
-    /// as its greatest priority.
+    /// Returns the next of the 32 pooled streams that a device has for each priority. No device means the current
+    /// device.
+    ///
+    /// `priority` is 0 or less. Streams with smaller numbers run first; numbers below the range of the device mean its
+    /// greatest priority.
     pub fn new(device: Option<Device>, priority: i32) -> Result<Self> {
-        let (home, index) = current::resolve(device, "Stream")?;
-        home.pooled_stream(index, priority)
+        let (accelerator, index) = current::resolve(device, "Stream")?;
+        accelerator.pooled_stream(index, priority)
     }
 
-    /// A stream of its own, which is let go with its last clone.
-    pub fn exclusive(device: Option<Device>, priority: i32) -> Result<Self> {
-        let (home, index) = current::resolve(device, "Stream")?;
-        home.exclusive_stream(index, priority)
+    /// Creates a stream that is in no pool. It is destroyed with its last clone.
+    pub fn dedicated(device: Option<Device>, priority: i32) -> Result<Self> {
+        let (accelerator, index) = current::resolve(device, "Stream")?;
+        accelerator.dedicated_stream(index, priority)
     }
 
-    /// The stream that a device has from the start.
+    /// Returns the default stream of a device.
     pub fn default_of(device: Option<Device>) -> Result<Self> {
-        let (home, index) = current::resolve(device, "the default stream")?;
-        home.default_stream(index)
+        let (accelerator, index) = current::resolve(device, "the default stream")?;
+        accelerator.default_stream(index)
     }
 
-    /// A stream that another library made, by what that library calls it (on NVIDIA's a `cudaStream_t`). Fails with
-    /// [`Error::Argument`](crate::Error::Argument) for a number that the driver recognizes as no stream of the device.
+    /// Wraps a stream that another library created, given as its raw handle (for CUDA a `cudaStream_t`).
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`](crate::Error::Argument) if the driver recognizes that `raw` is not a stream of the
+    /// device.
     ///
     /// # Safety
-    /// `native` is a stream of this device or one of the special handles of its library, and it is not destroyed
+    /// `raw` is a stream of this device or one of the special handles of its library, and it is not destroyed
     /// before the last clone of the result, and `owner`, have been dropped.
     pub unsafe fn external(device: Option<Device>, raw: u64, owner: Option<KeepAlive>) -> Result<Self> {
-        let (home, index) = current::resolve(device, "an external stream")?;
-        // SAFETY: as the caller vouches.
-        unsafe { home.external_stream(index, raw, owner) }
+        let (accelerator, index) = current::resolve(device, "an external stream")?;
+        // SAFETY: guaranteed by the caller.
+        unsafe { accelerator.external_stream(index, raw, owner) }
     }
 
-    /// The stream that has this id on a device, if it is alive.
+    /// Returns the stream with this id on a device, if it is alive.
     pub fn of_id(device: Option<Device>, id: i64) -> Result<Option<Self>> {
-        let (home, index) = current::resolve(device, "Stream")?;
-        home.stream_of_id(index, id)
+        let (accelerator, index) = current::resolve(device, "Stream")?;
+        accelerator.stream_of_id(index, id)
     }
 
     pub(super) fn of(
-        home: &'static Accelerator,
+        accelerator: &'static Accelerator,
         handle: StreamHandle,
         id: i64,
         priority: i32,
-        kind: Kind,
+        kind: StreamKind,
         owner: Option<KeepAlive>,
     ) -> Self {
-        Stream(Arc::new(StreamInner { home, handle, id, priority, kind, _owner: owner }))
+        Stream(Arc::new(StreamInner { accelerator, handle, id, priority, kind, _owner: owner }))
     }
 
-    /// The stream as the state of a thread stores it.
+    /// Returns the stream as the thread state stores it.
     pub(super) fn slot(&self) -> Arc<dyn StreamSlot> {
         self.0.clone()
     }
 
-    /// The stream that the state of a thread stores.
+    /// Returns the stream that a slot of the thread state stores.
     pub(super) fn from_slot(slot: Arc<dyn StreamSlot>) -> Option<Self> {
         let slot: Arc<dyn Any + Send + Sync> = slot;
         slot.downcast().ok().map(Stream)
@@ -129,92 +134,99 @@ impl Stream {
         Arc::downgrade(&self.0)
     }
 
-    pub(super) fn home(&self) -> &'static Accelerator {
-        self.0.home
+    pub(super) fn accelerator(&self) -> &'static Accelerator {
+        self.0.accelerator
     }
 
     pub(super) fn driver(&self) -> Result<&dyn DriverRuntime> {
-        self.0.home.driver_for("a Stream")
+        self.0.accelerator.driver_for("a Stream")
     }
 
-    /// Its device.
+    /// Returns the device of the stream.
     pub fn device(&self) -> Device {
-        self.0.home.device(self.0.handle.device)
+        self.0.accelerator.device(self.0.handle.device)
     }
 
-    /// The index of its device.
+    /// Returns the index of the stream's device.
     pub fn device_index(&self) -> DeviceIndex {
         self.0.handle.device
     }
 
-    /// A number that no other stream of the device has while this one lives; 0 for the default stream.
+    /// Returns the id, which is unique on the device while the stream is alive; 0 for the default stream.
     pub fn id(&self) -> i64 {
         self.0.id
     }
 
-    /// Its priority, as the device has it.
+    /// Returns the priority, limited to the range of the device.
     pub fn priority(&self) -> i32 {
         self.0.priority
     }
 
-    /// Where it comes from.
-    pub fn kind(&self) -> Kind {
+    /// Returns the origin of the stream.
+    pub fn kind(&self) -> StreamKind {
         self.0.kind
     }
 
-    /// What its driver and other libraries call it.
+    /// Returns the handle of the driver.
     pub fn handle(&self) -> Result<StreamHandle> {
         self.driver().map(|_| self.0.handle)
     }
 
-    /// Whether all that was queued has been done. Fails with what failed there and was not told yet.
-    pub fn is_done(&self) -> Result<bool> {
+    /// Returns whether all queued work is done, without blocking.
+    ///
+    /// # Errors
+    /// Returns asynchronous errors of the stream that were not reported yet.
+    pub fn query(&self) -> Result<bool> {
         self.driver()?.check(WaitTarget::Stream(self.0.handle))
     }
 
-    /// Begins to wait until all that is queued now has been done.
-    pub fn waiting(&self) -> Result<Waiting> {
+    /// Begins a wait for all work that is queued now.
+    pub fn begin_wait(&self) -> Result<Wait> {
         self.driver()?;
-        Waiting::begin(self.0.home, WaitTarget::Stream(self.0.handle), true)
+        Wait::begin(self.0.accelerator, WaitTarget::Stream(self.0.handle), true)
     }
 
-    /// Waits until all that is queued now has been done. Fails as [`is_done`](Stream::is_done).
+    /// Waits for all work that is queued now.
+    ///
+    /// # Errors
+    /// Returns [`Error::Interrupted`] and the errors of [`query`](Stream::query).
     pub fn synchronize(&self) -> Result<()> {
-        self.waiting()?.to_the_end()
+        self.begin_wait()?.wait()
     }
 
-    /// Marks the place after all that is queued with an event.
+    /// Records an event after all work that is queued now.
     pub fn record_event(&self, event: &Event) -> Result<()> {
         event.record(self).map_err(|error| error.during("Stream.record_event"))
     }
 
-    /// What is queued here from now on waits for what the event marks now.
+    /// Makes work that is queued on this stream from now on wait for the current record of the event.
     pub fn wait_event(&self, event: &Event) -> Result<()> {
-        event.hold_back(self)
+        event.block(self)
     }
 
-    /// What is queued here from now on waits for all that is queued on the other stream now.
+    /// Makes work that is queued on this stream from now on wait for all work that is queued on `other` now.
     pub fn wait_stream(&self, other: &Stream) -> Result<()> {
         let wait = || {
             let event = Event::new(Some(other.device()), Default::default())?;
             event.record(other)?;
-            event.hold_back(self)
+            event.block(self)
         };
         wait().map_err(|error: Error| error.during("Stream.wait_stream"))
     }
 
-    /// Whether what is queued is recorded into a graph.
+    /// Returns whether the stream is being captured into a graph.
     pub fn is_capturing(&self) -> Result<bool> {
         self.driver()?.capture_id(self.0.handle).map(|capture| capture.is_some())
     }
 
-    /// Queues a function, which a driver runs on a thread of its own, in this thread's state as it is now. It may
-    /// not wait for this stream. Why it failed is told late, by whatever next waits for the stream.
+    /// Queues a host function, like `cuLaunchHostFunc`. It runs on a thread of the driver with the current thread state
+    /// of the caller, and must not wait for this stream. Its error is reported asynchronously, by the next wait for the
+    /// stream.
     pub fn launch(&self, work: HostFn) -> Result<()> {
         let driver = self.driver()?;
         let (state, run, stream) = (ThreadState::capture(), work.run, self.0.handle);
         let run = Arc::new(move || {
-            let _serving = Serving::of(stream);
+            let _scope = HostFnScope::enter(stream);
             state.run(|| run())
         });
         driver.launch_host_fn(self.0.handle, HostFn { name: work.name, run })
@@ -223,35 +235,35 @@ impl Stream {
     /// Queues a copy.
     ///
     /// # Safety
-    /// Both ends are valid for the copy's bytes as long as its keeper lives.
+    /// Source and destination are valid for the copy's bytes as long as its `keep_alive` lives.
     pub unsafe fn copy(&self, copy: Copy) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.driver()?.copy(self.0.handle, copy) }
     }
 
     /// Queues a fill.
     ///
     /// # Safety
-    /// The bytes are memory of this stream's device as long as the keeper lives.
+    /// The bytes are memory of this stream's device as long as the fill's `keep_alive` lives.
     pub unsafe fn fill(&self, fill: Fill) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.driver()?.fill(self.0.handle, fill) }
     }
 
-    /// Makes it the current stream of its device, and that device the current one, until the guard is dropped.
+    /// Makes this the current stream of its device, and that device the current one, until the guard is dropped.
     pub fn guard(&self) -> Result<ScopeGuard> {
         self.driver()?;
         Ok(ScopeGuard::of_devices(current::device_slots_of(self)))
     }
 }
 
-/// The priorities that streams of a device may have; no device is the current one.
+/// Returns the range of stream priorities of a device. `None` means the current device.
 pub fn priority_range(device: Option<Device>) -> Result<PriorityRange> {
-    let (home, index) = current::resolve(device, "accelerator.stream_priority_range")?;
-    home.driver_for("the accelerator")?.priority_range(index)
+    let (accelerator, index) = current::resolve(device, "accelerator.stream_priority_range")?;
+    accelerator.driver_for("the accelerator")?.priority_range(index)
 }
 
-/// The current streams in a captured state of a thread, at most one for each device.
+/// Returns the current streams in a captured thread state, at most one for each device.
 pub fn streams_of(state: &ThreadState) -> Vec<Stream> {
     state.streams().iter().cloned().filter_map(Stream::from_slot).collect()
 }
@@ -262,10 +274,10 @@ impl StreamSlot for StreamInner {
     }
 }
 
-/// Streams are equal if work on one is work on the other.
+/// Compares the handles: streams are equal if they queue work on the same stream of the driver.
 impl PartialEq for Stream {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0.home, other.0.home) && self.0.handle == other.0.handle
+        std::ptr::eq(self.0.accelerator, other.0.accelerator) && self.0.handle == other.0.handle
     }
 }
 
@@ -285,22 +297,24 @@ impl fmt::Debug for Stream {
 
 impl fmt::Debug for StreamInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let device = self.home.device(self.handle.device);
+        let device = self.accelerator.device(self.handle.device);
         write!(f, "Stream({} on {device}, {:?})", self.id, self.kind)
     }
 }
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
-        // A child can't reach the streams of its parent; they are left alone.
-        if !matches!(self.kind, Kind::Exclusive | Kind::External) || !self.home.is_of_this_process() {
+        // A forked child can't use the streams of its parent and does not destroy them.
+        if !matches!(self.kind, StreamKind::Dedicated | StreamKind::External)
+            || !self.accelerator.is_current_process()
+        {
             return;
         }
-        if let Ok(allocator) = self.home.allocator(self.handle.device, "a Stream") {
-            allocator.on_stream_destroyed(self.home, self.id, self.handle);
+        if let Ok(allocator) = self.accelerator.allocator(self.handle.device, "a Stream") {
+            allocator.on_stream_destroyed(self.accelerator, self.id, self.handle);
         }
-        if self.kind == Kind::Exclusive
-            && let Ok(driver) = self.home.driver_for("a Stream")
+        if self.kind == StreamKind::Dedicated
+            && let Ok(driver) = self.accelerator.driver_for("a Stream")
         {
             driver.destroy_stream(self.handle);
         }

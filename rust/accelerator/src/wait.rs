@@ -1,4 +1,4 @@
-//! Waiting for what a device has queued.
+//! Waits for queued work of a device.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
 use super::accelerator::Accelerator;
 use crate::{Error, Result, check_interrupts};
 
-/// A wait that has begun. It covers the work that was queued at its begin, and can be continued after a timeout.
+/// A wait that has begun. It covers the work that was queued when it began, and can be continued after a timeout.
 ///
 /// ```
 /// use std::time::Duration;
@@ -18,91 +18,99 @@ use crate::{Error, Result, check_interrupts};
 /// interlock_accelerator::use_named("host")?;
 /// let stream = Stream::new(None, 0)?;
 /// stream.launch(HostFn::new("step", || Ok(())))?;
-/// let waiting = stream.waiting()?;
-/// while !waiting.at_most(Duration::from_millis(100))? {
+/// let wait = stream.begin_wait()?;
+/// while !wait.wait_timeout(Duration::from_millis(100))? {
 ///     println!("still running");
 /// }
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Waiting {
-    home: &'static Accelerator,
+pub struct Wait {
+    accelerator: &'static Accelerator,
     sync_point: SyncPoint,
-    asleep: bool,
+    blocking: bool,
 }
 
-impl Waiting {
-    pub(super) fn begin(home: &'static Accelerator, target: WaitTarget, asleep: bool) -> Result<Self> {
-        let driver = home.driver_for("the accelerator")?;
-        refuse_to_wait_for_oneself(home, target)?;
-        Ok(Waiting { home, sync_point: driver.sync_point(target)?, asleep })
+impl Wait {
+    pub(super) fn begin(
+        accelerator: &'static Accelerator,
+        target: WaitTarget,
+        blocking: bool,
+    ) -> Result<Self> {
+        let driver = accelerator.driver_for("the accelerator")?;
+        check_no_self_wait(accelerator, target)?;
+        Ok(Wait { accelerator, sync_point: driver.sync_point(target)?, blocking })
     }
 
-    /// Waits to the end, or until the host of this crate [ends it](super::ask_while_waiting). Fails as
-    /// [`at_most`](Waiting::at_most).
-    pub fn to_the_end(&self) -> Result<()> {
-        /// The host is asked after this time at the latest.
+    /// Waits until the work is done, or until the [interrupt check](super::set_interrupt_check) returns true.
+    ///
+    /// # Errors
+    /// Returns [`Error::Interrupted`] and the errors of [`wait_timeout`](Wait::wait_timeout).
+    pub fn wait(&self) -> Result<()> {
+        /// The longest time between two interrupt checks.
         const SLICE: Duration = Duration::from_millis(20);
-        while !self.at_most(SLICE)? {
+        while !self.wait_timeout(SLICE)? {
             check_interrupts()?;
         }
         Ok(())
     }
 
-    /// Waits for `limit` at most; returns whether all has been done. Fails with what failed there and was not told
-    /// yet.
-    pub fn at_most(&self, limit: Duration) -> Result<bool> {
-        let policy = WaitPolicy { timeout: limit, blocking: self.asleep };
-        self.home.driver_for("the accelerator")?.wait(&self.sync_point, policy)
+    /// Waits for at most `timeout`; returns whether the work is done.
+    ///
+    /// # Errors
+    /// Returns asynchronous errors of the target that were not reported yet.
+    pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        let policy = WaitPolicy { timeout, blocking: self.blocking };
+        self.accelerator.driver_for("the accelerator")?.wait(&self.sync_point, policy)
     }
 }
 
 thread_local! {
-    /// The stream whose function this thread runs.
-    static SERVED: Cell<Option<StreamHandle>> = const { Cell::new(None) };
+    /// The stream whose host function this thread runs.
+    static CURRENT_HOST_FN: Cell<Option<StreamHandle>> = const { Cell::new(None) };
 }
 
-/// This thread runs a function of a stream until this is dropped.
+/// Marks this thread as running a host function of a stream until it is dropped.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Serving {
-    before: Option<StreamHandle>,
+pub struct HostFnScope {
+    previous: Option<StreamHandle>,
 }
 
-impl Serving {
-    /// From now on.
-    pub fn of(stream: StreamHandle) -> Self {
-        Serving { before: SERVED.replace(Some(stream)) }
+impl HostFnScope {
+    /// Marks this thread as running a host function of `stream`.
+    pub fn enter(stream: StreamHandle) -> Self {
+        HostFnScope { previous: CURRENT_HOST_FN.replace(Some(stream)) }
     }
 
-    /// From now on it runs none, whatever it was told before.
-    pub fn none() {
-        SERVED.set(None);
+    /// Marks this thread as running no host function.
+    pub fn clear() {
+        CURRENT_HOST_FN.set(None);
     }
 }
 
-impl Drop for Serving {
+impl Drop for HostFnScope {
     fn drop(&mut self) {
         // The thread may be ending.
-        let _ = SERVED.try_with(|served| served.set(self.before));
+        let _ = CURRENT_HOST_FN.try_with(|current| current.set(self.previous));
     }
 }
 
-/// The stream whose function this thread runs.
-pub(super) fn served() -> Option<StreamHandle> {
-    SERVED.try_with(Cell::get).ok().flatten()
+/// Returns the stream whose host function this thread runs.
+pub(super) fn current_host_fn() -> Option<StreamHandle> {
+    CURRENT_HOST_FN.try_with(Cell::get).ok().flatten()
 }
 
-/// A function that waits for its own stream would stop it for good.
-fn refuse_to_wait_for_oneself(home: &Accelerator, target: WaitTarget) -> Result<()> {
-    let Some(served) = served() else { return Ok(()) };
+/// Returns an error if a host function waits for its own stream, which would deadlock.
+fn check_no_self_wait(accelerator: &Accelerator, target: WaitTarget) -> Result<()> {
+    let Some(current) = current_host_fn() else { return Ok(()) };
     let operation = match target {
-        WaitTarget::Stream(stream) if stream == served => "Stream.synchronize",
-        WaitTarget::Device(device) if device == served.device => "accelerator.synchronize",
+        WaitTarget::Stream(stream) if stream == current => "Stream.synchronize",
+        WaitTarget::Device(device) if device == current.device => "accelerator.synchronize",
         _ => return Ok(()),
     };
     Err(Error::Device {
-        device: home.device(served.device),
+        device: accelerator.device(current.device),
         operation: operation.to_owned(),
         reason: "a function that runs on a stream can't wait for that stream, or for its device".to_owned(),
         code: None,

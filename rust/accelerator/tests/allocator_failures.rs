@@ -1,8 +1,8 @@
-//! A driver that fails every so many calls leaves the allocator whole.
+//! Tests that the allocator is consistent after errors of the driver.
 //!
-//! One program is run again and again: every call of the driver fails, every second, every third and so on. Whatever
-//! fails, it is an error and no more. Afterwards what is counted is what is there, memory is handed out again, and
-//! all of it can be given back.
+//! One program runs repeatedly, while every call of the driver fails, every second call, every third and so on. Each
+//! failure must be returned as an error. Afterwards the statistics match the memory, new allocations succeed, and all
+//! memory can be released.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -17,7 +17,7 @@ use interlock_host::{FaultInjector, HostDriver, HostOptions};
 use rig::failing::Failing;
 
 #[test]
-fn a_driver_that_fails_every_so_often_leaves_the_allocator_whole() {
+fn allocator_is_consistent_after_driver_errors() {
     let faults = FaultInjector::new();
     let (devices, memory) = (careless::DEVICES as u32, careless::MEMORY as u64);
     let driver = HostDriver::new(HostOptions { devices, memory, faults: faults.clone() }).unwrap();

@@ -1,9 +1,9 @@
-//! The allocator does what its model says, whatever a program does with it.
+//! Model-based tests of the caching allocator.
 //!
-//! Programs are drawn that allocate, free, use memory on other streams, hold streams back, capture graphs, set limits
-//! and let the driver refuse. After every step all statistics are those of the model, and so is where each
-//! allocation lies. Memory holds a number of its own, which nobody may have overwritten when it is freed. Streams
-//! have done everything that no latch holds back, so that nothing depends on how long anything takes.
+//! Random programs allocate, free, use memory on other streams, block streams, capture graphs, set limits and make the
+//! driver fail. After each step, all statistics and the position of each allocation must equal the model's. Each buffer
+//! contains its own number, which must be unchanged when it is freed. Streams that no latch blocks are awaited, so that
+//! results do not depend on timing.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -22,8 +22,8 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 static USED: LazyLock<Mutex<Devices>> = LazyLock::new(|| Mutex::new(Devices::of_host(DEVICES, CAPACITY)));
 
-/// The devices are those of the process: one test at a time has them.
-fn alone() -> MutexGuard<'static, Devices> {
+/// Locks the devices of the process for one test.
+fn lock_devices() -> MutexGuard<'static, Devices> {
     USED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -33,7 +33,7 @@ fn run(devices: &Devices, program: &[Step]) {
     run.end();
 }
 
-/// The same programs each time, or many others.
+/// Creates a runner with deterministic programs, or with many random ones.
 fn runner() -> TestRunner {
     let cases = if allocator::is_long() { 10_000 } else { 500 };
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
@@ -44,21 +44,21 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn the_allocator_does_what_its_model_says() {
-    let devices = alone();
-    let told = runner().run(&program(), |program| {
+fn allocator_agrees_with_its_model() {
+    let devices = lock_devices();
+    let result = runner().run(&program(), |program| {
         run(&devices, &program);
         Ok(())
     });
-    if let Err(told) = told {
-        panic!("{told}");
+    if let Err(error) = result {
+        panic!("{error}");
     }
 }
 
 #[test]
-fn memory_of_a_graph_outlives_its_stream() {
+fn graph_memory_outlives_its_stream() {
     run(
-        &alone(),
+        &lock_devices(),
         &[
             Step::Capture { graph: 0, stream: 1 },
             Step::Allocate { stream: 1, bytes: 12 * MIB },
@@ -75,17 +75,17 @@ fn memory_of_a_graph_outlives_its_stream() {
 }
 
 #[test]
-fn the_pool_of_a_graph_that_is_captured_again_is_counted_beside_what_is_left_of_the_old_one() {
+fn recaptured_pool_is_counted_with_the_remains_of_the_old_one() {
     let capture =
         [Step::Capture { graph: 0, stream: 1 }, Step::Allocate { stream: 1, bytes: 512 }, Step::EndCapture];
     let program = [&capture[..], &[Step::Reset { graph: 0 }], &capture, &[Step::Free { which: 0 }]].concat();
-    run(&alone(), &program);
+    run(&lock_devices(), &program);
 }
 
 #[test]
-fn a_pool_that_goes_during_a_capture_takes_nothing_along_of_one_that_comes_after_it() {
+fn pool_released_during_a_capture_does_not_affect_a_later_pool() {
     run(
-        &alone(),
+        &lock_devices(),
         &[
             Step::Capture { graph: 0, stream: 1 },
             Step::Allocate { stream: 1, bytes: 512 },
@@ -106,9 +106,9 @@ fn a_pool_that_goes_during_a_capture_takes_nothing_along_of_one_that_comes_after
 }
 
 #[test]
-fn what_a_stream_still_uses_of_a_pool_that_went_is_not_given_back() {
+fn released_pool_keeps_memory_that_a_stream_still_uses() {
     run(
-        &alone(),
+        &lock_devices(),
         &[
             Step::Capture { graph: 0, stream: 1 },
             Step::Allocate { stream: 1, bytes: 512 },
@@ -123,9 +123,9 @@ fn what_a_stream_still_uses_of_a_pool_that_went_is_not_given_back() {
 }
 
 #[test]
-fn what_was_freed_first_is_given_back_first() {
+fn cache_limit_releases_the_block_that_was_freed_first() {
     run(
-        &alone(),
+        &lock_devices(),
         &[
             Step::Allocate { stream: 0, bytes: 12 * MIB },
             Step::Allocate { stream: 0, bytes: 14 * MIB },
@@ -136,11 +136,11 @@ fn what_was_freed_first_is_given_back_first() {
     );
 }
 
-/// The model would notice what it is about.
+/// Checks that the model detects a difference.
 #[test]
 #[should_panic(expected = "another place than the model's")]
-fn an_allocation_elsewhere_is_found() {
-    let devices = alone();
+fn model_detects_an_allocation_elsewhere() {
+    let devices = lock_devices();
     let mut run = Run::new(&devices);
     run.step(Step::Allocate { stream: 0, bytes: 512 });
     for segment in run.model.devices[0].segments.values_mut() {

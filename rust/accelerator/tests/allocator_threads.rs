@@ -1,7 +1,7 @@
-//! Threads that allocate, use and free memory of the same streams: nobody gets what another has.
+//! Tests that threads which share streams never get the same memory.
 //!
-//! Each thread fills what it allocates with a number of its own, on the stream that it allocated for or on another,
-//! which waits for the first. What is copied back holds that number. Memory goes to other threads, which look again
+//! Each thread fills its allocations with its own number, on the stream of the allocation or on another one that waits
+//! for it. The number is checked after copying the memory back. Memory is passed to other threads, which check it again
 //! and free it.
 
 #![cfg(not(loom))]
@@ -28,25 +28,25 @@ const THREADS: usize = 8;
 const ROUNDS: usize = 200;
 const MINUTE: Duration = Duration::from_secs(60);
 const SIZES: [usize; 8] = [1, 512, 5000, 64 * KIB, 300 * KIB, MIB, MIB + 1, 3 * MIB];
-/// So much of large memory is written and looked at.
-const MOST: usize = 64 * KIB;
+/// The bytes of large memory that are written and checked.
+const MAX_CHECKED: usize = 64 * KIB;
 
-/// What a thread leaves to the others.
-struct Left {
+/// Memory that a thread passes to the others.
+struct Shared {
     memory: DeviceBuffer,
     value: u8,
 }
 
-/// The end of the memory, where it meets its neighbour, or all of a little.
+/// Returns the end of the memory, next to its neighbour, or all of a small buffer.
 fn part(memory: &DeviceBuffer) -> DeviceBuffer {
-    memory.slice(memory.bytes().saturating_sub(MOST)..memory.bytes()).unwrap()
+    memory.slice(memory.bytes().saturating_sub(MAX_CHECKED)..memory.bytes()).unwrap()
 }
 
-/// Copies it back on a stream that waits for nothing else, and looks.
+/// Copies the memory back on a stream and returns whether it contains `value` everywhere.
 fn holds(memory: &DeviceBuffer, value: u8, stream: &Stream) -> bool {
     let part = part(memory);
     let keep: Arc<Vec<_>> = Arc::new((0..part.bytes()).map(|_| AtomicU8::new(!value)).collect());
-    // SAFETY: the keeper owns the bytes, which nobody reads before the copy is over.
+    // SAFETY: `keep` owns the bytes, which are not read before the copy is done.
     let host = unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), Some(keep.clone())) };
     let queued =
         memory::copy(&CopyOperand::Host(host), &CopyOperand::Device(part), Some(stream), true).unwrap();
@@ -58,7 +58,7 @@ struct Worker<'a> {
     number: usize,
     draw: TestRng,
     streams: &'a [Stream],
-    left: &'a Mutex<Vec<Left>>,
+    left: &'a Mutex<Vec<Shared>>,
 }
 
 impl Worker<'_> {
@@ -66,7 +66,7 @@ impl Worker<'_> {
         self.draw.random_range(0..limit)
     }
 
-    /// Fills new memory, perhaps on another stream, and leaves it to somebody.
+    /// Fills new memory, perhaps on another stream, and passes it to another thread.
     fn allocate(&mut self) {
         let (stream, other) = (self.below(self.streams.len()), self.below(self.streams.len()));
         let [stream, other] = [stream, other].map(|place| &self.streams[place]);
@@ -78,37 +78,37 @@ impl Worker<'_> {
         };
         let value = (self.number * 31 + self.below(31)) as u8;
         if stream != other {
-            // What had the memory before may still be queued.
+            // Earlier work with the memory may still be queued.
             other.wait_stream(stream).unwrap();
         }
         part(&memory).fill(value, Some(other)).unwrap();
         match self.below(3) {
-            // Freed while it is being filled.
+            // Freed while the fill is queued.
             0 => drop(memory),
             1 => {
-                assert!(holds(&memory, value, other), "somebody has written to it");
-                self.leave(memory, value);
+                assert!(holds(&memory, value, other), "the memory was overwritten");
+                self.share(memory, value);
             }
             _ => {
                 other.synchronize().unwrap();
-                self.leave(memory, value);
+                self.share(memory, value);
             }
         }
     }
 
-    fn leave(&mut self, memory: DeviceBuffer, value: u8) {
+    fn share(&mut self, memory: DeviceBuffer, value: u8) {
         let mut left = self.left.lock().unwrap();
-        left.push(Left { memory, value });
+        left.push(Shared { memory, value });
         let place = self.draw.random_range(0..left.len());
         let taken = (left.len() > 40).then(|| left.swap_remove(place));
         drop(left);
         taken.into_iter().for_each(|taken| self.free(taken));
     }
 
-    /// Looks at what another thread has left, on any stream, and frees it.
-    fn free(&mut self, Left { memory, value }: Left) {
+    /// Checks memory of another thread on any stream, and frees it.
+    fn free(&mut self, Shared { memory, value }: Shared) {
         let stream = &self.streams[self.draw.random_range(0..self.streams.len())];
-        assert!(holds(&memory, value, stream), "somebody has written to it");
+        assert!(holds(&memory, value, stream), "the memory was overwritten");
         if self.draw.random_range(0..2) == 0 {
             memory.record_stream(&self.streams[0]).unwrap();
         }
@@ -124,12 +124,12 @@ impl Worker<'_> {
 }
 
 #[test]
-fn threads_that_share_streams_never_get_the_same_memory() {
+fn allocator_never_gives_threads_the_same_memory() {
     let faults = FaultInjector::new();
     let options = HostOptions { devices: 1, memory: 160 * MIB as u64, faults: faults.clone() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     let device: Device = "host:0".parse().unwrap();
-    let streams: Vec<_> = (0..4).map(|_| Stream::exclusive(Some(device), 0).unwrap()).collect();
+    let streams: Vec<_> = (0..4).map(|_| Stream::dedicated(Some(device), 0).unwrap()).collect();
     let (left, started) = (Mutex::new(Vec::new()), Instant::now());
     thread::scope(|threads| {
         for number in 0..THREADS {
@@ -145,7 +145,7 @@ fn threads_that_share_streams_never_get_the_same_memory() {
             });
         }
     });
-    for Left { memory, value } in left.into_inner().unwrap() {
+    for Shared { memory, value } in left.into_inner().unwrap() {
         assert!(holds(&memory, value, &streams[1]));
     }
     drop(streams);

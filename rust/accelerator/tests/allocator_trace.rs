@@ -1,7 +1,7 @@
-//! A trace of what a program allocates and frees, replayed on another device, comes to the same statistics.
+//! Tests that a trace of allocations and frees, replayed on another device, results in the same statistics.
 //!
-//! Of two pieces of one size the one at the lower address is handed out. So that both devices have the same addresses
-//! the driver counts them up.
+//! Of two free blocks of one size, the one at the lower address is allocated. The driver numbers addresses, so that
+//! both devices have the same ones.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -19,28 +19,28 @@ use rig::failing::Failing;
 const LAYERS: usize = 12;
 const WIDTH: usize = 768;
 
-/// A device with two streams, what it has handed out, and what it was asked.
+/// A device with two streams, its buffers, the trace, and the statistics after each step.
 struct Traced {
     device: Device,
     streams: [Stream; 2],
     live: BTreeMap<usize, DeviceBuffer>,
-    made: usize,
+    last_id: usize,
     trace: String,
-    told: Vec<Statistics>,
+    statistics: Vec<Statistics>,
 }
 
 impl Traced {
     fn new(device: &str) -> Self {
         let device: Device = device.parse().unwrap();
-        // The caches of all devices are emptied at once, and that is counted.
+        // `empty_cache` covers all devices, and is counted on each.
         memory::reset_accumulated_statistics(Some(device)).unwrap();
-        let streams = [(); 2].map(|()| Stream::exclusive(Some(device), 0).unwrap());
-        let (live, trace, told) = (BTreeMap::new(), String::new(), Vec::new());
-        Traced { device, streams, live, made: 0, trace, told }
+        let streams = [(); 2].map(|()| Stream::dedicated(Some(device), 0).unwrap());
+        let (live, trace, statistics) = (BTreeMap::new(), String::new(), Vec::new());
+        Traced { device, streams, live, last_id: 0, trace, statistics }
     }
 
-    /// Does what a line of a trace says, and writes it down.
-    fn act(&mut self, line: &str) {
+    /// Runs a line of a trace and records it.
+    fn run(&mut self, line: &str) {
         let words: Vec<_> = line.split(' ').collect();
         let number = |place: usize| words[place].parse::<usize>().unwrap();
         match words[0] {
@@ -54,22 +54,22 @@ impl Traced {
             other => panic!("no line of a trace begins with {other}"),
         }
         writeln!(self.trace, "{line}").unwrap();
-        self.told.push(memory::statistics(Some(self.device)).unwrap());
+        self.statistics.push(memory::statistics(Some(self.device)).unwrap());
     }
 
     fn allocate(&mut self, numbers: usize, stream: usize) -> usize {
-        self.made += 1;
-        self.act(&format!("allocate {} {} {stream}", self.made, 4 * numbers));
-        self.made
+        self.last_id += 1;
+        self.run(&format!("allocate {} {} {stream}", self.last_id, 4 * numbers));
+        self.last_id
     }
 
     fn free(&mut self, id: usize) {
-        self.act(&format!("free {id}"));
+        self.run(&format!("free {id}"));
     }
 }
 
-/// What training a small transformer allocates: parameters and what the optimiser keeps, then in every step
-/// activations that are freed in reverse, with what is used on the way.
+/// Allocates like the training of a small transformer: parameters and optimizer state, then in each step activations,
+/// which are freed in reverse order, and temporary buffers.
 fn train(traced: &mut Traced) {
     let matrices = [3 * WIDTH * WIDTH, WIDTH * WIDTH, 4 * WIDTH * WIDTH, 4 * WIDTH * WIDTH, WIDTH, 4 * WIDTH];
     let parameters: Vec<_> = (0..LAYERS).flat_map(|_| matrices).collect();
@@ -83,7 +83,7 @@ fn train(traced: &mut Traced) {
         // The last batch of an epoch is smaller.
         let tokens = if step % 3 == 2 { 100 } else { 512 } + 17 * step;
         let batch = traced.allocate(tokens * WIDTH, 1);
-        traced.act(&format!("use {batch} 0"));
+        traced.run(&format!("use {batch} 0"));
         let mut activations = Vec::new();
         for _ in 0..LAYERS {
             let scores = traced.allocate(12 * tokens * tokens, 0);
@@ -99,30 +99,32 @@ fn train(traced: &mut Traced) {
             traced.free(gradient);
         }
         if step == 0 {
-            // The optimiser makes what it keeps when it first runs.
+            // The optimizer allocates its state in the first step.
             keep(traced);
         }
         gradients.into_iter().for_each(|gradient| traced.free(gradient));
         if step == 3 {
-            traced.act("empty_cache");
+            traced.run("empty_cache");
         }
     }
 }
 
 #[test]
-fn a_recorded_trace_replays_to_the_same_statistics() {
+fn allocator_trace_replays_to_the_same_statistics() {
     let host = HostDriver::new(HostOptions { devices: 2, memory: 16 << 30, ..HostOptions::default() });
     use_driver(Failing::numbered(host.unwrap())).unwrap();
     let mut recorded = Traced::new("failing:0");
     train(&mut recorded);
-    let statistics = recorded.told.last().unwrap();
+    let statistics = recorded.statistics.last().unwrap();
     assert!(statistics.inactive_split.all.peak > 10 && statistics.num_device_free > 0);
     assert_eq!(statistics.num_ooms, 0);
 
     let mut replayed = Traced::new("failing:1");
-    recorded.trace.lines().for_each(|line| replayed.act(line));
+    recorded.trace.lines().for_each(|line| replayed.run(line));
     assert_eq!(replayed.trace, recorded.trace);
-    for (line, (now, before)) in recorded.trace.lines().zip(replayed.told.iter().zip(&recorded.told)) {
+    for (line, (now, before)) in
+        recorded.trace.lines().zip(replayed.statistics.iter().zip(&recorded.statistics))
+    {
         assert_eq!(now, before, "after {line}");
     }
 }

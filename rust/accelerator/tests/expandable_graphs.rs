@@ -1,4 +1,4 @@
-//! Graphs whose memory lies in segments that grow. One process, one configuration: this is one test.
+//! Tests of graphs with memory in expandable segments. The configuration is global, so this is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -8,12 +8,12 @@ use interlock_accelerator::{CaptureMode, Graph, Stream, use_driver};
 use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 #[test]
-fn the_memory_of_a_graph_that_goes_is_given_back_and_others_are_served() {
+fn graph_memory_in_expandable_segments_is_released_and_reused() {
     let faults = FaultInjector::new();
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
-    let stream = Stream::exclusive(None, 0).unwrap();
+    let stream = Stream::dedicated(None, 0).unwrap();
     for _ in 0..3 {
         let graph = Graph::new(false).unwrap();
         {

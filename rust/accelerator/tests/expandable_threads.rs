@@ -1,5 +1,5 @@
-//! Threads that share streams while segments grow and shrink: nobody gets what another has, or what has no memory.
-//! One process, one configuration: this is one test.
+//! Tests that threads which share streams never get the same or unmapped memory while segments grow and shrink. The
+//! configuration is global, so this is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -19,13 +19,13 @@ const THREADS: u8 = 6;
 const ROUNDS: usize = 1000;
 const MIB: usize = 1 << 20;
 
-/// The end of every piece that somebody has, by where it begins.
-type Pieces = Mutex<BTreeMap<u64, u64>>;
+/// The end of each allocation by its start.
+type Allocations = Mutex<BTreeMap<u64, u64>>;
 
 struct Worker<'a> {
     draw: TestRng,
     streams: &'a [Stream],
-    pieces: &'a Pieces,
+    allocations: &'a Allocations,
     own: Vec<DeviceBuffer>,
 }
 
@@ -43,12 +43,12 @@ impl Worker<'_> {
             Err(other) => panic!("{other}"),
         };
         let (start, end) = (memory.address().0, memory.address().0 + bytes as u64);
-        let mut pieces = self.pieces.lock().unwrap();
-        let before = pieces.range(..end).next_back().map(|(_, end)| *end);
-        assert!(before.is_none_or(|before| before <= start), "somebody has it");
-        pieces.insert(start, end);
-        drop(pieces);
-        // Ends the process where a page has no memory.
+        let mut allocations = self.allocations.lock().unwrap();
+        let before = allocations.range(..end).next_back().map(|(_, end)| *end);
+        assert!(before.is_none_or(|before| before <= start), "the memory is in use");
+        allocations.insert(start, end);
+        drop(allocations);
+        // Crashes if a page is not mapped.
         for edge in [0..1, bytes - 1..bytes] {
             memory.slice(edge).unwrap().fill(1, Some(&self.streams[place])).unwrap();
         }
@@ -62,7 +62,7 @@ impl Worker<'_> {
         let (place, other) = (self.below(self.own.len()), self.below(4 * self.streams.len()));
         let memory = self.own.swap_remove(place);
         self.streams.get(other).map_or(Ok(()), |other| memory.record_stream(other)).unwrap();
-        self.pieces.lock().unwrap().remove(&memory.address().0);
+        self.allocations.lock().unwrap().remove(&memory.address().0);
     }
 
     fn round(&mut self) {
@@ -79,17 +79,17 @@ impl Worker<'_> {
 }
 
 #[test]
-fn threads_that_share_growing_segments_never_get_the_same_memory_or_none() {
+fn expandable_segments_never_give_threads_the_same_or_no_memory() {
     let faults = FaultInjector::new();
     let options = HostOptions { devices: 1, memory: 600 * MIB as u64, faults: faults.clone() };
     use_driver(HostDriver::new(options).unwrap()).unwrap();
     memory::set_config(AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }).unwrap();
-    let streams = [(); 2].map(|()| Stream::exclusive(None, 0).unwrap());
-    let pieces = Pieces::default();
+    let streams = [(); 2].map(|()| Stream::dedicated(None, 0).unwrap());
+    let allocations = Allocations::default();
     thread::scope(|threads| {
         for number in 0..THREADS {
             let draw = TestRng::from_seed(RngAlgorithm::ChaCha, &[number; 32]);
-            let mut worker = Worker { draw, streams: &streams, pieces: &pieces, own: Vec::new() };
+            let mut worker = Worker { draw, streams: &streams, allocations: &allocations, own: Vec::new() };
             threads.spawn(move || {
                 (0..ROUNDS).for_each(|_| worker.round());
                 while !worker.own.is_empty() {

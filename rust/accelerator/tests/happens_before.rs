@@ -1,9 +1,8 @@
-//! What a program says to come before something does, whatever the program.
+//! Tests that streams respect the order that events define, for random programs.
 //!
-//! Programs of launches, copies, records and waits are drawn. A model that knows only what streams and events
-//! mean works out which work comes before which. Every piece of work writes a cell of its own: a function first
-//! looks whether all cells are written that come before it, and a copy takes one of them. So nothing depends on
-//! how long anything takes.
+//! Random programs launch, copy, record and wait. A model of streams and events computes which work must precede which.
+//! Each step writes its own cell: a function first checks that all preceding cells are written, and a copy reads one of
+//! them. Results do not depend on timing.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -19,17 +18,17 @@ use interlock_driver::{
     StreamHandle, WaitTarget,
 };
 use interlock_host::{HostDriver, HostOptions};
-use programs::{EVENTS_PER_DEVICE, Effect, INPUT, MOST_STEPS, STREAMS, Step, device_of, model, program};
+use programs::{EVENTS_PER_DEVICE, Effect, INPUT, MAX_STEPS, STREAMS, Step, device_of, model, program};
 use proptest::prelude::*;
 use rig::{Memory, Rig};
 
-/// A row of cells on each device, one for each step and one for the input.
+/// The cells of each device: one for each step, and one for the input.
 #[derive(Clone)]
 struct Cells([Arc<Memory>; 2]);
 
 impl Cells {
     fn new(rig: &Rig) -> Self {
-        let cells = Cells([0, 1].map(|device| rig.memory(device, 8 * (MOST_STEPS + 1))));
+        let cells = Cells([0, 1].map(|device| rig.memory(device, 8 * (MAX_STEPS + 1))));
         cells.clear();
         cells
     }
@@ -38,18 +37,18 @@ impl Cells {
         Address(self.0[device].address.0 + 8 * place as u64)
     }
 
-    /// The memory of a host device is memory of this process.
+    /// Returns a cell. Memory of a host device is memory of this process.
     fn cell(&self, device: usize, place: usize) -> &AtomicU64 {
         let pointer = std::ptr::with_exposed_provenance_mut(self.address(device, place).0 as usize);
-        // SAFETY: the cell lies in memory that this owns, aligned to 8 bytes. Copies do not write it at the
-        // same time, or the driver is wrong and the test about to say so.
+        // SAFETY: the cell is in memory that this object owns, aligned to 8 bytes. Copies do not write it at the same
+        // time unless the driver has the error that the test detects.
         unsafe { AtomicU64::from_ptr(pointer) }
     }
 
     fn clear(&self) {
         for device in [0, 1] {
-            (0..MOST_STEPS).for_each(|place| self.cell(device, place).store(0, Ordering::Relaxed));
-            self.cell(device, MOST_STEPS).store(INPUT, Ordering::Relaxed);
+            (0..MAX_STEPS).for_each(|place| self.cell(device, place).store(0, Ordering::Relaxed));
+            self.cell(device, MAX_STEPS).store(INPUT, Ordering::Relaxed);
         }
     }
 }
@@ -87,7 +86,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Queues the program; without its waits if these are to be missed.
+    /// Queues the program, with or without its waits.
     fn queue(&self, with_waits: bool) {
         let driver = &self.rig.driver;
         for (place, step) in self.program.iter().enumerate() {
@@ -115,7 +114,7 @@ impl<'a> Run<'a> {
             effect.before.iter().map(|before| (self.device_of_step(*before), *before)).collect();
         let own = self.device_of_step(place);
         HostFn::new("look", move || {
-            // So that streams change places in ever different ways.
+            // Varies the interleaving of the streams.
             (0..place * 7 % 5).for_each(|_| std::thread::yield_now());
             for (device, before) in &before {
                 if cells.cell(*device, *before).load(Ordering::Relaxed) == 0 {
@@ -130,17 +129,17 @@ impl<'a> Run<'a> {
     fn copy(&self, stream: StreamHandle, place: usize) {
         let own = self.device_of_step(place);
         let source = self.effects[place].as_ref().unwrap().source;
-        let (device, from) = source.map_or((own, MOST_STEPS), |from| (self.device_of_step(from), from));
+        let (device, from) = source.map_or((own, MAX_STEPS), |from| (self.device_of_step(from), from));
         let at = |device: usize, place| {
             CopyEndpoint::Device(device as DeviceIndex, self.cells.address(device, place))
         };
         let keep_alive: Option<KeepAlive> = Some(Arc::new(self.cells.clone()));
         let copy = Copy { to: at(own, place), from: at(device, from), bytes: 8, keep_alive };
-        // SAFETY: the keeper owns all cells.
+        // SAFETY: `keep_alive` owns all cells.
         unsafe { self.rig.driver.copy(stream, copy) }.unwrap();
     }
 
-    /// Everything ran, in an order that the program allows.
+    /// Checks that all steps ran, in an order that the program allows.
     fn check(&self) {
         for device in [0, 1] {
             assert_eq!(self.rig.wait(WaitTarget::Device(device)), Ok(true));
@@ -170,7 +169,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 #[test]
-fn what_a_program_says_to_come_before_does() {
+fn host_streams_respect_the_order_of_a_program() {
     let rig = host();
     proptest!(config(2000), |(program in program())| {
         let run = Run::new(&rig, &program);
@@ -180,7 +179,7 @@ fn what_a_program_says_to_come_before_does() {
 }
 
 #[test]
-fn what_a_captured_program_says_to_come_before_does_in_every_replay() {
+fn host_replays_respect_the_order_of_a_program() {
     let rig = host();
     proptest!(config(1000), |(program in program())| {
         let run = Run::new(&rig, &program);
@@ -199,10 +198,10 @@ fn what_a_captured_program_says_to_come_before_does_in_every_replay() {
     });
 }
 
-/// The test would notice a driver that forgets to wait.
+/// Checks that the test detects a driver that does not wait.
 #[test]
 #[should_panic(expected = "step 0 should have come before step 3")]
-fn a_wait_that_is_missing_is_found() {
+fn order_check_detects_a_missing_wait() {
     let rig = host();
     let program = [
         Step::Launch { stream: 0 },

@@ -1,5 +1,4 @@
-//! What the host driver does besides: it has as many devices and as much memory as was said, priorities act, and
-//! graphs run side by side.
+//! Tests of the host driver beyond the conformance suite: options, priorities and concurrent branches of graphs.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -13,7 +12,7 @@ use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch};
 
 #[test]
-fn more_devices_than_there_are_indices_are_refused() {
+fn host_driver_rejects_more_devices_than_indices() {
     let with = |devices| HostDriver::new(HostOptions { devices, ..HostOptions::default() });
     assert!(matches!(with(129), Err(Error::Argument { .. })));
     let most = with(128).unwrap();
@@ -22,7 +21,7 @@ fn more_devices_than_there_are_indices_are_refused() {
 }
 
 #[test]
-fn a_driver_may_have_no_devices() {
+fn host_driver_may_have_no_devices() {
     let driver = HostDriver::new(HostOptions { devices: 0, memory: 0, ..HostOptions::default() }).unwrap();
     assert_eq!((driver.device_count(), driver.unavailable_reason()), (0, None));
     let driver = driver.start().unwrap();
@@ -36,10 +35,10 @@ fn a_driver_may_have_no_devices() {
 }
 
 #[test]
-fn memory_ends_exactly_where_it_was_said_to() {
+fn host_memory_is_limited_to_the_option() {
     let (rig, faults) = with_faults(2, 1000);
     let [first, second] = [600, 400].map(|bytes| rig.memory(0, bytes));
-    assert!(matches!(rig.driver.allocate(0, 1), Err(Error::OutOfMemory(told)) if told.requested == 1));
+    assert!(matches!(rig.driver.allocate(0, 1), Err(Error::OutOfMemory(oom)) if oom.requested == 1));
     assert_eq!((rig.driver.memory_info(0).unwrap().free, rig.driver.memory_info(1).unwrap().free), (0, 1000));
     drop(first);
     assert_eq!(rig.driver.memory_info(0).unwrap().free, 600);
@@ -48,7 +47,7 @@ fn memory_ends_exactly_where_it_was_said_to() {
 }
 
 #[test]
-fn a_free_engine_goes_to_the_waiting_copy_of_the_greatest_priority() {
+fn host_copy_engine_runs_the_greatest_priority_first() {
     let (rig, faults) = with_faults(1, 1 << 20);
     let memory = rig.memory(0, 8);
     let hold = faults.pause_copies().unwrap();
@@ -57,7 +56,7 @@ fn a_free_engine_goes_to_the_waiting_copy_of_the_greatest_priority() {
         rig.copy(stream, &memory, &memory);
         stream
     };
-    // The first two have the engines; the order of the others is that of their priorities.
+    // The first two occupy the engines; the others run in the order of their priorities.
     let [first, second, low, high, middle] = [0, 0, 0, -3, -1].map(stream);
     let mut left = vec![first, second, high, middle, low];
     while !left.is_empty() {
@@ -69,7 +68,7 @@ fn a_free_engine_goes_to_the_waiting_copy_of_the_greatest_priority() {
 }
 
 #[test]
-fn data_waits_for_an_engine_and_functions_do_not() {
+fn host_copies_wait_for_an_engine_and_functions_do_not() {
     let (rig, faults) = two_devices();
     let memory = [rig.memory(0, 8), rig.memory(1, 8)];
     let hold = faults.pause_copies().unwrap();
@@ -87,7 +86,7 @@ fn data_waits_for_an_engine_and_functions_do_not() {
 }
 
 #[test]
-fn branches_of_a_replay_run_at_the_same_time() {
+fn host_replay_runs_branches_concurrently() {
     let (rig, _) = two_devices();
     let (origin, forked, stream) = (rig.stream(0), rig.stream(1), rig.stream(0));
     let [here, there] = [Latch::default(), Latch::default()];
@@ -110,7 +109,7 @@ fn branches_of_a_replay_run_at_the_same_time() {
 }
 
 #[test]
-fn a_captured_replay_keeps_its_branches() {
+fn host_captured_replay_keeps_its_branches() {
     let (rig, _) = two_devices();
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let inner = rig.ready(origin, || {
@@ -130,7 +129,7 @@ fn a_captured_replay_keeps_its_branches() {
 }
 
 #[test]
-fn a_thousand_streams_work() {
+fn host_driver_supports_a_thousand_streams() {
     let (rig, faults) = two_devices();
     let streams: Vec<_> = (0..1000).map(|number| rig.stream(number as u8 % 2)).collect();
     let latch = rig.block(streams[0]);
@@ -147,7 +146,7 @@ fn a_thousand_streams_work() {
 }
 
 #[test]
-fn threads_may_share_streams_and_events() {
+fn host_streams_and_events_can_be_shared_by_threads() {
     let (rig, faults) = with_faults(1, 1 << 20);
     let streams: Vec<_> = (0..3).map(|_| rig.stream(0)).collect();
     let events: Vec<_> = streams.iter().map(|stream| rig.record(*stream)).collect();

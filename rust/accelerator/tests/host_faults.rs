@@ -1,4 +1,4 @@
-//! What can be made to go wrong with the host driver.
+//! Tests of fault injection into the host driver.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -24,25 +24,25 @@ fn is_lost<T: std::fmt::Debug>(result: interlock_accelerator::Result<T>) -> bool
     }
 }
 
-fn is_taken<T>(result: interlock_accelerator::Result<T>) -> bool {
+fn is_in_use<T>(result: interlock_accelerator::Result<T>) -> bool {
     matches!(result, Err(Error::Argument { name: "faults", .. }))
 }
 
 #[test]
-fn a_handle_is_for_one_started_driver_at_a_time() {
+fn faults_belong_to_one_started_driver_at_a_time() {
     let faults = FaultInjector::new();
     assert!(matches!(faults.fail_next_copy("none"), Err(Error::NoAccelerator { .. })));
     let options = HostOptions { faults: faults.clone(), ..HostOptions::default() };
     let driver = HostDriver::new(options.clone()).unwrap();
     driver.start().unwrap();
-    assert!(is_taken(HostDriver::new(options.clone())));
+    assert!(is_in_use(HostDriver::new(options.clone())));
     assert_eq!((faults.fail_next_copy("some"), driver.start().map(drop)), (Ok(()), Ok(())));
     drop(driver);
     assert!(HostDriver::new(options).is_ok());
 }
 
 #[test]
-fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
+fn faults_apply_to_the_last_created_driver_until_one_is_started() {
     let faults = FaultInjector::new();
     let options = |devices| HostOptions { devices, faults: faults.clone(), ..HostOptions::default() };
     let [first, second, third] = [1, 2, 3].map(|devices| HostDriver::new(options(devices)).unwrap());
@@ -53,7 +53,7 @@ fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
     faults.lose_device(1, "unplugged").unwrap();
     assert!(is_lost(started.memory_info(1)));
     drop(started);
-    assert!(is_taken(first.start()) && is_taken(HostDriver::new(options(1))));
+    assert!(is_in_use(first.start()) && is_in_use(HostDriver::new(options(1))));
     drop(second);
     let started = first.start().unwrap();
     assert!(started.memory_info(0).is_ok());
@@ -61,7 +61,7 @@ fn a_handle_is_that_of_the_driver_made_last_until_one_is_started() {
 }
 
 #[test]
-fn the_allocation_fails_whose_number_was_said() {
+fn fail_allocation_fails_the_numbered_allocation() {
     let (rig, faults) = two_devices();
     assert!(matches!(faults.fail_allocation(Some(0)), Err(Error::Argument { .. })));
     faults.fail_allocation(Some(3)).unwrap();
@@ -74,7 +74,7 @@ fn the_allocation_fails_whose_number_was_said() {
 }
 
 #[test]
-fn the_pinned_allocation_fails_whose_number_was_said() {
+fn fail_pinned_allocation_fails_the_numbered_allocation() {
     let (rig, faults) = two_devices();
     assert!(matches!(faults.fail_pinned_allocation(Some(0)), Err(Error::Argument { .. })));
     faults.fail_pinned_allocation(Some(2)).unwrap();
@@ -87,44 +87,44 @@ fn the_pinned_allocation_fails_whose_number_was_said() {
     assert!(rig.driver.allocate_pinned(0, 8).is_ok());
 }
 
-const PIECE: usize = 2 << 20;
+const UNIT: usize = 2 << 20;
 
 #[test]
-fn giving_memory_to_addresses_is_an_allocation() {
+fn fail_allocation_counts_maps() {
     let (rig, faults) = with_faults(2, 8 << 20);
     let driver = &rig.driver;
-    let address = driver.reserve_addresses(1, 2 * PIECE).unwrap();
+    let address = driver.reserve_addresses(1, 2 * UNIT).unwrap();
     faults.fail_allocation(Some(1)).unwrap();
-    assert!(matches!(driver.map(1, address, PIECE), Err(Error::OutOfMemory(_))));
+    assert!(matches!(driver.map(1, address, UNIT), Err(Error::OutOfMemory(_))));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
-    driver.map(1, address, PIECE).unwrap();
-    assert_eq!(faults.live_objects().unwrap().bytes, PIECE as u64);
-    // SAFETY: nobody uses the addresses.
-    unsafe { driver.unmap(1, address, PIECE).and(driver.free_addresses(1, address, 2 * PIECE)) }.unwrap();
+    driver.map(1, address, UNIT).unwrap();
+    assert_eq!(faults.live_objects().unwrap().bytes, UNIT as u64);
+    // SAFETY: no work uses the addresses.
+    unsafe { driver.unmap(1, address, UNIT).and(driver.free_addresses(1, address, 2 * UNIT)) }.unwrap();
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
 }
 
 #[test]
-fn addresses_of_a_lost_device_are_given_back() {
+fn lost_device_releases_its_addresses() {
     let (rig, faults) = with_faults(2, 8 << 20);
     let driver = &rig.driver;
-    let address = driver.reserve_addresses(1, 2 * PIECE).unwrap();
-    driver.map(1, address, PIECE).unwrap();
+    let address = driver.reserve_addresses(1, 2 * UNIT).unwrap();
+    driver.map(1, address, UNIT).unwrap();
     faults.lose_device(1, "unplugged").unwrap();
-    assert!(is_lost(driver.mapping_granularity(1)) && is_lost(driver.reserve_addresses(1, PIECE)));
-    assert!(is_lost(driver.map(1, Address(address.0 + PIECE as u64), PIECE)));
-    // SAFETY: nobody uses the addresses.
+    assert!(is_lost(driver.mapping_granularity(1)) && is_lost(driver.reserve_addresses(1, UNIT)));
+    assert!(is_lost(driver.map(1, Address(address.0 + UNIT as u64), UNIT)));
+    // SAFETY: no work uses the addresses.
     let (memory, addresses) =
-        unsafe { (driver.unmap(1, address, PIECE), driver.free_addresses(1, address, 2 * PIECE)) };
+        unsafe { (driver.unmap(1, address, UNIT), driver.free_addresses(1, address, 2 * UNIT)) };
     assert!(is_lost(memory) && is_lost(addresses));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
-    // SAFETY: what is not there any more is refused.
-    let again = unsafe { driver.free_addresses(1, address, 2 * PIECE) };
+    // SAFETY: released addresses are rejected.
+    let again = unsafe { driver.free_addresses(1, address, 2 * UNIT) };
     assert!(matches!(again, Err(Error::Argument { .. })));
 }
 
 #[test]
-fn work_that_is_to_fail_does_not_run_and_is_told_late() {
+fn failing_work_does_not_run_and_reports_asynchronously() {
     let (rig, faults) = two_devices();
     let (stream, counter) = (rig.stream(0), Counter::default());
     let memory = [rig.memory(0, 4), rig.memory(1, 4)];
@@ -135,7 +135,7 @@ fn work_that_is_to_fail_does_not_run_and_is_told_late() {
     faults.fail_next_fill("bad cell").unwrap();
 
     let raised = counter.clone();
-    rig.launch(stream, move || raised.raise());
+    rig.launch(stream, move || raised.increment());
     assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), ("work".into(), "no cores".into()));
     rig.fill(stream, &memory[0], 9);
     assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), ("fill on host:0".into(), "bad cell".into()));
@@ -148,7 +148,7 @@ fn work_that_is_to_fail_does_not_run_and_is_told_late() {
 }
 
 #[test]
-fn work_of_a_graph_fails_in_the_replay() {
+fn failing_work_of_a_graph_fails_in_the_replay() {
     let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     faults.fail_next_launch("no cores").unwrap();
@@ -161,7 +161,7 @@ fn work_of_a_graph_fails_in_the_replay() {
 }
 
 #[test]
-fn what_a_released_stream_failed_at_is_told_by_its_device() {
+fn error_of_a_destroyed_stream_is_reported_by_its_device() {
     let (rig, _) = two_devices();
     for name in ["first", "second"] {
         let (stream, other) = (rig.stream(0), rig.stream(1));
@@ -177,7 +177,7 @@ fn what_a_released_stream_failed_at_is_told_by_its_device() {
 }
 
 #[test]
-fn held_copies_wait_without_a_clock() {
+fn paused_copies_do_not_run() {
     let (rig, faults) = two_devices();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 4));
     rig.fill(stream, &memory, 1);
@@ -193,7 +193,7 @@ fn held_copies_wait_without_a_clock() {
 }
 
 #[test]
-fn a_lost_device_refuses_everything() {
+fn lost_device_fails_every_call() {
     let (rig, faults) = two_devices();
     let (driver, stream) = (&rig.driver, rig.stream(1));
     let (event, memory) = (rig.record(stream), driver.allocate(1, 8).unwrap());
@@ -213,7 +213,7 @@ fn a_lost_device_refuses_everything() {
     }
     assert!(is_lost(driver.properties(1)) && is_lost(driver.memory_info(1)));
     assert!(is_lost(driver.allocate(1, 8)) && is_lost(driver.priority_range(1)));
-    // SAFETY: nobody uses the memory.
+    // SAFETY: no work uses the memory.
     assert!(is_lost(unsafe { driver.free(1, memory, 8) }));
     assert_eq!(faults.live_objects().unwrap().bytes, 0);
     assert!(is_lost(driver.default_stream(1)) && is_lost(driver.create_stream(1, 0)));
@@ -228,7 +228,7 @@ fn a_lost_device_refuses_everything() {
 }
 
 #[test]
-fn who_waits_for_a_device_that_is_lost_is_woken() {
+fn lost_device_wakes_waiting_threads() {
     let (rig, faults) = two_devices();
     let stream = rig.stream(1);
     let latch = rig.block(stream);
@@ -239,7 +239,7 @@ fn who_waits_for_a_device_that_is_lost_is_woken() {
                 let rig = &rig;
                 scope.spawn(move || rig.wait(target))
             });
-        // Whoever does not wait yet finds the device lost; without an order both ways are gone through.
+        // A thread that does not wait yet finds the device lost; the race covers both cases.
         thread::yield_now();
         faults.lose_device(1, "unplugged").unwrap();
         assert!(waiting.into_iter().all(|waiting| is_lost(waiting.join().unwrap())));
@@ -248,18 +248,18 @@ fn who_waits_for_a_device_that_is_lost_is_woken() {
 }
 
 #[test]
-fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
+fn lost_device_drops_queued_work_without_running_it() {
     let (rig, faults) = two_devices();
     let (stream, other, counter) = (rig.stream(1), rig.stream(0), Counter::default());
     let hold = faults.pause_copies().unwrap();
     let memory = rig.pinned(&[0; 4]);
     rig.copy(stream, &memory, &memory);
     let raised = counter.clone();
-    rig.launch(stream, move || raised.raise());
+    rig.launch(stream, move || raised.increment());
     rig.join(other, stream);
     assert!(Arc::strong_count(&memory) > 1 && !rig.is_done(other));
     faults.lose_device(1, "unplugged").unwrap();
-    // Streams of other devices go on.
+    // Streams of other devices continue.
     rig.finish(other);
     assert_eq!((counter.get(), Arc::strong_count(&memory)), (0, 1));
     drop(hold);
@@ -267,23 +267,23 @@ fn what_is_queued_on_a_lost_device_never_runs_and_is_let_go() {
 }
 
 #[test]
-fn copies_of_other_devices_from_a_lost_one_fail_late() {
+fn copy_from_a_lost_device_fails_asynchronously() {
     let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     let [here, there] = [rig.pinned(&[0; 4]), rig.pinned(&[1; 4])];
     let far = rig.driver.allocate(1, 4).unwrap();
     let copy = interlock_driver::Copy {
-        to: here.place(),
+        to: here.endpoint(),
         from: interlock_driver::CopyEndpoint::Device(1, far),
         bytes: 4,
         keep_alive: Some(there),
     };
     let latch = rig.block(stream);
-    // SAFETY: the memory is never given back.
+    // SAFETY: the memory is never freed.
     unsafe { rig.driver.copy(stream, copy.clone()) }.unwrap();
     let graph = rig.ready(rig.stream(0), || {});
     faults.lose_device(1, "unplugged").unwrap();
-    // SAFETY: as above.
+    // SAFETY: the memory is never freed.
     assert!(is_lost(unsafe { rig.driver.copy(stream, copy) }));
     latch.open();
     assert!(is_lost(rig.wait(WaitTarget::Stream(stream))));
@@ -293,7 +293,7 @@ fn copies_of_other_devices_from_a_lost_one_fail_late() {
 }
 
 #[test]
-fn a_graph_with_work_on_a_lost_device_is_not_replayed_and_a_capture_there_is_over() {
+fn lost_device_fails_replays_and_ends_captures() {
     let (rig, faults) = two_devices();
     let (here, there) = (rig.stream(0), rig.stream(1));
     let gate = Latch::default();
@@ -308,7 +308,7 @@ fn a_graph_with_work_on_a_lost_device_is_not_replayed_and_a_capture_there_is_ove
     rig.driver.begin_capture(there, CaptureMode::Global).unwrap();
     faults.lose_device(1, "unplugged").unwrap();
     gate.open();
-    // The branch on the lost device fails, which the stream of the replay tells.
+    // The branch on the lost device fails, which the stream of the replay reports.
     assert!(is_lost(rig.wait(WaitTarget::Stream(here))));
     assert!(is_lost(rig.driver.replay(graph, here)));
     assert!(is_lost(rig.driver.end_capture(there)));

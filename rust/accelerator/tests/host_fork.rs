@@ -16,24 +16,24 @@ use interlock_driver::{Driver, EventOptions, HostFn, WaitTarget};
 use interlock_host::{FaultInjector, HostDriver, HostOptions, LiveObjects};
 use rig::{Latch, Rig};
 
-/// Forks; the child answers and leaves, or is ended by an alarm.
-fn true_in_child(answer: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child only runs `answer`, which waits for nothing that it lacks.
+/// Forks; returns whether `check` returns true in the child, which an alarm kills if it hangs.
+fn true_in_child(check: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child only runs `check`, which does not wait for threads of the parent.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: sets a timer.
         unsafe { libc::alarm(20) };
-        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or(false);
-        // SAFETY: leaves without running anything of the parent's.
+        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).unwrap_or(false);
+        // SAFETY: exits without running handlers of the parent.
         unsafe { libc::_exit(if answer { 0 } else { 1 }) };
     }
     let mut status = 1;
-    // SAFETY: waits for the child just made, into a local.
+    // SAFETY: waits for the child, with a local status.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     status == 0
 }
 
-/// Copies, functions, events and a graph.
+/// Returns whether copies, functions, events and a graph work.
 fn works(driver: Arc<dyn Driver>) -> bool {
     let rig = Rig { driver: driver.start().unwrap() };
     let (stream, other) = (rig.stream(0), rig.stream(1));
@@ -52,7 +52,7 @@ fn options(faults: &FaultInjector) -> HostOptions {
 }
 
 #[test]
-fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
+fn forked_child_has_its_own_driver_while_the_parent_is_busy() {
     let faults = FaultInjector::new();
     let driver = HostDriver::new(options(&faults)).unwrap();
     let rig = Rig { driver: driver.start().unwrap() };
@@ -60,7 +60,7 @@ fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
     let latch = rig.block(blocked);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        // The lock of the parent's driver is taken all the time.
+        // The lock of the parent's driver is held most of the time.
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 rig.launch(stream, || {});
@@ -70,7 +70,7 @@ fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
         for _ in 0..20 {
             assert!(true_in_child(|| {
                 let fresh = driver.driver_for_child().unwrap();
-                // Threads that ask at the same time get the same.
+                // Concurrent calls return the same driver.
                 assert!(Arc::ptr_eq(&fresh, &driver.driver_for_child().unwrap()));
                 let started = fresh.start().unwrap();
                 let nothing = faults.live_objects() == Ok(LiveObjects::default());
@@ -88,19 +88,19 @@ fn a_child_has_a_driver_of_its_own_however_busy_the_parent_is() {
 }
 
 #[test]
-fn a_driver_that_was_only_chosen_works_in_the_parent_and_in_the_child() {
+fn unstarted_driver_works_in_the_parent_and_the_child() {
     let driver = HostDriver::new(options(&FaultInjector::new())).unwrap();
     assert!(true_in_child(|| works(driver.clone())));
     assert!(works(driver));
 }
 
 #[test]
-fn a_child_may_drop_what_it_inherited() {
+fn forked_child_can_drop_inherited_objects() {
     let faults = FaultInjector::new();
     let rig = Rig { driver: HostDriver::new(options(&faults)).unwrap().start().unwrap() };
     let stream = rig.stream(0);
     let (latch, hold) = (rig.block(stream), faults.pause_copies().unwrap());
-    // Dropped twice: by the child, which forgets what runs in its parent, and by the parent.
+    // Dropped twice: by the child, which ignores the work of its parent, and by the parent.
     let mut inherited = Some((rig, hold, faults));
     assert!(true_in_child(|| {
         drop(inherited.take());
@@ -112,7 +112,7 @@ fn a_child_may_drop_what_it_inherited() {
 }
 
 #[test]
-fn a_child_forked_by_queued_work_ends_by_itself() {
+fn child_forked_by_queued_work_exits() {
     let driver = HostDriver::new(options(&FaultInjector::new())).unwrap();
     let rig = Rig { driver: driver.start().unwrap() };
     let (stream, answered) = (rig.stream(0), Latch::default());
@@ -129,11 +129,11 @@ fn a_child_forked_by_queued_work_ends_by_itself() {
 }
 
 #[test]
-fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
+fn forked_child_starts_its_own_driver_and_rejects_inherited_handles() {
     accelerator::use_driver(HostDriver::new(options(&FaultInjector::new())).unwrap()).unwrap();
-    // Chosen and not used yet.
+    // Selected and not used yet.
     assert!(true_in_child(|| Stream::new(None, 0).unwrap().synchronize().is_ok()));
-    let inherited = Stream::exclusive(None, 0).unwrap();
+    let inherited = Stream::dedicated(None, 0).unwrap();
     let event = accelerator::Event::new(None, EventOptions::default()).unwrap();
     event.record(&inherited).unwrap();
     assert!(true_in_child(|| {
@@ -146,14 +146,14 @@ fn the_namespace_goes_on_in_a_child_and_refuses_what_is_the_parents() {
             && accelerator::synchronize(None).is_ok()
     }));
     inherited.synchronize().unwrap();
-    pinned_memory_of_the_parent_is_left_alone(&inherited);
+    check_pinned_memory_of_the_parent(&inherited);
 }
 
-fn pinned_memory_of_the_parent_is_left_alone(stream: &Stream) {
+fn check_pinned_memory_of_the_parent(stream: &Stream) {
     let stop = AtomicBool::new(false);
     let mut inherited = Some(PinnedMemory::new(100).unwrap());
     thread::scope(|scope| {
-        // The lock of the parent's cache is taken all the time.
+        // The lock of the parent's cache is held most of the time.
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 drop(PinnedMemory::new(64).unwrap());

@@ -1,4 +1,4 @@
-//! Handles and addresses that the host driver does not know are errors.
+//! Tests that the host driver returns errors for unknown handles and addresses.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -17,7 +17,7 @@ fn is_unknown<T>(result: interlock_accelerator::Result<T>) -> bool {
 }
 
 #[test]
-fn streams_that_are_not_there_are_errors() {
+fn unknown_streams_are_errors() {
     let (rig, _) = two_devices();
     let driver = &rig.driver;
     let released = rig.stream(0);
@@ -34,7 +34,7 @@ fn streams_that_are_not_there_are_errors() {
         assert!(is_unknown(driver.begin_capture(stream, CaptureMode::Global)));
         assert!(is_unknown(driver.capture_id(stream)));
         assert!(is_unknown(driver.end_capture(stream)));
-        // SAFETY: the host driver looks every number up.
+        // SAFETY: the host driver looks up every handle.
         let adopted = unsafe { driver.wrap_external_stream(stream.device, stream.raw) };
         assert!(is_unknown(adopted) || stream == beyond);
         driver.destroy_stream(stream);
@@ -47,7 +47,7 @@ fn streams_that_are_not_there_are_errors() {
 }
 
 #[test]
-fn events_and_graphs_that_are_not_there_are_errors() {
+fn unknown_events_and_graphs_are_errors() {
     let (rig, _) = two_devices();
     let (driver, stream) = (&rig.driver, rig.stream(0));
     let released = rig.record(stream);
@@ -68,10 +68,10 @@ fn events_and_graphs_that_are_not_there_are_errors() {
 }
 
 #[test]
-fn addresses_that_are_not_there_are_errors() {
+fn unknown_addresses_are_errors() {
     let (rig, _) = two_devices();
     let address = rig.driver.allocate(0, 100).unwrap();
-    // SAFETY: the only call that gives memory back is that which nobody uses any more.
+    // SAFETY: only the last call frees memory, which no work uses.
     unsafe {
         assert!(is_unknown(rig.driver.free(0, Address(address.0 + 512), 100)));
         assert!(is_unknown(rig.driver.free(0, address, 99)));

@@ -1,4 +1,4 @@
-//! What the host driver keeps goes when it should, and goes without harm.
+//! Tests that the host driver releases its objects at the right time, even if their drops call it or panic.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -13,7 +13,7 @@ use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch};
 
 #[test]
-fn what_was_released_is_gone() {
+fn host_objects_are_gone_after_their_release() {
     let (rig, faults) = two_devices();
     {
         let (stream, forked) = (rig.stream(0), rig.stream(1));
@@ -45,7 +45,7 @@ fn what_was_released_is_gone() {
 }
 
 #[test]
-fn a_stream_that_goes_while_it_captures_takes_the_capture_along() {
+fn destroying_a_capturing_stream_ends_the_capture() {
     let (rig, faults) = with_faults(1, 1 << 20);
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let memory = rig.memory(0, 8);
@@ -59,32 +59,32 @@ fn a_stream_that_goes_while_it_captures_takes_the_capture_along() {
 }
 
 /// Calls its driver when it is dropped, and then panics.
-struct Troublemaker(std::sync::Weak<dyn DriverRuntime>, Counter);
+struct PanicOnDrop(std::sync::Weak<dyn DriverRuntime>, Counter);
 
-impl Drop for Troublemaker {
+impl Drop for PanicOnDrop {
     fn drop(&mut self) {
         if let Some(driver) = self.0.upgrade() {
             driver.memory_info(0).unwrap();
             driver.destroy_stream(driver.create_stream(0, 0).unwrap());
         }
-        self.1.raise();
+        self.1.increment();
         panic!("dropped");
     }
 }
 
 #[test]
-fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
+fn keep_alive_may_call_the_driver_and_panic_when_dropped() {
     let (rig, faults) = two_devices();
     let (stream, counter) = (rig.stream(0), Counter::default());
     let memory = rig.memory(0, 4);
     let fill = |stream| {
         let keep_alive: Option<KeepAlive> =
-            Some(Arc::new((memory.clone(), Troublemaker(Arc::downgrade(&rig.driver), counter.clone()))));
+            Some(Arc::new((memory.clone(), PanicOnDrop(Arc::downgrade(&rig.driver), counter.clone()))));
         let fill = Fill { address: memory.address, bytes: 4, value: 1, keep_alive };
-        // SAFETY: the keeper owns the memory.
+        // SAFETY: `keep_alive` owns the memory.
         unsafe { rig.driver.fill(stream, fill) }
     };
-    // Where it ran, where it failed, where it was refused, where a capture broke, and where a graph goes.
+    // Dropped after the work ran, failed or was rejected, after a capture was invalidated, and with a graph.
     fill(stream).unwrap();
     rig.finish(stream);
     faults.fail_next_fill("bad cell").unwrap();
@@ -105,7 +105,7 @@ fn what_work_keeps_may_call_the_driver_and_panic_when_it_goes() {
 }
 
 #[test]
-fn what_is_queued_still_runs_when_the_driver_goes() {
+fn queued_work_runs_while_the_driver_is_dropped() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     let (latch, ran) = (rig.block(stream), Latch::default());
@@ -117,7 +117,7 @@ fn what_is_queued_still_runs_when_the_driver_goes() {
 }
 
 #[test]
-fn the_last_handle_of_a_driver_may_be_dropped_by_its_own_work() {
+fn last_handle_of_a_driver_can_be_dropped_by_its_work() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     let (begun, gone) = (Latch::default(), Latch::default());
@@ -141,8 +141,8 @@ fn the_last_handle_of_a_driver_may_be_dropped_by_its_own_work() {
 }
 
 #[test]
-fn addresses_go_with_the_driver() {
-    // All of them together are more than a process can have.
+fn addresses_are_released_with_the_driver() {
+    // Without the release, the reservations would exceed the address space of a process.
     const BYTES: usize = 1 << 40;
     for _ in 0..300 {
         let (rig, _) = two_devices();

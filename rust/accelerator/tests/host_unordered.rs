@@ -1,4 +1,4 @@
-//! Work of streams that no event orders, on the same bytes.
+//! Tests of unordered work of streams on the same bytes.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -13,7 +13,7 @@ use rig::host::two_devices;
 const BYTES: usize = 1 << 18;
 
 #[test]
-fn fills_and_copies_of_unordered_streams_do_not_interleave() {
+fn unordered_fills_and_copies_do_not_interleave() {
     let (rig, _) = two_devices();
     let [first, second, third] = [rig.stream(0), rig.stream(0), rig.stream(0)];
     let (target, source) = (rig.memory(0, BYTES), rig.memory(0, BYTES));
@@ -27,12 +27,12 @@ fn fills_and_copies_of_unordered_streams_do_not_interleave() {
             rig.finish(stream);
         }
         let content = rig.read(first, &target);
-        assert!(content.iter().all(|byte| *byte == content[0]), "of two pieces of work");
+        assert!(content.iter().all(|byte| *byte == content[0]), "two operations interleaved");
     }
 }
 
 #[test]
-fn a_fill_waits_for_an_access_to_its_bytes() {
+fn fill_waits_for_an_access_to_its_bytes() {
     let (rig, _) = two_devices();
     let (stream, memory) = (rig.stream(0), rig.memory(0, 64));
     let start: *const u8 = std::ptr::with_exposed_provenance(memory.address.0 as usize);

@@ -1,4 +1,4 @@
-//! What a history of memory tells, and that a replay of it comes to the same.
+//! Tests of the memory history, and of its replay.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -15,7 +15,7 @@ use interlock_host::{HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
-/// Two devices that no other test uses now. There is one history for the process.
+/// Returns two devices that no other test uses now. The history is global for the process.
 fn devices() -> (MutexGuard<'static, ()>, [Device; 2]) {
     static LOCK: Mutex<()> = Mutex::new(());
     static MADE: OnceLock<()> = OnceLock::new();
@@ -43,14 +43,14 @@ fn actions(trace: &[TraceEntry]) -> Vec<&'static str> {
     trace.iter().map(|entry| entry.action.name()).collect()
 }
 
-/// The same trace as one of another device.
+/// Returns the snapshot with the trace of one device as the trace of another.
 fn moved(snapshot: &Snapshot, from: Device, to: Device) -> Snapshot {
     let mut traces = vec![Vec::new(); 16];
     traces[usize::from(to.index().unwrap())] = trace_of(snapshot, from).to_vec();
     Snapshot { segments: Vec::new(), traces }
 }
 
-/// Numbers that look drawn, the same in every run.
+/// A deterministic generator of pseudo-random numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -62,7 +62,7 @@ impl Draw {
     }
 }
 
-/// Something for a stream to do that takes a moment.
+/// Creates a host function that takes a short time.
 fn busy() -> HostFn {
     HostFn::new("busy", || {
         (0..200).for_each(|_| std::thread::yield_now());
@@ -70,13 +70,13 @@ fn busy() -> HostFn {
     })
 }
 
-/// Allocates and frees much on several streams of a device, whose work goes on meanwhile, until memory is short.
+/// Allocates and frees on several busy streams of a device until memory runs out.
 fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
     let mut draw = Draw(seed);
     let mut streams = [
         Stream::default_of(Some(device)).unwrap(),
         Stream::new(Some(device), 0).unwrap(),
-        Stream::exclusive(Some(device), 0).unwrap(),
+        Stream::dedicated(Some(device), 0).unwrap(),
     ];
     let mut kept: Vec<DeviceBuffer> = Vec::new();
     for step in 0..600 {
@@ -97,7 +97,7 @@ fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
         }
         match step % 97 {
             50 => memory::empty_cache().unwrap(),
-            90 => streams[2] = Stream::exclusive(Some(device), 0).unwrap(),
+            90 => streams[2] = Stream::dedicated(Some(device), 0).unwrap(),
             _ => {}
         }
     }
@@ -105,7 +105,7 @@ fn program(device: Device, seed: u64) -> Vec<DeviceBuffer> {
 }
 
 #[test]
-fn a_replay_comes_to_the_same_statistics() {
+fn replay_returns_the_statistics_of_the_program() {
     for seed in 1..=6 {
         let (_lock, [here, there]) = devices();
         for device in [here, there] {
@@ -121,7 +121,7 @@ fn a_replay_comes_to_the_same_statistics() {
         let causes = [ReleaseReason::Shortage, ReleaseReason::EmptyCache, ReleaseReason::Stream];
         assert!(causes.iter().all(|cause| trace.iter().any(|entry| entry.cause == Some(*cause))));
         let replayed = memory::replay(&moved(&snapshot, here, there), Some(there)).unwrap();
-        // Emptying a cache that has nothing to give back leaves no entry.
+        // Emptying a cache without unused memory records no entry.
         let compared = |counted: Statistics| Statistics { num_sync_all_streams: 0, ..counted };
         assert_eq!(compared(replayed), compared(counted), "seed {seed}");
         drop(kept);
@@ -130,7 +130,7 @@ fn a_replay_comes_to_the_same_statistics() {
 }
 
 #[test]
-fn a_history_tells_what_happened_where_and_for_whom() {
+fn history_records_events_with_addresses_and_stacks() {
     let (_lock, [device, _]) = devices();
     let lines = |line| Stack::from([Frame { file: "train.py".into(), line, name: "step".into() }]);
     let history = recorded(None);
@@ -144,9 +144,9 @@ fn a_history_tells_what_happened_where_and_for_whom() {
     let snapshot = memory::snapshot(Some(device)).unwrap();
     history.stop().unwrap();
     let trace = trace_of(&snapshot, device);
-    let told: Vec<_> = trace.iter().map(|entry| (entry.action.name(), entry.size)).collect();
+    let entries: Vec<_> = trace.iter().map(|entry| (entry.action.name(), entry.size)).collect();
     assert_eq!(
-        told,
+        entries,
         [
             ("segment_alloc", 2 * MIB as u64),
             ("alloc", 1000),
@@ -178,7 +178,7 @@ fn a_history_tells_what_happened_where_and_for_whom() {
 }
 
 #[test]
-fn the_last_entries_stay_until_another_history_begins() {
+fn history_keeps_the_last_entries_until_another_one_begins() {
     let (_lock, [device, other]) = devices();
     let history = recorded(Some(3));
     let allocate = || DeviceBuffer::new(Some(device), 1).unwrap();
@@ -204,7 +204,7 @@ fn the_last_entries_stay_until_another_history_begins() {
 }
 
 #[test]
-fn without_entries_a_history_knows_what_asked_for_what_is_in_use() {
+fn history_without_entries_records_stacks_of_blocks_in_use() {
     let (_lock, [device, _]) = devices();
     let history = recorded(Some(0));
     let stack = Stack::from([Frame { file: "a.py".into(), line: 1, name: "f".into() }]);
@@ -218,11 +218,11 @@ fn without_entries_a_history_knows_what_asked_for_what_is_in_use() {
 }
 
 #[test]
-fn memory_that_other_streams_use_is_free_later() {
+fn history_records_the_later_free_of_shared_memory() {
     let (_lock, [device, there]) = devices();
     let history = recorded(None);
     let memory = DeviceBuffer::new(Some(device), 600).unwrap();
-    let other = Stream::exclusive(Some(device), 0).unwrap();
+    let other = Stream::dedicated(Some(device), 0).unwrap();
     let (open, opened) = std::sync::mpsc::channel::<()>();
     let opened = Mutex::new(opened);
     other
@@ -248,7 +248,7 @@ fn memory_that_other_streams_use_is_free_later() {
 }
 
 #[test]
-fn a_replay_needs_a_trace_and_forgives_a_torn_one() {
+fn replay_requires_a_trace_and_accepts_a_truncated_one() {
     let (_lock, [device, other]) = devices();
     let entry = |action, address| TraceEntry {
         action,

@@ -1,4 +1,4 @@
-//! Memory that graphs, and functions on streams, use and let go. Every test has a device of its own.
+//! Tests of memory that graphs and host functions use and release. Each test has its own device.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
@@ -13,7 +13,7 @@ use interlock_host::{HostDriver, HostOptions};
 
 const MIB: usize = 1 << 20;
 
-/// Longer than anything takes; who waits for so long waits for something that never comes.
+/// A timeout that no successful wait reaches.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
 static DRIVER: LazyLock<()> = LazyLock::new(|| {
@@ -31,9 +31,9 @@ fn reserved(device: Option<Device>) -> u64 {
 }
 
 #[test]
-fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
+fn pool_memory_outlives_the_replays_of_its_graphs() {
     let device = device(0);
-    let [own, other] = [(); 2].map(|()| Stream::exclusive(device, 0).unwrap());
+    let [own, other] = [(); 2].map(|()| Stream::dedicated(device, 0).unwrap());
     let [first, last] = [(); 2].map(|()| Graph::new(false).unwrap());
     let pool = first.pool(None).unwrap();
     for graph in [&first, &last] {
@@ -44,7 +44,7 @@ fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
     }
     let (opens, latch) = mpsc::channel::<()>();
     let latch = Mutex::new(latch);
-    other.launch(HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
+    other.launch(HostFn::new("blocking", move || latch.lock().unwrap().recv().or(Ok(())))).unwrap();
     let current = other.guard().unwrap();
     first.replay().unwrap();
     drop(current);
@@ -57,16 +57,16 @@ fn memory_of_a_pool_outlasts_the_replays_of_all_graphs_that_used_it() {
 }
 
 #[test]
-fn a_pool_may_go_while_memory_is_asked_for_from_it() {
+fn pool_can_be_released_during_an_allocation_from_it() {
     let device = device(1);
-    let stream = Stream::exclusive(device, 0).unwrap();
+    let stream = Stream::dedicated(device, 0).unwrap();
     let graph = Arc::new(Graph::new(false).unwrap());
     let current = stream.guard().unwrap();
     graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();
     let asked = graph.clone();
     let registration = memory::on_miss(move |device, _| {
         if device == asked_device() {
-            asked.discard().unwrap();
+            asked.abort_capture().unwrap();
         }
         true
     });
@@ -84,20 +84,20 @@ fn asked_device() -> Device {
 }
 
 #[test]
-fn a_function_on_a_stream_that_lacks_memory_does_not_wait_for_itself() {
+fn host_fn_that_runs_out_of_memory_does_not_wait_for_itself() {
     let device = device(2);
-    let stream = Stream::exclusive(device, 0).unwrap();
+    let stream = Stream::dedicated(device, 0).unwrap();
     memory::set_limit(Some(Limit::Bytes(2 * MIB as u64)), device).unwrap();
     drop(DeviceBuffer::on(&stream, MIB).unwrap());
-    let (tells, told) = mpsc::channel();
-    let (tells, own) = (Mutex::new(tells), stream.clone());
+    let (sender, results) = mpsc::channel();
+    let (sender, own) = (Mutex::new(sender), stream.clone());
     let asks = HostFn::new("asks", move || {
         let refused = DeviceBuffer::on(&own, 4 * MIB).map(drop);
-        let _ = tells.lock().unwrap().send((refused, memory::empty_cache()));
+        let _ = sender.lock().unwrap().send((refused, memory::empty_cache()));
         Ok(())
     });
     stream.launch(asks).unwrap();
-    let (refused, emptied) = told.recv_timeout(TOO_LONG).unwrap();
+    let (refused, emptied) = results.recv_timeout(TOO_LONG).unwrap();
     assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{refused:?}");
     assert_eq!(emptied, Ok(()));
     memory::empty_cache().unwrap();

@@ -1,4 +1,4 @@
-//! Limits that a program sets beside a configuration. One process, one configuration: this is one test.
+//! Tests of limits that a program sets besides a configuration. The configuration is global, so this is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
@@ -8,7 +8,7 @@ use interlock_accelerator::memory::{self, AllocatorConfig, DeviceBuffer, Limit};
 use interlock_host::{HostDriver, HostOptions};
 
 #[test]
-fn what_was_said_last_about_the_limit_holds_whenever_memory_is_first_asked_for() {
+fn last_limit_applies_to_the_first_allocation() {
     let options = HostOptions { memory: 64 << 20, ..HostOptions::default() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
     accelerator::set_device("host:0".parse().unwrap()).unwrap();

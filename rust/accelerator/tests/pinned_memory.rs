@@ -1,9 +1,8 @@
-//! The cache of pinned memory does what is said of it, whatever the program.
+//! Model-based tests of the cache of pinned memory.
 //!
-//! Programs are drawn, and a model that knows no addresses works out what is counted. Who gets a block writes a number
-//! of its own there, and work that uses it looks for that number, late. Streams are held by latches, and those that
-//! are not held are waited for, so nothing depends on how long anything takes. One process, one driver: all is one
-//! test.
+//! A model without addresses computes the statistics of random programs. Each block gets its own number when it is
+//! allocated, and queued work that uses the block checks the number later. Latches block streams, and streams without a
+//! latch are awaited, so that results do not depend on timing. The driver is global, so this is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -21,10 +20,10 @@ use pinned_model::{Model, SLOTS, STREAMS, Step, program};
 use proptest::prelude::*;
 use rig::Latch;
 
-/// The number in a block: its address is that of memory that was pinned once.
+/// Returns the number in a block, whose address is in memory that has been pinned.
 fn number_at(address: u64) -> &'static AtomicU64 {
-    // SAFETY: the block is aligned and has 8 bytes, and the cache keeps it until what uses it is over, or is wrong and
-    // the test about to say so.
+    // SAFETY: the block is aligned and has 8 bytes. The cache keeps it until the work that uses it is done, unless it
+    // has the error that the test detects.
     unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address as usize)) }
 }
 
@@ -55,15 +54,15 @@ impl<'a> Run<'a> {
                 self.slots[slot] = Some((made, self.numbers));
             }
             Step::AllocateTooMuch => match PinnedMemory::new(usize::MAX) {
-                Err(Error::OutOfMemory(told)) => {
-                    let (cache, counted) = (told.cache.unwrap(), memory::host_memory_stats());
+                Err(Error::OutOfMemory(oom)) => {
+                    let (cache, counted) = (oom.cache.unwrap(), memory::host_memory_stats());
                     assert_eq!((cache.allocated, cache.largest_free), (counted.active_bytes.current, 0));
                     assert_eq!(cache.reserved, counted.allocated_bytes.current);
                 }
                 other => panic!("{other:?}"),
             },
             Step::Free { slot } => self.slots[slot] = None,
-            Step::Use { slot, stream } => self.look(slot, stream),
+            Step::Use { slot, stream } => self.check_number(slot, stream),
             Step::Hold { stream } if self.latches[stream].is_none() => {
                 let latch = Latch::default();
                 self.streams[stream].launch(latch.work()).unwrap();
@@ -83,8 +82,8 @@ impl<'a> Run<'a> {
         self.check();
     }
 
-    /// Work looks for the number of a block, perhaps long after its slot is free.
-    fn look(&self, slot: usize, stream: usize) {
+    /// Queues work that checks the number of a block, perhaps after its slot is freed.
+    fn check_number(&self, slot: usize, stream: usize) {
         let Some((block, number)) = &self.slots[slot] else { return };
         let (address, number) = (block.pointer().as_ptr() as u64, *number);
         let _keeper = block.prepare_use(&self.streams[stream]).unwrap();
@@ -93,7 +92,7 @@ impl<'a> Run<'a> {
             if found == number { Ok(()) } else { Err(format!("block {number} was given to {found}")) }
         };
         self.streams[stream].launch(HostFn::new("look", look)).unwrap();
-        if !self.model.is_held(stream) {
+        if !self.model.is_blocked(stream) {
             self.streams[stream].synchronize().unwrap();
         }
     }
@@ -115,7 +114,7 @@ impl<'a> Run<'a> {
         assert_eq!(self.faults.live_objects().unwrap().pinned_bytes, counted.allocated_bytes.current);
     }
 
-    /// Nothing is left.
+    /// Checks that all memory is released.
     fn finish(mut self) {
         (0..SLOTS).for_each(|slot| self.step(Step::Free { slot }));
         (0..STREAMS).for_each(|stream| self.step(Step::Release { stream }));
@@ -125,7 +124,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A program that failed leaves nothing to the one that is tried next.
+/// Cleans up after a program that failed.
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         self.slots = Default::default();
@@ -136,14 +135,14 @@ impl Drop for Run<'_> {
 }
 
 #[test]
-fn no_block_is_given_out_while_it_is_used_none_is_lost_and_all_are_counted() {
+fn pinned_cache_agrees_with_its_model() {
     assert_eq!(memory::host_memory_stats(), PinnedStats::default());
     memory::empty_host_cache();
     assert!(!PinnedMemory::is_pinned(std::ptr::from_ref(&0)));
     let faults = FaultInjector::new();
     let options = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
-    let stream = |name: &str| Stream::exclusive(Some(name.parse().unwrap()), 0).unwrap();
+    let stream = |name: &str| Stream::dedicated(Some(name.parse().unwrap()), 0).unwrap();
     let streams = ["host:0", "host:0", "host:1"].map(stream);
     let config = ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(program in program())| {

@@ -1,5 +1,4 @@
-//! A driver from outside of this crate gets the whole namespace. One process, one driver: what uses the
-//! namespace is one test.
+//! Tests that a registered driver supports the whole crate. The driver is global, so its use is one test.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -21,19 +20,19 @@ mod rig;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("thirdparty").unwrap());
 
-/// How often what the devices are made by has changed since the driver was started.
+/// The number of changes of the environment since the driver was started.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
-/// How many bytes the devices of [`overcommitting`] report.
+/// The total memory that the devices of [`overcommitting`] report.
 const TOTAL: u64 = 256 << 20;
 
 /// Devices of a type that this crate does not know.
 struct ThirdParty(Arc<dyn Driver>, u64);
 
-/// These devices once they are used. It leaves [`DriverRuntime::wait`] to the trait.
+/// The runtime of these devices. It uses the default of [`DriverRuntime::wait`].
 struct ThirdPartyRuntime(Arc<dyn DriverRuntime>, u64);
 
-/// Errors name the devices of this driver.
+/// Replaces the devices in errors by those of this driver.
 fn ours<T>(result: Result<T>) -> Result<T> {
     let named = |device: Device| match device.kind() {
         DeviceType::Host => Device::new(*KIND, device.index().map(i64::from)).unwrap(),
@@ -43,8 +42,8 @@ fn ours<T>(result: Result<T>) -> Result<T> {
         Error::Device { device, operation, reason, code } => {
             Error::Device { device: named(device), operation, reason, code }
         }
-        Error::OutOfMemory(told) => {
-            Error::OutOfMemory(Box::new(OutOfMemory { device: named(told.device), ..*told }))
+        Error::OutOfMemory(oom) => {
+            Error::OutOfMemory(Box::new(OutOfMemory { device: named(oom.device), ..*oom }))
         }
         other => other,
     })
@@ -79,7 +78,7 @@ impl Driver for ThirdParty {
     }
 }
 
-// SAFETY: the runtime that it passes everything to keeps what is asked for.
+// SAFETY: the inner runtime, which all calls are forwarded to, fulfils the contract.
 unsafe impl DriverRuntime for ThirdPartyRuntime {
     fn device_type(&self) -> DeviceType {
         *KIND
@@ -114,7 +113,7 @@ unsafe impl DriverRuntime for ThirdPartyRuntime {
         describe_graph(graph: GraphHandle) -> GraphDump;
     }
 
-    /// No more than the second field.
+    /// Limits the memory to the second field.
     fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
         let MemoryInfo { free, total } = ours(self.0.memory_info(device))?;
         let more = total.saturating_sub(self.1);
@@ -122,37 +121,37 @@ unsafe impl DriverRuntime for ThirdPartyRuntime {
     }
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.wrap_external_stream(device, raw) })
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.free(device, address, bytes) })
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.free_pinned(address, bytes) })
     }
 
     unsafe fn free_addresses(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.free_addresses(device, address, bytes) })
     }
 
     unsafe fn unmap(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.unmap(device, address, bytes) })
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.copy(stream, copy) })
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         ours(unsafe { self.0.fill(stream, fill) })
     }
 
@@ -185,7 +184,7 @@ fn third_party() -> Arc<dyn Driver> {
     Arc::new(ThirdParty(host(), u64::MAX))
 }
 
-/// Its devices would give more memory than they report.
+/// Creates a driver whose devices allocate more memory than they report.
 fn overcommitting() -> Arc<dyn Driver> {
     Arc::new(ThirdParty(host(), TOTAL))
 }
@@ -196,14 +195,14 @@ fn started() -> Arc<dyn DriverRuntime> {
 
 interlock_driver::driver_suite!(crate::started);
 
-/// The suite skips the checks of a feature that a driver does not support.
+/// Checks that the suite skips no feature.
 #[test]
-fn no_check_is_skipped() {
+fn driver_supports_all_features() {
     assert_eq!(Features::of(started), Features::ALL);
 }
 
 #[test]
-fn the_whole_namespace_works_on_a_registered_driver() {
+fn registered_driver_supports_the_whole_crate() {
     accelerator::register_driver(overcommitting()).unwrap();
     let [first, second]: [Device; 2] = ["thirdparty:0", "thirdparty:1"].map(|name| name.parse().unwrap());
     assert_eq!(accelerator::current_accelerator(), Some(Device::of(*KIND)));
@@ -215,18 +214,18 @@ fn the_whole_namespace_works_on_a_registered_driver() {
     assert_eq!((accelerator::known_devices(), accelerator::current_index()), (Some(known), Some(0)));
     assert_eq!(accelerator::properties(None).unwrap().name, "host device");
 
-    memory_beyond_the_total_is_refused(first);
-    streams_and_events(second);
-    a_graph();
-    late_errors(second);
-    changes_that_come_too_late();
+    check_memory_beyond_the_total(first);
+    check_streams_and_events(second);
+    check_graph();
+    check_asynchronous_errors(second);
+    check_stale_env_warnings();
 
     let again = accelerator::use_driver(third_party());
     assert!(matches!(again, Err(Error::DriverInUse { .. })), "{again:?}");
 }
 
-/// The driver itself would give it.
-fn memory_beyond_the_total_is_refused(device: Device) {
+/// Checks that memory beyond the reported total is rejected, which the driver would allocate.
+fn check_memory_beyond_the_total(device: Device) {
     for expandable_segments in [false, true] {
         set_config(AllocatorConfig { expandable_segments, ..AllocatorConfig::default() }).unwrap();
         for bytes in [TOTAL as usize + 1, 1 << 30, 1 << 40] {
@@ -236,15 +235,15 @@ fn memory_beyond_the_total_is_refused(device: Device) {
         let parts: Vec<_> = (0..5).map(|_| DeviceBuffer::new(Some(device), 60 << 20)).collect();
         assert_eq!(parts.iter().filter(|part| part.is_ok()).count(), 4, "{expandable_segments}");
         drop(parts);
-        // What is cached gives way to a request that fits.
+        // Cached memory is released for a request that fits.
         drop(DeviceBuffer::new(Some(device), 240 << 20).unwrap());
         empty_cache().unwrap();
     }
     set_config(AllocatorConfig::default()).unwrap();
 }
 
-fn streams_and_events(second: Device) {
-    let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::exclusive(Some(second), 0).unwrap());
+fn check_streams_and_events(second: Device) {
+    let (stream, other) = (Stream::new(None, -1).unwrap(), Stream::dedicated(Some(second), 0).unwrap());
     assert_eq!((stream.priority(), other.device()), (-1, second));
     // SAFETY: the stream outlives the clone.
     let adopted = unsafe { Stream::external(Some(second), other.handle().unwrap().raw, None).unwrap() };
@@ -256,8 +255,8 @@ fn streams_and_events(second: Device) {
     stream.launch(latch.work()).unwrap();
     end.record(&stream).unwrap();
     other.wait_event(&end).unwrap();
-    assert!(!other.is_done().unwrap() && !end.is_done().unwrap());
-    assert!(!accelerator::waiting(Some(second)).unwrap().at_most(Duration::ZERO).unwrap());
+    assert!(!other.query().unwrap() && !end.query().unwrap());
+    assert!(!accelerator::begin_wait(Some(second)).unwrap().wait_timeout(Duration::ZERO).unwrap());
     latch.open();
     accelerator::synchronize(Some(second)).unwrap();
     end.synchronize().unwrap();
@@ -266,7 +265,7 @@ fn streams_and_events(second: Device) {
     assert_eq!(accelerator::current_stream(None).unwrap(), other);
 }
 
-fn a_graph() {
+fn check_graph() {
     let counter = rig::Counter::default();
     let stream = Stream::new(None, 0).unwrap();
     let _current = stream.guard().unwrap();
@@ -282,23 +281,23 @@ fn a_graph() {
     assert_eq!(counter.get(), 2);
 }
 
-/// Told once for each, and again where one is made again after it was taken back.
-fn changes_that_come_too_late() {
+/// Checks that each change is reported once, and again if it is repeated after it was undone.
+fn check_stale_env_warnings() {
     let mut last = 0;
-    for (changes, told) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
+    for (changes, is_reported) in [(0, false), (1, true), (1, false), (2, true), (0, false), (2, true)] {
         CHANGES.store(changes, Ordering::Relaxed);
-        let expected = told.then(|| format!("there were {changes} changes"));
-        // Where something is to be told, the question has to be asked in full.
+        let expected = is_reported.then(|| format!("there were {changes} changes"));
+        // If there is something to report, the quick query returns nothing.
         assert_eq!(accelerator::known_devices().is_none(), changes != last, "{changes} changes");
         last = changes;
-        assert_eq!(accelerator::environment_came_too_late(), expected);
+        assert_eq!(accelerator::stale_env_warning(), expected);
     }
 }
 
-fn late_errors(second: Device) {
+fn check_asynchronous_errors(second: Device) {
     let stream = Stream::new(Some(second), 0).unwrap();
-    stream.launch(HostFn::new("greet", || Err("nobody there".into()))).unwrap();
+    stream.launch(HostFn::new("greet", || Err("no answer".into()))).unwrap();
     let error = stream.synchronize().unwrap_err();
-    assert_eq!(error.to_string(), "greet failed on thirdparty:1: nobody there");
+    assert_eq!(error.to_string(), "greet failed on thirdparty:1: no answer");
     stream.synchronize().unwrap();
 }

@@ -1,8 +1,8 @@
 //! Captures that are underway, and the rules that every driver applies to them.
 //!
-//! A call that a replay could not repeat invalidates the capture that forbids it: the call fails, and so does the end
-//! of the capture, with the first such call as the reason. CUDA invalidates a capture by itself in most of these cases; a
-//! driver that applies the rules beforehand can name the reason.
+//! A call that a replay could not repeat invalidates the capture that forbids it: the call fails, and the end of the
+//! capture fails with the first such call as the reason. CUDA invalidates a capture by itself in most of these cases; a
+//! driver that applies the rules first can report the reason.
 
 use std::collections::BTreeMap;
 use std::thread::{self, ThreadId};
@@ -10,26 +10,26 @@ use std::thread::{self, ThreadId};
 use super::handle::StreamHandle;
 use crate::{Error, Result};
 
-/// The threads on which a wait for a device is refused while a stream captures (`cudaStreamCaptureMode`), because a
-/// replay could not repeat the wait. Memory is allocated and freed all the same: the layer above the drivers ensures
-/// that a graph keeps what it uses.
+/// The threads on which a wait for a device is an error while a stream is captured (`cudaStreamCaptureMode`), because a
+/// replay could not repeat the wait. Memory can be allocated and freed in all modes: the layer above the drivers
+/// ensures that a graph owns the memory that it uses.
 ///
 /// ```
 /// use interlock_driver::{CaptureMode, DriverRuntime, GraphHandle, Result, StreamHandle};
 ///
 /// fn record(runtime: &dyn DriverRuntime, stream: StreamHandle) -> Result<GraphHandle> {
 ///     runtime.begin_capture(stream, CaptureMode::ThreadLocal)?;
-///     // What is queued on the stream here is recorded and does not run.
+///     // Work that is queued on the stream here is recorded and does not run.
 ///     runtime.end_capture(stream)
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
-    /// On every thread.
+    /// All threads.
     Global,
-    /// On the thread that captures.
+    /// The thread that captures.
     ThreadLocal,
-    /// Nowhere. Waiting for the capturing stream itself is refused all the same.
+    /// No thread. A wait for the capturing stream itself is still an error.
     Relaxed,
 }
 
@@ -43,10 +43,10 @@ impl CaptureMode {
     }
 }
 
-/// The id of a capture. Each capture of a process has its own.
+/// The id of a capture, unique in a process.
 pub type CaptureId = u64;
 
-/// The captures of a driver that are underway, each with its content: what the driver records.
+/// The captures of a driver that are underway, each with the content that the driver records.
 #[derive(Debug)]
 pub struct Captures<T>(BTreeMap<CaptureId, Capture<T>>);
 
@@ -55,7 +55,7 @@ struct Capture<T> {
     /// The stream on which the capture began and has to end.
     origin: StreamHandle,
     mode: CaptureMode,
-    /// The thread that began it.
+    /// The thread that began the capture.
     thread: ThreadId,
     /// The first call that can't be repeated.
     invalidated_by: Option<String>,
@@ -65,9 +65,9 @@ struct Capture<T> {
 /// A capture that has ended.
 #[derive(Debug)]
 pub struct Ended<T> {
-    /// What it recorded.
+    /// The recorded content.
     pub content: T,
-    /// Why it can't be repeated.
+    /// The reason why it can't be repeated, if it was invalidated.
     pub invalidated_by: Option<String>,
 }
 
@@ -77,12 +77,12 @@ impl<T> Default for Captures<T> {
     }
 }
 
-/// Returns the error of a call that a capture forbids.
+/// Creates the error of a call that a capture forbids.
 pub fn refused(operation: &'static str, reason: impl Into<String>) -> Error {
     Error::Graph { operation, reason: reason.into() }
 }
 
-/// Returns the error of a capture that was invalidated.
+/// Creates the error of a capture that was invalidated.
 pub fn err_invalidated(operation: &'static str, reason: &str) -> Error {
     refused(operation, format!("the capture can't be repeated: {reason}"))
 }
@@ -90,7 +90,7 @@ pub fn err_invalidated(operation: &'static str, reason: &str) -> Error {
 /// Checks that a stream may begin a capture.
 ///
 /// # Errors
-/// Refuses default streams and streams that take part in a capture.
+/// Returns an error for default streams and streams that take part in a capture.
 pub fn check_begin(is_default: bool, current: Option<CaptureId>, operation: &'static str) -> Result<()> {
     if is_default {
         return Err(refused(operation, "a default stream can't be captured"));
@@ -142,7 +142,7 @@ impl<T> Captures<T> {
     /// Returns the content of a capture that is underway and can be repeated.
     ///
     /// # Errors
-    /// Refuses a capture that is over or was invalidated.
+    /// Returns an error if the capture has ended or was invalidated.
     pub fn open(&mut self, id: CaptureId, operation: &'static str) -> Result<&mut T> {
         let capture = self.0.get_mut(&id).ok_or_else(|| refused(operation, "the capture is over"))?;
         match &capture.invalidated_by {
@@ -151,7 +151,7 @@ impl<T> Captures<T> {
         }
     }
 
-    /// Checks that a capture was not invalidated. A capture that this driver did not begin passes.
+    /// Checks that a capture was not invalidated. Accepts captures that this driver did not begin.
     pub fn check_valid(&self, id: CaptureId, operation: &'static str) -> Result<()> {
         match self.0.get(&id).and_then(|capture| capture.invalidated_by.as_ref()) {
             Some(reason) => Err(err_invalidated(operation, reason)),
@@ -170,7 +170,7 @@ impl<T> Captures<T> {
     /// Checks that the calling thread may wait for a device.
     ///
     /// # Errors
-    /// Invalidates every capture whose mode forbids it.
+    /// Returns an error if the mode of a capture forbids it, and invalidates these captures.
     pub fn check_sync_allowed(&mut self, operation: &'static str) -> Result<()> {
         let thread = thread::current().id();
         let forbids = |capture: &Capture<T>| capture.mode.forbids_sync(capture.thread == thread);
@@ -181,21 +181,22 @@ impl<T> Captures<T> {
         errors.last().map_or(Ok(()), Err)
     }
 
-    /// Refuses a wait for a stream that takes part in a capture, and invalidates that.
+    /// Returns the error of a wait for a stream that takes part in a capture, and invalidates the capture.
     pub fn refuse_stream_sync(&mut self, id: CaptureId, operation: &'static str) -> Error {
         self.invalidate(id, operation, "the stream captures, so nothing runs that could be waited for")
     }
 
-    /// Refuses a wait for an event of a capture, and invalidates that.
+    /// Returns the error of a wait for an event of a capture, and invalidates the capture.
     pub fn refuse_event_sync(&mut self, id: CaptureId, operation: &'static str) -> Error {
         self.invalidate(id, operation, "the event was recorded in a capture, so it is never reached")
     }
 
-    /// Checks that a stream may wait for an event. `own` is the capture of the stream, `recorded_in` that in which the
-    /// event was recorded.
+    /// Checks that a stream may wait for an event. `own` is the capture of the stream, `recorded_in` the capture in
+    /// which the event was recorded.
     ///
     /// # Errors
-    /// Invalidates the captures that the wait would mix with each other or with work outside of them.
+    /// Returns an error if the wait would mix captures with each other or with work outside of them, and invalidates
+    /// these captures.
     pub fn check_wait(
         &mut self,
         own: Option<CaptureId>,
@@ -223,7 +224,8 @@ impl<T> Captures<T> {
     /// Returns the capture that ends on a stream. `current` returns the capture that the stream takes part in.
     ///
     /// # Errors
-    /// Refuses a stream that does not capture, and one that takes part in the capture of another.
+    /// Returns an error for a stream that is not captured, and for one that takes part in the capture of another
+    /// stream.
     pub fn check_end(
         &self,
         stream: StreamHandle,
@@ -267,13 +269,13 @@ mod tests {
         captures
     }
 
-    /// Whether each capture was invalidated.
+    /// Returns whether each capture was invalidated.
     fn invalidated(captures: &Captures<()>) -> Vec<bool> {
         captures.0.values().map(|capture| capture.invalidated_by.is_some()).collect()
     }
 
     #[test]
-    fn a_mode_says_which_threads_may_wait() {
+    fn check_sync_allowed_depends_on_the_mode_and_the_thread() {
         use CaptureMode::{Global, Relaxed, ThreadLocal};
         let mut here = captures([Global, ThreadLocal, Relaxed]);
         assert!(here.check_sync_allowed("a test").is_err());
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_mixes_captures_invalidates_them() {
+    fn check_wait_invalidates_captures_that_would_mix() {
         let table = [
             (None, None, Ok(()), [false, false]),
             (None, Some(1), Ok(()), [false, false]),
@@ -296,11 +298,11 @@ mod tests {
             (Some(1), Some(3), Err(()), [true, false]),
             (None, Some(3), Err(()), [false, false]),
         ];
-        for (own, recorded_in, expected, broken) in table {
+        for (own, recorded_in, expected, expected_invalidated) in table {
             let mut captures = captures([CaptureMode::Relaxed; 2]);
             let checked = captures.check_wait(own, false, recorded_in, "a test");
             assert_eq!(checked.map_err(drop), expected, "{own:?} {recorded_in:?}");
-            assert_eq!(invalidated(&captures), broken, "{own:?} {recorded_in:?}");
+            assert_eq!(invalidated(&captures), expected_invalidated, "{own:?} {recorded_in:?}");
         }
         let mut captures = captures([CaptureMode::Relaxed; 2]);
         assert!(captures.check_wait(None, true, Some(1), "a test").is_err());
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_reports_the_first_call_that_cannot_be_repeated() {
+    fn captures_end_reports_the_first_call_that_cannot_be_repeated() {
         let mut captures = captures([CaptureMode::Global]);
         captures.invalidate(1, "first", "no");
         captures.invalidate(1, "second", "no");
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_ends_on_the_stream_and_if_needed_on_the_thread_that_began_it() {
+    fn check_end_requires_the_stream_and_the_thread_of_the_begin() {
         let captures = captures([CaptureMode::Global]);
         let other = StreamHandle { raw: 7, ..STREAM };
         assert_eq!(captures.check_end(STREAM, || Ok(Some(1)), "a test"), Ok(1));

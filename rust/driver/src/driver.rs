@@ -1,4 +1,4 @@
-//! Devices of one type, before they are used.
+//! The interface of a driver before it is started.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use interlock_core::device::DeviceType;
 use super::runtime::DriverRuntime;
 use crate::Result;
 
-/// Devices of one type: whether they can be used, how many there are, and how to start.
+/// A driver for devices of one type: reports whether they are available and how many there are, and starts them.
 ///
 /// Every method may be called from every thread. Only [`start`](Driver::start),
 /// [`unavailable_reason`](Driver::unavailable_reason) and [`device_count`](Driver::device_count) may block.
@@ -44,28 +44,29 @@ pub trait Driver: Send + Sync {
     /// Returns the type of the devices. Each type has one driver.
     fn device_type(&self) -> DeviceType;
 
-    /// Returns why the devices can't be used, in one sentence, or `None` if they can. Does not start the driver.
+    /// Returns the reason why the devices are not available, in one sentence, or `None` if they are. Does not start the
+    /// driver.
     fn unavailable_reason(&self) -> Option<String>;
 
-    /// Returns the number of devices; 0 if they can't be used. Does not start the driver, and does not change once
-    /// the driver is started.
+    /// Returns the number of devices, 0 if they are not available. Does not start the driver. The number is constant
+    /// once the driver is started.
     fn device_count(&self) -> u32;
 
-    /// Returns the number of devices if that is known without blocking: 0 where they can't be used, `None` where
+    /// Returns the number of devices if it is known without blocking, 0 if they are not available; `None` if
     /// [`unavailable_reason`](Driver::unavailable_reason) and [`device_count`](Driver::device_count) have to be called.
-    /// These are not called in a process that uses the driver: it has the devices that it had at the start.
+    /// Not called in a process that uses the driver, because the number is constant there.
     fn device_count_if_known(&self) -> Option<u32> {
         None
     }
 
-    /// Returns whether the first device has virtual memory, as far as that is known before the start. It does not
-    /// block.
+    /// Returns whether the first device has virtual memory management, as far as that is known before the start. Never
+    /// blocks.
     fn has_virtual_memory(&self) -> bool {
         false
     }
 
-    /// Returns a sentence about a change of the environment that the started driver does not follow, or `None`. It
-    /// does not block.
+    /// Returns a warning, in one sentence, if the environment has changed since the driver read it and the change has
+    /// no effect; otherwise `None`. Never blocks.
     fn stale_env_warning(&self) -> Option<String> {
         None
     }
@@ -73,12 +74,12 @@ pub trait Driver: Send + Sync {
     /// Starts the driver in this process. Later calls in the same process return the same runtime.
     ///
     /// # Errors
-    /// [`Error::NoAccelerator`](crate::Error::NoAccelerator) where the devices can't be used, and
-    /// [`Error::Forked`](crate::Error::Forked) where a parent process has used them and this one can't.
+    /// Returns [`Error::NoAccelerator`](crate::Error::NoAccelerator) if the devices are not available, and
+    /// [`Error::Forked`](crate::Error::Forked) if a parent process has used them and this process can't.
     fn start(&self) -> Result<Arc<dyn DriverRuntime>>;
 
-    /// Returns the driver for a process that was forked from one in which this driver was started; `None` if the
-    /// devices can't be used there. It is called in the child, so it must not wait for another thread.
+    /// Returns the driver for a process that was forked from one that had started this driver; `None` if the devices
+    /// can't be used there. Called in the child, so it must not wait for another thread.
     fn driver_for_child(&self) -> Option<Arc<dyn Driver>> {
         None
     }

@@ -1,4 +1,4 @@
-//! Errors of devices and drivers, with the data that their messages need.
+//! Errors of devices and drivers, with the data of their messages.
 
 use interlock_core::Error as CoreError;
 
@@ -7,7 +7,7 @@ use crate::{Device, OutOfMemory};
 /// The result of an operation on a device.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The error of an operation on a device. The call that returns it has changed nothing.
+/// The error of an operation on a device. The call that returns it has had no effect.
 ///
 /// ```
 /// use interlock_driver::{Device, Error};
@@ -20,102 +20,103 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// An error of flags, names of devices or vendor libraries.
     Core(CoreError),
-    /// What was named is no device that is there, or of a type that does not fit.
+    /// A device does not exist, or has the wrong type.
     NoSuchDevice {
-        /// What takes a device, as a program names it.
+        /// The function or argument that expects a device, as in the program.
         name: String,
-        /// What was given, as a message shows it.
+        /// The value that was passed, as shown in the message.
         given: String,
-        /// What it takes.
+        /// The accepted values.
         allowed: String,
     },
-    /// An operation needs an accelerator and there is none.
+    /// An operation needs an accelerator and none is available.
     NoAccelerator {
-        /// What was to be done.
+        /// The operation.
         operation: &'static str,
-        /// What was looked for and not found.
+        /// The reason why none is available.
         reason: String,
     },
-    /// A device did not do what it was asked, or told late that it failed to do what was queued.
+    /// An operation failed on a device, or an asynchronous error of queued work was reported.
     Device {
-        /// Where.
+        /// The device.
         device: Device,
-        /// What failed: the operation that was queued, if it is told late.
+        /// The failed operation; for an asynchronous error, the queued operation.
         operation: String,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// The driver's number for it, if it has one.
+        /// The error code of the driver, if it has one.
         code: Option<i32>,
     },
-    /// A device is gone for good, and everything on it.
+    /// A device was lost with its memory, and can't be used any more.
     DeviceLost {
-        /// Which.
+        /// The device.
         device: Device,
-        /// What was to be done.
+        /// The operation.
         operation: String,
-        /// What is known about why.
+        /// The reason as far as it is known.
         reason: String,
     },
-    /// A driver can't do this at all.
+    /// A driver does not support an operation.
     Unsupported {
-        /// What was to be done.
+        /// The operation.
         operation: &'static str,
-        /// The devices of the driver.
+        /// The device or the device type of the driver.
         device: Device,
     },
-    /// A handle of a process was used in one that was forked from it.
+    /// A handle was used in a forked child of the process that created it.
     Forked {
-        /// What it is.
+        /// The object.
         what: &'static str,
     },
     /// A graph was used in the wrong order, or a capture can't be repeated.
     Graph {
-        /// What was to be done.
+        /// The operation.
         operation: &'static str,
-        /// What stands against it.
+        /// The reason.
         reason: String,
     },
-    /// A driver was to be chosen or registered when one is in use.
+    /// A driver was selected or registered after one is in use.
     DriverInUse {
-        /// The name of the driver that was to be used.
-        asked_for: &'static str,
+        /// The name of the selected driver.
+        requested: &'static str,
         /// The name of the driver in use.
         in_use: &'static str,
     },
     /// No driver has this name.
     UnknownDriver {
-        /// The name given.
+        /// The name that was passed.
         given: String,
-        /// The names that there are.
+        /// The known names.
         known: Vec<&'static str>,
     },
-    /// A value that an argument does not take.
+    /// An argument has a value that is not accepted.
     Argument {
-        /// What takes it, as a program names it.
+        /// The argument, as in the program.
         name: &'static str,
-        /// What was given, as a message shows it.
+        /// The value that was passed, as shown in the message.
         given: String,
-        /// What it takes.
+        /// The accepted values.
         allowed: String,
     },
-    /// The host of this crate ended a wait.
+    /// The embedding program interrupted a wait.
     Interrupted,
     /// An allocator could not serve a request.
     OutOfMemory(Box<OutOfMemory>),
 }
 
 impl Error {
-    /// Returns the error of an argument that is not accepted. `name` is what takes it, as a program names it.
+    /// Creates the error of an argument that is not accepted. `name` is the argument, as in the program.
     pub fn argument(name: &'static str, given: impl Into<String>, allowed: impl Into<String>) -> Self {
         Error::Argument { name, given: given.into(), allowed: allowed.into() }
     }
 
-    /// Returns the error of an operation that failed without a number of the driver.
+    /// Creates the error of an operation that failed without an error code of the driver.
     pub fn device(device: Device, operation: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::Device { device, operation: operation.into(), reason: reason.into(), code: None }
     }
 
-    /// Names the operation of the caller where a device was lost: the call of the driver that noticed it is internal.
+    /// Replaces the operation of a [`DeviceLost`](Error::DeviceLost) error, which an internal call of the driver
+    /// reported, with the operation of the caller.
     #[must_use]
     pub fn during(mut self, caller: &str) -> Self {
         if let Error::DeviceLost { operation, .. } = &mut self {
@@ -126,7 +127,7 @@ impl Error {
 }
 
 impl OutOfMemory {
-    /// The error of a request for memory that no allocator caches.
+    /// Creates the error of a failed request for memory that no allocator caches.
     pub fn error(device: Device, requested: usize) -> Error {
         Error::OutOfMemory(Box::new(OutOfMemory { device, requested, cache: None }))
     }
@@ -152,8 +153,8 @@ interlock_core::messages! { Error {
         "{what} belongs to the process from which this one was forked, and can't be used here; use devices in \
          the child only, or start it with the method spawn or forkserver";
     Error::Graph { operation, reason } => "{operation} failed: {reason}";
-    Error::DriverInUse { asked_for, in_use } =>
-        "accelerator.use({asked_for:?}) comes too late: the driver {in_use:?} is in use, and it is fixed at \
+    Error::DriverInUse { requested, in_use } =>
+        "accelerator.use({requested:?}) comes too late: the driver {in_use:?} is in use, and it is fixed at \
          first use";
     Error::UnknownDriver { given, known } => "there is no driver {given:?}; known: {}", known.join(", ");
     Error::Argument { name, given, allowed } => "{name} takes {allowed}, got {given}";

@@ -1,9 +1,8 @@
-//! Excludes accesses of this process's threads to the same bytes.
+//! Mutual exclusion of accesses to the same bytes by threads of this process.
 //!
-//! Streams that a program does not order may use the same bytes at the same time. Where the processor does that work,
-//! two threads that access a byte and do not exclude each other are a data race, which the language leaves undefined.
-//! So copies, fills and kernels that run on the processor hold an [`Access`] meanwhile. Which of them comes first is
-//! still for the program to decide.
+//! Streams that the program does not synchronize may use the same bytes at the same time. If the CPU runs their work,
+//! that is a data race, which is undefined behavior. Copies, fills and kernels that run on the CPU therefore own an
+//! [`Access`] while they run. Their order is still up to the program.
 
 use interlock_core::base::backoff::pause_after;
 use interlock_core::base::fork;
@@ -29,13 +28,13 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// `bytes` bytes from `start` on, to be read.
+    /// Describes `bytes` bytes that begin at `start` and are read.
     pub fn read(start: *const u8, bytes: usize) -> Self {
         let start = start.addr();
         ByteRange { start, end: start.saturating_add(bytes), written: false }
     }
 
-    /// `bytes` bytes from `start` on, to be written.
+    /// Describes `bytes` bytes that begin at `start` and are written.
     pub fn written(start: *const u8, bytes: usize) -> Self {
         ByteRange { written: true, ..Self::read(start, bytes) }
     }
@@ -45,23 +44,24 @@ impl ByteRange {
     }
 }
 
-struct Held {
+struct ActiveRange {
     range: ByteRange,
     access: u64,
-    /// A child lacks the threads that accessed bytes when it was forked.
+    /// The fork generation. Ranges of another one belong to threads that do not exist in this process.
     generation: u32,
 }
 
 pub(crate) struct Accesses {
-    held: Vec<Held>,
+    active: Vec<ActiveRange>,
     last: u64,
 }
 
-/// The accesses in progress: a few for each thread that runs work.
+/// The active accesses, a few for each thread that runs work.
 static ACCESSES: ForkLock<Accesses> =
-    ForkLock::new(rank::MEMORY_ACCESSES, Accesses { held: Vec::new(), last: 0 });
+    ForkLock::new(rank::MEMORY_ACCESSES, Accesses { active: Vec::new(), last: 0 });
 
-/// Keeps other threads from writing the bytes, and from reading those that are written, until it is dropped.
+/// Prevents other threads from accessing bytes that it writes, and from writing bytes that it reads, until it is
+/// dropped.
 ///
 /// ```
 /// use interlock_driver::{Access, ByteRange};
@@ -76,8 +76,8 @@ static ACCESSES: ForkLock<Accesses> =
 pub struct Access(u64);
 
 impl Access {
-    /// Waits until no other access excludes one of the ranges. All of them are taken at once; a thread that holds an access
-    /// must not wait for another one.
+    /// Waits until no other access excludes any of the ranges, then acquires all of them at once. A thread that owns an
+    /// access must not acquire another one.
     pub fn new(ranges: &[ByteRange]) -> Self {
         let generation = fork::generation();
         let mut attempts = 0;
@@ -92,20 +92,20 @@ impl Access {
 
     fn attempt(ranges: &[ByteRange], generation: u32) -> Option<Self> {
         let mut accesses = ACCESSES.lock();
-        accesses.held.retain(|held| held.generation == generation);
-        if accesses.held.iter().any(|held| ranges.iter().any(|range| range.excludes(&held.range))) {
+        accesses.active.retain(|other| other.generation == generation);
+        if accesses.active.iter().any(|other| ranges.iter().any(|range| range.excludes(&other.range))) {
             return None;
         }
         accesses.last += 1;
         let access = accesses.last;
-        accesses.held.extend(ranges.iter().map(|&range| Held { range, access, generation }));
+        accesses.active.extend(ranges.iter().map(|&range| ActiveRange { range, access, generation }));
         Some(Access(access))
     }
 }
 
 impl Drop for Access {
     fn drop(&mut self) {
-        ACCESSES.lock().held.retain(|held| held.access != self.0);
+        ACCESSES.lock().active.retain(|other| other.access != self.0);
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_accesses_of_the_same_bytes_of_which_one_writes_exclude_each_other() {
+    fn byte_range_excludes_overlapping_ranges_if_one_is_written() {
         let bytes = [0_u8; 8];
         let at = |start: usize| bytes.as_ptr().wrapping_add(start);
         let (read, written) = (ByteRange::read(at(0), 4), ByteRange::written(at(0), 4));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_write_the_same_bytes_take_turns() {
+    fn access_excludes_writes_of_other_threads() {
         let mut bytes = [0_u8; 64];
         let address = bytes.as_mut_ptr().expose_provenance();
         std::thread::scope(|scope| {
@@ -149,12 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn an_access_of_another_generation_excludes_nothing() {
+    fn access_ignores_ranges_of_another_fork_generation() {
         let byte = 0_u8;
         let range = ByteRange::written(&raw const byte, 1);
         let other = fork::generation().wrapping_sub(1);
-        ACCESSES.lock().held.push(Held { range, access: u64::MAX, generation: other });
+        ACCESSES.lock().active.push(ActiveRange { range, access: u64::MAX, generation: other });
         drop(Access::new(&[range]));
-        assert!(ACCESSES.lock().held.iter().all(|held| held.access != u64::MAX));
+        assert!(ACCESSES.lock().active.iter().all(|other| other.access != u64::MAX));
     }
 }

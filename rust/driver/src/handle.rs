@@ -1,13 +1,13 @@
-//! The names by which a driver knows its objects.
+//! Handles of a driver's objects.
 
 use std::fmt;
 
 use interlock_core::device::DeviceIndex;
 
-/// The id of a pool of memory that graphs share.
+/// The id of a private memory pool of graphs (PyTorch's `MempoolId_t`).
 pub type PoolId = (u64, u64);
 
-/// A stream as its driver knows it.
+/// The driver's handle of a stream.
 ///
 /// ```
 /// use interlock_driver::{StreamHandle, WaitTarget};
@@ -20,11 +20,11 @@ pub type PoolId = (u64, u64);
 pub struct StreamHandle {
     /// The device whose work it orders.
     pub device: DeviceIndex,
-    /// The handle that other libraries for these devices use: on NVIDIA's a `cudaStream_t`.
+    /// The handle that other libraries for these devices use: for CUDA a `cudaStream_t`.
     pub raw: u64,
 }
 
-/// An event as its driver knows it.
+/// The driver's handle of an event.
 ///
 /// ```
 /// use interlock_driver::{DriverRuntime, EventHandle, EventOptions, Result, StreamHandle};
@@ -39,25 +39,25 @@ pub struct StreamHandle {
 pub struct EventHandle {
     /// The device on whose streams it is recorded.
     pub device: DeviceIndex,
-    /// The handle that other libraries for these devices use: on NVIDIA's a `cudaEvent_t`.
+    /// The handle that other libraries for these devices use: for CUDA a `cudaEvent_t`.
     pub raw: u64,
 }
 
-/// A captured graph as its driver knows it.
+/// The driver's handle of a captured graph.
 ///
 /// ```
 /// use interlock_driver::{DriverRuntime, GraphExecHandle, GraphHandle, Result};
 ///
 /// fn compile(runtime: &dyn DriverRuntime, graph: GraphHandle) -> Result<GraphExecHandle> {
-///     let executable = runtime.instantiate(graph)?;
+///     let exec = runtime.instantiate(graph)?;
 ///     runtime.destroy_graph(graph);
-///     Ok(executable)
+///     Ok(exec)
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GraphHandle(pub u64);
 
-/// An instantiated graph (`CUgraphExec`) as its driver knows it.
+/// The driver's handle of an instantiated graph (`CUgraphExec`).
 ///
 /// ```
 /// use interlock_driver::{DriverRuntime, GraphExecHandle, Result, StreamHandle};
@@ -98,10 +98,10 @@ impl fmt::Debug for Address {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventOptions {
-    /// It notes the time at which it is reached.
+    /// Whether the event records the time of its completion.
     pub timing: bool,
-    /// A thread that waits for it sleeps until it is woken, instead of polling.
+    /// Whether waiting threads sleep until they are woken, instead of polling (`cudaEventBlockingSync`).
     pub blocking: bool,
-    /// Other processes may open it.
+    /// Whether other processes can import it.
     pub interprocess: bool,
 }

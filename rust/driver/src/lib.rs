@@ -1,7 +1,8 @@
-//! The contract between interlock and devices: what a driver does, and nothing of what is built on it.
+//! The driver interface: the contract between interlock and a type of devices.
 //!
-//! Everything above a driver exists once for all of them: the current device, pools of streams, lifetimes,
-//! messages, statistics. A driver counts devices, moves bytes, keeps streams in order and reports what failed.
+//! A driver reports devices, allocates memory, queues work on streams in order and reports errors. Features above that
+//! are implemented once for all drivers: the current device, pools of streams, caching allocators, lifetimes and
+//! messages.
 //!
 //! [`Driver`] describes devices of one type before they are used; [`Driver::start`] returns a [`DriverRuntime`], which
 //! uses them.

@@ -1,4 +1,4 @@
-//! A runtime that has the required methods and refuses nearly all of them, for tests of the defaults.
+//! A runtime with the required methods, most of which return an error, for tests of the defaults.
 
 use crate::{
     Address, Copy, Device, DeviceIndex, DeviceProperties, DeviceType, DriverRuntime, Error, EventHandle,

@@ -1,4 +1,4 @@
-//! The error of a request that no memory serves.
+//! The out-of-memory error.
 
 use std::fmt;
 
@@ -53,18 +53,18 @@ pub struct AllocatorState {
     pub free: Option<u64>,
     /// The id of the stream of the request.
     pub stream: i64,
-    /// The pool of graphs of the request.
+    /// The private pool of the request.
     pub pool: Option<PoolId>,
 }
 
 impl AllocatorState {
-    /// Cached bytes. Each of their blocks is too small, or it would have been used or released.
+    /// Returns the cached bytes. They are in blocks that are too small: others would have been used or released.
     fn unused(&self) -> u64 {
         self.reserved.saturating_sub(self.allocated)
     }
 
-    /// Returns whether the driver has enough memory.
-    fn only_the_limit_is_short(&self) -> bool {
+    /// Returns whether only the limit prevents the allocation, because the driver has enough memory.
+    fn is_limited(&self) -> bool {
         let segment = self.segment as u64;
         self.limit.is_some_and(|limit| self.reserved.saturating_add(segment) > limit)
             && self.free.is_none_or(|free| free >= segment)
@@ -92,7 +92,7 @@ impl fmt::Display for OutOfMemory {
         if let Some(limit) = cache.limit {
             write!(f, "; the limit of this process is {}", Size(limit))?;
         }
-        if cache.only_the_limit_is_short() {
+        if cache.is_limited() {
             f.write_str(". The limit alone stands against it: see accelerator.memory.set_limit")?;
         } else if cache.unused() >= cache.rounded as u64 {
             f.write_str(
@@ -104,7 +104,7 @@ impl fmt::Display for OutOfMemory {
     }
 }
 
-/// Displays a number of bytes in the largest unit of which there is one.
+/// Displays a number of bytes in the largest unit that it reaches.
 struct Size(u64);
 
 impl Size {
@@ -126,7 +126,7 @@ impl fmt::Display for Size {
 mod tests {
     use super::*;
 
-    fn told(requested: usize, change: impl FnOnce(&mut AllocatorState)) -> String {
+    fn text(requested: usize, change: impl FnOnce(&mut AllocatorState)) -> String {
         let mut cache = AllocatorState {
             rounded: requested.next_multiple_of(512),
             segment: 20 << 20,
@@ -143,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_their_units_and_the_request_exactly() {
+    fn oom_message_has_sizes_with_units_and_the_exact_request() {
         assert_eq!(
-            told((5 << 29) + 1, |_| ()),
+            text((5 << 29) + 1, |_| ()),
             "out of memory on cuda: 2.50 GiB could not be allocated (2684354561 bytes); of 4.00 MiB taken from the \
              device 3.00 MiB are in use and the largest free piece has 512 bytes; the device has 1000 bytes left"
         );
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_against_a_request_is_told() {
-        let limited = |limit| told(2 << 20, |cache| (cache.limit, cache.free) = (Some(limit), Some(1 << 30)));
+    fn oom_message_names_the_limit_or_fragmentation() {
+        let limited = |limit| text(2 << 20, |cache| (cache.limit, cache.free) = (Some(limit), Some(1 << 30)));
         assert!(
             limited(23 << 20)
                 .ends_with("23.00 MiB. The limit alone stands against it: see accelerator.memory.set_limit")
         );
         assert!(limited(24 << 20).ends_with("the limit of this process is 24.00 MiB"));
-        assert!(told(1 << 20, |_| ()).contains("expandable_segments"));
-        assert!(!told((1 << 20) + 1, |_| ()).contains("expandable_segments"));
+        assert!(text(1 << 20, |_| ()).contains("expandable_segments"));
+        assert!(!text((1 << 20) + 1, |_| ()).contains("expandable_segments"));
     }
 }

@@ -10,7 +10,8 @@ use interlock_core::device::DeviceIndex;
 
 use super::handle::Address;
 
-/// Owns what queued work uses. The driver holds it until the work has completed and no graph can repeat it.
+/// The owner of resources that queued work uses. The driver keeps it until the work has completed and no graph can
+/// repeat the work.
 pub type KeepAlive = Arc<dyn Any + Send + Sync>;
 
 /// The source or the destination of a copy.
@@ -48,7 +49,7 @@ impl CopyEndpoint {
     }
 }
 
-/// A copy. The two ranges do not overlap, or are the same.
+/// A copy. The two ranges are disjoint or identical.
 ///
 /// ```
 /// use interlock_driver::{Address, Copy, CopyEndpoint, DriverRuntime, Result, StreamHandle};
@@ -66,9 +67,9 @@ pub struct Copy {
     pub to: CopyEndpoint,
     /// The source.
     pub from: CopyEndpoint,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: usize,
-    /// The owner of both endpoints; `None` if they stay valid without one.
+    /// The owner of both endpoints; `None` if they remain valid without one.
     pub keep_alive: Option<KeepAlive>,
 }
 
@@ -87,16 +88,16 @@ pub struct Copy {
 pub struct Fill {
     /// The first byte, on the device of the stream.
     pub address: Address,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: usize,
-    /// The value.
+    /// The value of each byte.
     pub value: u8,
-    /// The owner of the bytes; `None` if they stay valid without one.
+    /// The owner of the bytes; `None` if they remain valid without one.
     pub keep_alive: Option<KeepAlive>,
 }
 
-/// A function that runs in the order of a stream (`cuLaunchHostFunc`): once, or as often as a graph that recorded it is
-/// replayed.
+/// A host function, which runs in the order of a stream (`cuLaunchHostFunc`): once, or with each replay of a graph that
+/// recorded it.
 ///
 /// ```
 /// use interlock_driver::HostFn;
@@ -108,17 +109,21 @@ pub struct Fill {
 pub struct HostFn {
     /// The name in messages.
     pub name: Arc<str>,
-    /// Returns the reason if it fails. It runs on a thread of the driver and must not wait for its stream.
+    /// The function, which returns a reason if it fails. It runs on a thread of the driver and must not wait for its
+    /// stream.
     pub run: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
 }
 
 impl HostFn {
-    /// Creates a function with a name for messages.
+    /// Creates a host function with a name for messages.
     pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         HostFn { name: Arc::from(name), run: Arc::new(run) }
     }
 
-    /// Runs it and returns the reason if it failed. A panic is a failure.
+    /// Runs the function.
+    ///
+    /// # Errors
+    /// Returns the reason if it fails or panics.
     pub fn call(&self) -> Result<(), String> {
         call_catching_panic(|| (self.run)())
     }
@@ -143,8 +148,8 @@ impl fmt::Debug for HostFn {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GraphDump {
-    /// What each node does, for people.
+    /// A readable description of each node.
     pub nodes: Vec<String>,
-    /// Pairs of nodes, by their indices in `nodes`: the second runs after the first.
+    /// Pairs of indices in `nodes`: the second node runs after the first.
     pub edges: Vec<(usize, usize)>,
 }

@@ -9,20 +9,20 @@
 ///     name: "Example 100".into(),
 ///     total_memory: 8 << 30,
 ///     multi_processor_count: 64,
-///     more: vec![("clock", "1.4 GHz".into())],
+///     extra: vec![("clock", "1.4 GHz".into())],
 /// };
 /// println!("{}: {} GiB", properties.name, properties.total_memory >> 30);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceProperties {
-    /// The name that its vendor gives it.
+    /// The name given by the vendor.
     pub name: String,
-    /// Bytes of memory that it has.
+    /// The total memory in bytes.
     pub total_memory: u64,
     /// The number of units that run work at the same time.
     pub multi_processor_count: u32,
-    /// Further properties: names and values for people.
-    pub more: Vec<(&'static str, String)>,
+    /// Further properties, as names and readable values.
+    pub extra: Vec<(&'static str, String)>,
 }
 
 /// Memory of a device, in bytes.
@@ -35,13 +35,13 @@ pub struct DeviceProperties {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Bytes that no process has allocated.
+    /// The bytes that no process has allocated.
     pub free: u64,
-    /// Bytes that the device has.
+    /// The total memory of the device.
     pub total: u64,
 }
 
-/// The priorities that streams of a device may have: a smaller number is served first.
+/// The range of stream priorities of a device. Streams with smaller numbers run first.
 ///
 /// ```
 /// use interlock_driver::PriorityRange;
@@ -52,8 +52,8 @@ pub struct MemoryInfo {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityRange {
-    /// The largest number.
+    /// The least priority, which is the largest number.
     pub least: i32,
-    /// The smallest number.
+    /// The greatest priority, which is the smallest number.
     pub greatest: i32,
 }

@@ -1,4 +1,4 @@
-//! A driver that has been started.
+//! The interface of a started driver.
 
 use interlock_core::device::{Device, DeviceIndex, DeviceType};
 
@@ -11,20 +11,21 @@ use crate::{Error, Result};
 
 /// The devices of a driver that has been [started](super::Driver::start).
 ///
-/// The caller passes indices below [`device_count`](DriverRuntime::device_count), and handles that this runtime returned
-/// and that have not been destroyed, in the process that started it. A method that is not `unsafe` refuses every other
-/// index and handle with an error: memory safety must not depend on them. Every method may be called from every thread.
-/// Only [`wait`](DriverRuntime::wait) and the methods that allocate or free memory may block; all other work is queued.
+/// The caller passes indices below [`device_count`](DriverRuntime::device_count), and handles that this runtime
+/// returned and that have not been destroyed, in the process that started it. A method that is not `unsafe` returns an
+/// error for every other index and handle: memory safety must not depend on them. Every method may be called from every
+/// thread. Only [`wait`](DriverRuntime::wait) and the methods that allocate or free memory may block; all other work is
+/// queued.
 ///
 /// [`create_event`](DriverRuntime::create_event), [`record_event`](DriverRuntime::record_event),
 /// [`has_completed`](DriverRuntime::has_completed) and [`capture_id`](DriverRuntime::capture_id) are called with locks
-/// held: they drop no [`KeepAlive`](super::KeepAlive) and call no function of the caller's.
+/// held: they drop no [`KeepAlive`](super::KeepAlive) and call no user code.
 ///
 /// Errors of queued work are reported asynchronously: by the next [`check`](DriverRuntime::check) or
 /// [`wait`](DriverRuntime::wait) that covers the work, as [`Error::Device`] with the operation that failed.
 ///
-/// A first driver implements the methods without a default. The others report [`Error::Unsupported`], which names the
-/// driver and the operation, or do what needs no support.
+/// A minimal driver implements the methods without a default. The defaults return [`Error::Unsupported`], which names
+/// the driver and the operation, or implement the method without support of the driver.
 ///
 /// ```
 /// use interlock_driver::{DeviceIndex, DriverRuntime, Result};
@@ -39,10 +40,10 @@ use crate::{Error, Result};
 /// # Safety
 /// The memory that [`allocate`](DriverRuntime::allocate), [`allocate_pinned`](DriverRuntime::allocate_pinned) and
 /// [`map`](DriverRuntime::map) return must stay valid for the requested bytes until it is freed or the runtime is
-/// dropped, and queued work must own its [`KeepAlive`](super::KeepAlive) until it has completed. Where
+/// dropped, and queued work must own its [`KeepAlive`](super::KeepAlive) until it has completed. If
 /// [`is_host_accessible`](DriverRuntime::is_host_accessible) returns true, addresses of devices are addresses of this
 /// program.
-#[expect(unused_variables, reason = "most defaults only refuse")]
+#[expect(unused_variables, reason = "most defaults only return an error")]
 pub unsafe trait DriverRuntime: Send + Sync {
     /// Returns the type of the devices.
     fn device_type(&self) -> DeviceType;
@@ -58,15 +59,15 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// means that the total is unknown.
     fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo>;
 
-    /// Allocates memory of a device, aligned to 512 bytes; its content is undefined. `bytes` is not 0.
+    /// Allocates memory of a device, aligned to 512 bytes; its content is undefined. `bytes` must not be 0.
     ///
     /// # Errors
     /// A driver that has no memory for the request returns [`Error::OutOfMemory`], which
-    /// [`OutOfMemory::error`](crate::OutOfMemory::error) creates from the device and the requested
-    /// bytes. The caching allocator then releases everything cached that is unused and calls the driver once more; if it
-    /// refuses again, the callbacks of `memory::on_oom` of `interlock-accelerator` run, and the program gets the
-    /// error. Every other error is passed on at once, without a retry. [`map`](DriverRuntime::map) refuses in the same
-    /// way, and so does [`allocate_pinned`](DriverRuntime::allocate_pinned) with the cache of pinned memory.
+    /// [`OutOfMemory::error`](crate::OutOfMemory::error) creates from the device and the requested bytes. The caching
+    /// allocator then releases all unused cached memory and calls the driver again. If that also fails, the callbacks
+    /// of `memory::on_oom` of `interlock-accelerator` run, and the program gets the error. Every other error is
+    /// returned at once, without a retry. The contract of [`map`](DriverRuntime::map) is identical, and that of
+    /// [`allocate_pinned`](DriverRuntime::allocate_pinned) applies to the cache of pinned memory.
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
 
     /// Frees memory of a device.
@@ -76,8 +77,8 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// uses it.
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()>;
 
-    /// Allocates pinned memory of this program, which all devices access directly, aligned to 512 bytes. `bytes` is not
-    /// 0. A driver that needs a device for the allocation uses `device`.
+    /// Allocates pinned memory of this program, which all devices access directly, aligned to 512 bytes. `bytes` must
+    /// not be 0. A driver that needs a device for the allocation uses `device`.
     fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;
 
     /// Frees pinned memory.
@@ -86,13 +87,13 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// As for [`free`](DriverRuntime::free).
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()>;
 
-    /// Returns whether this program reads and writes memory of the devices at its addresses.
+    /// Returns whether the CPU can access memory of the devices at its addresses.
     fn is_host_accessible(&self) -> bool {
         false
     }
 
-    /// Returns the granularity in bytes of [`map`](DriverRuntime::map), or 0 where the devices have no virtual memory:
-    /// then none of the four methods below is called. Every size and address that they get is a multiple of it.
+    /// Returns the granularity in bytes of [`map`](DriverRuntime::map), or 0 if the devices have no virtual memory
+    /// management; then none of the four methods below is called. Their sizes and addresses are multiples of it.
     fn mapping_granularity(&self, device: DeviceIndex) -> Result<usize> {
         Ok(0)
     }
@@ -117,7 +118,7 @@ pub unsafe trait DriverRuntime: Send + Sync {
         Err(self.unsupported("virtual memory", device))
     }
 
-    /// Unmaps the memory of addresses, which stay reserved.
+    /// Unmaps the memory of addresses, which remain reserved.
     ///
     /// # Safety
     /// One [`map`](DriverRuntime::map) mapped it for this device and size, and neither queued work nor a graph uses it.
@@ -125,26 +126,26 @@ pub unsafe trait DriverRuntime: Send + Sync {
         Err(self.unsupported("virtual memory", device))
     }
 
-    /// Returns the priorities of the streams; only 0 by default.
+    /// Returns the range of stream priorities; only 0 by default.
     fn priority_range(&self, device: DeviceIndex) -> Result<PriorityRange> {
         Ok(PriorityRange { least: 0, greatest: 0 })
     }
 
-    /// Returns the stream that a device has from the start. It is never destroyed, and does not capture.
+    /// Returns the default stream of a device. It is never destroyed, and can't be captured.
     fn default_stream(&self, device: DeviceIndex) -> Result<StreamHandle>;
 
-    /// Creates a stream; `priority` is within the range.
+    /// Creates a stream. `priority` is within the range of the device.
     fn create_stream(&self, device: DeviceIndex, priority: i32) -> Result<StreamHandle>;
 
-    /// Destroys a stream; work that is queued on it still runs.
+    /// Destroys a stream; queued work still runs.
     fn destroy_stream(&self, stream: StreamHandle);
 
-    /// Wraps a stream that another library created, by the handle that this library uses.
+    /// Wraps a stream that another library created, given as the raw handle of that library.
     ///
     /// # Safety
     /// `raw` is a stream of the library that this driver works with, of this device, or one of its special handles, and
-    /// stays valid until no more work is queued on it. A driver refuses a number that it recognizes as something else,
-    /// but it may pass the number to its library as a pointer.
+    /// remains valid until no more work is queued on it. A driver returns an error for a number that it recognizes as
+    /// something else, but it may pass the number to its library as a pointer.
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
         Err(self.unsupported("an external stream", device))
     }
@@ -152,10 +153,10 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Creates an event that is not recorded.
     fn create_event(&self, device: DeviceIndex, options: EventOptions) -> Result<EventHandle>;
 
-    /// Destroys an event; waits for its last record go on.
+    /// Destroys an event; waits for its last record continue.
     fn destroy_event(&self, event: EventHandle);
 
-    /// Records an event after everything that is queued on the stream, in place of its previous record.
+    /// Records an event after all work that is queued on the stream. Replaces its previous record.
     fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()>;
 
     /// Makes all work that is queued on the stream from now on wait for the last record of the event.
@@ -166,12 +167,12 @@ pub unsafe trait DriverRuntime: Send + Sync {
         Err(self.unsupported("Event.elapsed_time", start.device))
     }
 
-    /// Returns the bytes with which another process opens the event.
+    /// Exports an event as bytes, with which another process imports it.
     fn export_event(&self, event: EventHandle) -> Result<Vec<u8>> {
         Err(Error::Unsupported { operation: "Event.ipc_handle", device: Device::of(self.device_type()) })
     }
 
-    /// Opens an event of another process.
+    /// Imports an event of another process.
     fn import_event(&self, device: DeviceIndex, exported: &[u8]) -> Result<EventHandle> {
         Err(Error::Unsupported { operation: "Event.from_ipc_handle", device: Device::of(self.device_type()) })
     }
@@ -179,12 +180,12 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Returns whether the target has completed, without blocking; reports pending asynchronous errors.
     fn check(&self, target: WaitTarget) -> Result<bool>;
 
-    /// Returns whether everything before the last record of an event has completed, well or not; true for an event that
-    /// was never recorded. It never blocks, and asynchronous errors stay pending for the next
+    /// Returns whether all work before the last record of an event has completed or failed; true for an event that was
+    /// never recorded. Never blocks, and leaves asynchronous errors pending for the next
     /// [`check`](DriverRuntime::check).
     fn has_completed(&self, event: EventHandle) -> Result<bool>;
 
-    /// Returns the work that a wait which begins now covers.
+    /// Returns the work that a wait beginning now covers.
     fn sync_point(&self, target: WaitTarget) -> Result<SyncPoint> {
         Ok(SyncPoint { target, points: Vec::new() })
     }
@@ -209,19 +210,18 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// as its `keep_alive` lives.
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()>;
 
-    /// Queues a function of this program.
+    /// Queues a host function.
     fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
         Err(self.unsupported("Stream.launch", stream.device))
     }
 
-    /// Starts a capture: work that is queued on the stream from now on is recorded instead of run, and so is work of
-    /// other streams once they wait for an event that was recorded there.
+    /// Begins a capture: work that is queued on the stream from now on is recorded instead of run. Other streams take
+    /// part in the capture once they wait for an event that was recorded in it.
     fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
         Err(self.unsupported("Graph.capture_begin", stream.device))
     }
 
-    /// Returns the id of the capture that records the work of the stream, if any. Each capture of a process has an id of
-    /// its own.
+    /// Returns the id of the capture that records the work of the stream, if any. Ids are unique in a process.
     fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
         Ok(None)
     }
@@ -229,9 +229,9 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Ends the capture that began on the stream.
     ///
     /// # Errors
-    /// The capture ends and the call fails where a call during the capture can't be repeated, or where the work of
-    /// another stream was not joined back. A driver may refuse to end a capture on another thread than it began on,
-    /// unless its mode is relaxed; then the capture continues.
+    /// Returns an error, after ending the capture, if a call during the capture can't be repeated or if the work of
+    /// another stream was not joined. A driver may require that a capture ends on the thread that began it, unless its
+    /// mode is relaxed; on other threads it returns an error and the capture continues.
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
         Err(self.unsupported("Graph.capture_end", stream.device))
     }
@@ -241,8 +241,8 @@ pub unsafe trait DriverRuntime: Send + Sync {
         Err(Error::Unsupported { operation: "Graph.instantiate", device: Device::of(self.device_type()) })
     }
 
-    /// Queues the work of a graph. Replays of one executable follow each other, on all streams.
-    fn replay(&self, executable: GraphExecHandle, stream: StreamHandle) -> Result<()> {
+    /// Queues the work of a graph. Replays of one instance run one after another, even on different streams.
+    fn replay(&self, exec: GraphExecHandle, stream: StreamHandle) -> Result<()> {
         Err(self.unsupported("Graph.replay", stream.device))
     }
 
@@ -259,8 +259,8 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// Destroys a graph.
     fn destroy_graph(&self, graph: GraphHandle) {}
 
-    /// Destroys an executable; queued replays still run.
-    fn destroy_graph_exec(&self, executable: GraphExecHandle) {}
+    /// Destroys an instantiated graph; queued replays still run.
+    fn destroy_graph_exec(&self, exec: GraphExecHandle) {}
 
     /// Creates the error of an operation that this driver does not support.
     fn unsupported(&self, operation: &'static str, device: DeviceIndex) -> Error {
@@ -274,7 +274,7 @@ mod tests {
     use crate::mock::MockRuntime;
 
     #[test]
-    fn a_driver_has_no_virtual_memory_unless_it_says_so() {
+    fn driver_runtime_defaults_to_no_virtual_memory() {
         let (driver, address) = (MockRuntime, Address(0));
         assert_eq!(driver.mapping_granularity(1), Ok(0));
         // SAFETY: there are no such addresses.
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_driver_reports_which_operation_it_does_not_support() {
+    fn driver_runtime_defaults_name_the_unsupported_operation() {
         let driver = MockRuntime;
         let handle = driver.create_stream(1, 0).unwrap();
         let event = EventHandle { device: 1, raw: 0 };

@@ -1,7 +1,7 @@
-//! Reserved virtual addresses, and which of them have memory.
+//! Reserved virtual addresses and their mappings.
 //!
-//! Every driver with virtual memory keeps this record, so that a call that its library would accept silently, or answer
-//! with "invalid value", is an error that names the mistake.
+//! Drivers with virtual memory management check calls with this record. Calls that their library would accept silently,
+//! or reject with "invalid value", become errors that name the mistake.
 
 use std::collections::BTreeMap;
 
@@ -15,24 +15,24 @@ pub const RELEASING: &str = "giving addresses back";
 pub const MAPPING: &str = "giving memory to addresses";
 pub const UNMAPPING: &str = "taking memory from addresses";
 
-/// Returns the error for bytes that are no multiple of the granularity.
+/// Creates the error for bytes that are no multiple of the granularity.
 pub fn err_misaligned(bytes: usize, granularity: usize) -> Error {
     Error::argument(RESERVING, format!("{bytes} bytes"), format!("a multiple of {granularity}"))
 }
 
-/// Returns the error for addresses that can't be freed.
+/// Creates the error for addresses that can't be freed.
 pub fn err_not_reserved(device: Device, address: Address, bytes: usize) -> Error {
     refused(RELEASING, address, bytes, format!("what was reserved on {device} and has no memory"))
 }
 
-/// Returns the error for addresses to which no memory can be mapped.
+/// Creates the error for addresses to which no memory can be mapped.
 pub fn err_not_unmapped(device: Device, address: Address, bytes: usize, granularity: usize) -> Error {
     let allowed =
         format!("whole multiples of {granularity} of what was reserved on {device} and has no memory");
     refused(MAPPING, address, bytes, allowed)
 }
 
-/// Returns the error for addresses that are not one mapping.
+/// Creates the error for addresses that are not one mapping.
 pub fn err_not_mapped(device: Device, address: Address, bytes: usize) -> Error {
     refused(UNMAPPING, address, bytes, format!("what was given memory at once on {device}"))
 }
@@ -41,7 +41,7 @@ fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) 
     Error::argument(name, format!("{bytes} bytes at {:#x}", address.0), allowed)
 }
 
-/// Reservations by their first address, each with its owner and its mappings.
+/// Reservations by first address, each with its owner and its mappings.
 #[derive(Debug)]
 pub struct VaSpace<Owner = ()>(BTreeMap<u64, Reservation<Owner>>);
 

@@ -8,7 +8,7 @@ use interlock_core::device::DeviceIndex;
 use super::handle::{EventHandle, StreamHandle};
 use crate::Result;
 
-/// The target of a wait: all work of a stream or device that was queued before, or the work that an event marks.
+/// The target of a wait: a stream, an event or a device.
 ///
 /// ```
 /// use interlock_driver::{DriverRuntime, Result, WaitTarget};
@@ -19,16 +19,16 @@ use crate::Result;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitTarget {
-    /// Everything queued on the stream.
+    /// All work that is queued on the stream.
     Stream(StreamHandle),
-    /// What was queued on the stream before the event was last recorded there; nothing if it never was.
+    /// The work before the last record of the event; no work if it was never recorded.
     Event(EventHandle),
-    /// Everything queued on any stream of the device.
+    /// All work that is queued on any stream of the device.
     Device(DeviceIndex),
 }
 
 impl WaitTarget {
-    /// Returns the device whose work is waited for.
+    /// Returns the device of the target.
     pub fn device(self) -> DeviceIndex {
         match self {
             WaitTarget::Stream(stream) => stream.device,
@@ -38,9 +38,10 @@ impl WaitTarget {
     }
 }
 
-/// The work that a wait covers: what [`DriverRuntime::sync_point`](super::DriverRuntime::sync_point) found queued.
-/// Work that is queued later is not waited for; a sync point of a device may cover work that is queued right
-/// afterwards, where a driver waits for the work of other libraries as well.
+/// The work that a wait covers: the work that was queued when
+/// [`DriverRuntime::sync_point`](super::DriverRuntime::sync_point) was called. Later work is not covered, except that a
+/// sync point of a device may cover work that is queued right afterwards if the driver also waits for the work of other
+/// libraries.
 ///
 /// ```
 /// use std::time::Duration;
@@ -56,7 +57,7 @@ impl WaitTarget {
 pub struct SyncPoint {
     /// The target of the wait.
     pub target: WaitTarget,
-    /// Points on timelines to be reached, in the driver's own numbers.
+    /// Points on timelines to be reached, as numbers of the driver.
     pub points: Vec<(u64, u64)>,
 }
 
@@ -74,7 +75,7 @@ pub struct SyncPoint {
 pub struct WaitPolicy {
     /// The longest time to wait.
     pub timeout: Duration,
-    /// Sleep until woken, where the driver supports that, instead of polling.
+    /// Whether the thread sleeps until it is woken, if the driver supports that, instead of polling.
     pub blocking: bool,
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use interlock::EnvSnapshot;
-use interlock::accelerator::Waiting;
+use interlock::accelerator::Wait;
 use interlock::accelerator::memory::with_stack;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -72,12 +72,12 @@ pub(crate) fn call<'py>(
 /// Waits detached and handles signals meanwhile. `begin` returns the wait, or `None` if there is nothing to wait for.
 pub(crate) fn wait(
     py: Python<'_>,
-    begin: impl Send + FnOnce() -> interlock::accelerator::Result<Option<Waiting>>,
+    begin: impl Send + FnOnce() -> interlock::accelerator::Result<Option<Wait>>,
 ) -> PyResult<()> {
     /// The longest time until a signal is handled.
     const SLICE: Duration = Duration::from_millis(20);
     let Some(waiting) = detach(py, begin).into_py_result(py)? else { return Ok(()) };
-    while !detach(py, || waiting.at_most(SLICE)).into_py_result(py)? {
+    while !detach(py, || waiting.wait_timeout(SLICE)).into_py_result(py)? {
         py.check_signals()?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::pending_exception;
 
 /// Installs a check that interrupts waits when a Python signal handler raises an exception, as it does for Ctrl-C.
 pub(crate) fn install_signal_check() {
-    accelerator::ask_while_waiting(check_signals);
+    accelerator::set_interrupt_check(check_signals);
 }
 
 /// Runs pending signal handlers and returns whether one raised an exception, which is stashed. CPython runs signal

@@ -33,7 +33,7 @@ fn counted(act: impl FnOnce()) -> BTreeMap<&'static str, u64> {
 #[test]
 fn cached_allocation_makes_no_driver_call() {
     use_driver(fake_library::driver()).unwrap();
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
     drop(DeviceBuffer::on(&stream, 5000).unwrap());
     for many in [1, 1000] {
         let made = counted(|| (0..many).for_each(|_| drop(DeviceBuffer::on(&stream, 5000).unwrap())));
@@ -44,7 +44,7 @@ fn cached_allocation_makes_no_driver_call() {
 #[test]
 fn event_count_depends_on_work_and_not_on_memory() {
     use_driver(fake_library::driver()).unwrap();
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
     let program = |memory: usize| {
         let buffers: Vec<_> = (0..memory).map(|_| DeviceBuffer::on(&stream, 512).unwrap()).collect();
         let made = counted(|| {

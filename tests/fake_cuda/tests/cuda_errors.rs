@@ -96,7 +96,7 @@ fn waits_end_when_the_device_breaks() {
 #[test]
 fn objects_of_a_broken_device_can_be_dropped() {
     accelerator::use_driver(fake_library::driver()).unwrap();
-    let streams = [(); 2].map(|()| Stream::exclusive(Some(device(0)), 0).unwrap());
+    let streams = [(); 2].map(|()| Stream::dedicated(Some(device(0)), 0).unwrap());
     let [stream, other] = &streams;
     let (event, latch) = (Event::new(Some(device(0)), EventOptions::default()).unwrap(), Latch::default());
     let memory: Vec<_> =
@@ -290,7 +290,7 @@ fn capture_ended_by_another_library_keeps_its_resources_alive() {
 #[test]
 fn graph_capture_end_succeeds_after_a_wrong_thread_tried() {
     accelerator::use_driver(fake_library::driver()).unwrap();
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
     let (graph, counter) = (Graph::new(false).unwrap(), Counter::default());
     let _current = stream.guard().unwrap();
     graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();

@@ -27,8 +27,8 @@ fn devices() -> Devices {
 /// Runs random programs from a fixed seed, without steps that block a stream: `cuMemFree` waits for the whole device.
 fn run_programs(devices: &Devices) {
     // The driver allocates its semaphores here, so that no program runs out of memory because of them.
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
-    let other = Stream::exclusive(Some(device(1)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
+    let other = Stream::dedicated(Some(device(1)), 0).unwrap();
     for stream in [stream, other] {
         stream.launch(HostFn::new("first", || Ok(()))).unwrap();
         stream.synchronize().unwrap();
@@ -88,7 +88,7 @@ fn expandable_segments_survive_every_failed_allocation() {
 #[test]
 fn empty_cache_returns_freed_memory_to_the_driver() {
     let devices = devices();
-    let stream = Stream::exclusive(Some(device(1)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(1)), 0).unwrap();
     let sizes = [100, 3 << 20, 30 << 20];
     let live_memory = sizes.map(|bytes| DeviceBuffer::on(&stream, bytes).unwrap());
     let reserved = memory::statistics(Some(device(1))).unwrap().reserved_bytes.all.current;

@@ -79,8 +79,12 @@ fn host_fn_may_queue_work_while_a_pageable_copy_waits_for_it() {
     });
     let mut pageable = vec![0_u8; 8];
     let to = Address(pageable.as_mut_ptr().expose_provenance() as u64);
-    let copy =
-        Copy { to: CopyEndpoint::Host(to), from: memory.place(), bytes: 8, keep_alive: Some(memory.clone()) };
+    let copy = Copy {
+        to: CopyEndpoint::Host(to),
+        from: memory.endpoint(),
+        bytes: 8,
+        keep_alive: Some(memory.clone()),
+    };
     thread::scope(|scope| {
         scope.spawn(|| {
             // SAFETY: the driver waits for the copy to pageable memory, and `pageable` lives longer.

@@ -9,8 +9,8 @@ use interlock_driver::{Address, DeviceIndex, Fill, KeepAlive};
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::Accelerator;
-use crate::graph_pools::CapturedPool;
-use crate::{Device, Error, Result, Stream, Waiting, current};
+use crate::graph_pools::CapturePool;
+use crate::{Device, Error, Result, Stream, Wait, current};
 
 const WHAT: &str = "a Buffer";
 const ALLOCATING: &str = "an allocation";
@@ -40,13 +40,13 @@ pub struct DeviceBuffer {
 }
 
 impl DeviceBuffer {
-    /// Allocates `bytes` uninitialized bytes on a device for its current stream; `None` is the current device.
+    /// Allocates `bytes` uninitialized bytes on a device for its current stream. `None` means the current device.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`], and an error if there is no such device.
     pub fn new(device: Option<Device>, bytes: usize) -> Result<Self> {
-        let (home, index) = current::resolve(device, "accelerator.memory.Buffer")?;
-        Self::on(&current::stream_on(home, index)?, bytes)
+        let (accelerator, index) = current::resolve(device, "accelerator.memory.Buffer")?;
+        Self::on(&current::stream_on(accelerator, index)?, bytes)
     }
 
     /// Allocates `bytes` uninitialized bytes for a stream, on its device.
@@ -57,38 +57,38 @@ impl DeviceBuffer {
         Ok(DeviceBuffer { allocation: Allocation::new(stream, bytes)?, offset: 0, bytes })
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The device of the bytes.
+    /// Returns the device of the bytes.
     pub fn device(&self) -> Device {
-        self.home().device(self.device_index())
+        self.accelerator().device(self.device_index())
     }
 
-    /// The address of the first byte, as the device counts addresses; 0 if there are no bytes.
+    /// Returns the device address of the first byte; 0 if there are no bytes.
     pub fn address(&self) -> Address {
         let block = self.allocation.block.filter(|_| self.bytes != 0);
         block.map_or(Address(0), |block| Address(block.address.0 + self.offset as u64))
     }
 
-    /// The address of the first byte for the CPU, if the CPU accesses memory of the device. No queued work may use the
-    /// bytes meanwhile.
+    /// Returns a CPU pointer to the first byte, if the CPU can access memory of the device. While the caller uses it,
+    /// no queued work may use the bytes.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
-        let address = self.home().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
+        let address = self.accelerator().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))
     }
 
-    /// Returns whether the CPU accesses memory of the device in place.
-    pub fn is_reached_by_processor(&self) -> bool {
-        self.home().runtime().is_host_accessible()
+    /// Returns whether the CPU can access memory of the device.
+    pub fn is_host_accessible(&self) -> bool {
+        self.accelerator().runtime().is_host_accessible()
     }
 
-    /// A part of the bytes.
+    /// Returns a part of the bytes, which shares the memory.
     ///
     /// # Errors
-    /// Returns [`Error::Argument`] for a range that is not within them.
+    /// Returns [`Error::Argument`] for a range that is not within the bytes.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         if range.start > range.end || range.end > self.bytes {
             return Err(Error::Argument {
@@ -101,13 +101,13 @@ impl DeviceBuffer {
         Ok(DeviceBuffer { allocation: self.allocation.clone(), offset, bytes })
     }
 
-    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they
-    /// are freed is done. Does nothing for the stream that they were allocated for.
+    /// Records that work on `stream` uses the bytes, like PyTorch's `record_stream`: when they are freed, they are
+    /// reused only after the work that is queued there. Has no effect for the stream that they were allocated for.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let Allocation { device, stream: own, block, .. } = *self.allocation;
-        let allocator = self.home().allocator(device, WHAT)?;
+        let allocator = self.accelerator().allocator(device, WHAT)?;
         stream.driver()?;
-        // Work of its own stream needs no note: the memory is allocated and freed in its order.
+        // The memory is allocated and freed in the order of its own stream.
         let is_own = stream.id() == own && stream.device_index() == device;
         if let Some(block) = block.filter(|_| !is_own) {
             allocator.record_stream(block.id, stream);
@@ -115,22 +115,22 @@ impl DeviceBuffer {
         Ok(())
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the
-    /// stream is captured that is the memory itself, because a replay uses it again, unless it is from the pool of the
-    /// same capture.
+    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the
+    /// stream is captured, the object is the memory itself, because a replay uses it again; memory from the pool of the
+    /// same capture needs none.
     pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         self.record_stream(stream)?;
         self.allocation.keep_alive_for(stream)
     }
 
-    /// The stream that they were allocated for; `None` if it was destroyed.
+    /// Returns the stream that the bytes were allocated for; `None` if it was destroyed.
     pub fn stream(&self) -> Result<Option<Stream>> {
-        self.home().driver_for(WHAT)?;
-        self.home().stream_of_id(self.device_index(), self.allocation.stream)
+        self.accelerator().driver_for(WHAT)?;
+        self.accelerator().stream_of_id(self.device_index(), self.allocation.stream)
     }
 
-    /// The existing streams whose work may use the bytes: the one that they were allocated for, the
-    /// current one of the device, and those that were [recorded](DeviceBuffer::record_stream).
+    /// Returns the existing streams whose work may use the bytes: the stream that they were allocated for, the current
+    /// stream of the device, and [recorded](DeviceBuffer::record_stream) streams.
     pub fn streams(&self) -> Result<Vec<Stream>> {
         let mut streams = self.stream_uses()?;
         for stream in self.stream()?.into_iter().chain([self.stream_or(None)?]) {
@@ -142,23 +142,23 @@ impl DeviceBuffer {
     }
 
     /// Begins a wait for all work that is queued now and may use the bytes.
-    pub fn waiting(&self) -> Result<Vec<Waiting>> {
+    pub fn begin_wait(&self) -> Result<Vec<Wait>> {
         match self.stream()? {
-            Some(_) => self.streams()?.iter().map(Stream::waiting).collect(),
-            // Work of a destroyed stream can be awaited only with all work of the device.
+            Some(_) => self.streams()?.iter().map(Stream::begin_wait).collect(),
+            // After the stream was destroyed, only a wait for the whole device includes its work.
             None => {
                 let others = self.stream_uses()?;
                 let elsewhere = others.iter().filter(|other| other.device() != self.device());
-                std::iter::once(current::waiting(Some(self.device())))
-                    .chain(elsewhere.map(Stream::waiting))
+                std::iter::once(current::begin_wait(Some(self.device())))
+                    .chain(elsewhere.map(Stream::begin_wait))
                     .collect()
             }
         }
     }
 
-    /// Queues a fill of every byte with `value` on `stream`, or else on the current stream of the device.
+    /// Queues a fill of every byte with `value` on `stream`, or on the current stream of the device without one.
     pub fn fill(&self, value: u8, stream: Option<&Stream>) -> Result<()> {
-        self.home().driver_for("a Buffer")?;
+        self.accelerator().driver_for("a Buffer")?;
         let stream = self.stream_or(stream)?;
         if stream.device() != self.device() {
             return Err(Error::NoSuchDevice {
@@ -175,7 +175,7 @@ impl DeviceBuffer {
         unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep_alive }) }
     }
 
-    pub(super) fn home(&self) -> &'static Accelerator {
+    pub(super) fn accelerator(&self) -> &'static Accelerator {
         self.allocation.accelerator
     }
 
@@ -183,15 +183,15 @@ impl DeviceBuffer {
         self.allocation.device
     }
 
-    /// The other streams whose work uses the memory.
+    /// Returns the other streams whose work uses the memory.
     fn stream_uses(&self) -> Result<Vec<Stream>> {
-        let allocator = self.home().allocator(self.device_index(), WHAT)?;
+        let allocator = self.accelerator().allocator(self.device_index(), WHAT)?;
         Ok(self.allocation.block.map_or(Vec::new(), |block| allocator.stream_uses(block.id)))
     }
 
-    /// The given stream, or the current stream of the device.
+    /// Returns the given stream, or the current stream of the device.
     pub(super) fn stream_or(&self, stream: Option<&Stream>) -> Result<Stream> {
-        let current = || current::stream_on(self.home(), self.device_index());
+        let current = || current::stream_on(self.accelerator(), self.device_index());
         stream.map_or_else(current, |stream| Ok(stream.clone()))
     }
 }
@@ -203,15 +203,15 @@ struct Allocation {
     device: DeviceIndex,
     /// The id of the stream that uses it first.
     stream: i64,
-    /// The pool of the graph that was captured when it was allocated.
-    pool: Option<CapturedPool>,
+    /// The pool of the graph whose capture allocated it.
+    pool: Option<CapturePool>,
     /// `None` for no bytes.
     block: Option<AllocatedBlock>,
 }
 
 impl Allocation {
     fn new(stream: &Stream, bytes: usize) -> Result<Arc<Self>> {
-        let (accelerator, device) = (stream.home(), stream.device_index());
+        let (accelerator, device) = (stream.accelerator(), stream.device_index());
         let allocator = accelerator.allocator(device, "a Stream")?;
         let mut pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
         let block = match bytes {
@@ -224,17 +224,17 @@ impl Allocation {
         Ok(Arc::new(Allocation { accelerator, device, stream: stream.id(), pool, block }))
     }
 
-    /// Repeats a request that failed with an error, if that is out of memory and an observer wants it repeated.
+    /// Repeats a request that ran out of memory if an observer requests a retry; otherwise returns the error.
     #[cold]
     fn allocate_again(
         stream: &Stream,
         bytes: usize,
         error: Error,
-        pool: &mut Option<CapturedPool>,
+        pool: &mut Option<CapturePool>,
     ) -> Result<AllocatedBlock> {
         match error {
             Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
-                let accelerator = stream.home();
+                let accelerator = stream.accelerator();
                 // An observer may have ended the capture.
                 *pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
                 let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;
@@ -244,8 +244,9 @@ impl Allocation {
         }
     }
 
-    /// What work on a stream that uses it has to own: nothing, because it is released to the driver only after all
-    /// queued work. A graph repeats the work that it has captured, and has to own memory that is not from its own pool.
+    /// Returns the object that queued work on a stream must own. Without a capture there is none, because memory is
+    /// released to the driver only after all queued work. A graph repeats its work, so it owns memory that is not from
+    /// its own pool.
     fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Option<KeepAlive>> {
         let captured = || -> Result<bool> {
             Ok(stream.is_capturing()?
@@ -253,7 +254,7 @@ impl Allocation {
         };
         match captured() {
             Ok(true) => Ok(Some(self.clone())),
-            // On a lost device the work itself fails, with an error that names it.
+            // On a lost device the work itself fails with a more specific error.
             Ok(false) | Err(Error::DeviceLost { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -262,7 +263,7 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // A forked child can't use the memory of its parent, and does not free it.
+        // A forked child can't use the memory of its parent and does not free it.
         if let Some(block) = self.block
             && let Ok(allocator) = self.accelerator.allocator(self.device, WHAT)
         {

@@ -32,11 +32,11 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// `bytes` bytes from `pointer` on.
+    /// Describes `bytes` bytes that begin at `pointer`.
     ///
     /// # Safety
-    /// They are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is dropped, or
-    /// without one until the work that was queued with them has completed.
+    /// The bytes are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is
+    /// dropped, or without one until the work that was queued with them has completed.
     pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
         HostMemory { address: Address(pointer as u64), bytes, keep_alive, pinned: None }
     }
@@ -46,7 +46,7 @@ impl HostMemory {
         HostMemory { address, bytes, keep_alive: None, pinned: Some(memory.clone()) }
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -87,7 +87,7 @@ impl CopyOperand {
         }
     }
 
-    /// Prepares the operand for a copy on a stream; the copy owns what this returns.
+    /// Prepares the operand for a copy on a stream, which must own the returned object.
     fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         match self {
             CopyOperand::Device(memory) => memory.prepare_use(stream),
@@ -98,7 +98,7 @@ impl CopyOperand {
         }
     }
 
-    /// Returns whether it is memory of this process that the driver does not know.
+    /// Returns whether it is pageable memory of this process, which the driver does not know.
     fn is_pageable(&self) -> bool {
         matches!(self, CopyOperand::Host(HostMemory { pinned: None, .. }))
     }
@@ -111,18 +111,19 @@ impl CopyOperand {
     }
 }
 
-/// Copies all bytes of one operand to the other, of which at least one is on a device and which have the same size.
-/// Returns at once, with the stream on which the copy is queued: `stream`, which must be of the device of one operand,
-/// or the current stream of the device.
+/// Queues a copy of all bytes from one operand to another of the same size, of which at least one is on a device.
+/// Returns the stream on which it is queued: `stream`, which must be on the device of one operand, or the current
+/// stream of the device.
 ///
-/// Between two devices and without a stream it is the current stream of the source's device. It waits for the work that
-/// the current stream of the destination's device has queued, and later work of that one waits for the copy.
+/// Between two devices and without a stream, the copy is queued on the current stream of the source's device. It waits
+/// for the work that is queued on the current stream of the destination's device, and later work there waits for the
+/// copy.
 ///
-/// `awaited` means that the caller will wait for the copy, which fails while the stream is captured.
+/// `awaited` means that the caller will wait for the copy, which is an error while the stream is captured.
 ///
 /// # Errors
 /// Returns [`Error::Argument`] for operands that do not fit, [`Error::NoSuchDevice`] for a stream of another device,
-/// [`Error::Graph`] as above, and errors of the driver.
+/// [`Error::Graph`] for an `awaited` copy on a captured stream, and errors of the driver.
 pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
     const OPERATION: &str = "accelerator.memory.copy_";
     let refused = |given: String, allowed: &str| {
@@ -137,12 +138,12 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         let given = format!("{} bytes to be copied to {}", from.bytes(), to.bytes());
         return refused(given, "a source and a destination of one size");
     }
-    let home = on_device.home();
+    let accelerator = on_device.accelerator();
     for buffer in &buffers {
-        buffer.home().driver_for("a Buffer")?;
+        buffer.accelerator().driver_for("a Buffer")?;
     }
     let queued_on = on_device.stream_or(stream)?;
-    if !std::ptr::eq(queued_on.home(), home) {
+    if !std::ptr::eq(queued_on.accelerator(), accelerator) {
         return Err(Error::Forked { what: "a Stream" });
     }
     if buffers.iter().all(|buffer| buffer.device() != queued_on.device()) {
@@ -166,9 +167,11 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         _ => None,
     };
     other.as_ref().map_or(Ok(()), |other| queued_on.wait_stream(other))?;
-    if awaited && !home.runtime().is_host_accessible() && [to, from].into_iter().any(CopyOperand::is_pageable)
+    if awaited
+        && !accelerator.runtime().is_host_accessible()
+        && [to, from].into_iter().any(CopyOperand::is_pageable)
     {
-        // A driver may wait within its copy function for such memory, and nothing could interrupt that.
+        // A driver may block within its copy function for pageable memory, which could not be interrupted.
         queued_on.synchronize()?;
     }
     let keep_alive: Option<KeepAlive> = match (to.prepare_use(&queued_on)?, from.prepare_use(&queued_on)?) {

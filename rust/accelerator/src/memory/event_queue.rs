@@ -16,7 +16,7 @@ use super::DynDriver;
 use crate::stream::Stream;
 use crate::{Error, Result};
 
-/// The device and the id of a stream. No other stream has both while items wait for it.
+/// The device and the id of a stream, which are unique while items wait for it.
 type StreamKey = (DeviceIndex, i64);
 
 /// Items of type `T`, each waiting for one event for each stream that has used it.
@@ -34,7 +34,7 @@ pub(super) struct EventQueue<T> {
 
 #[derive(Debug)]
 struct Pending<T> {
-    /// Tells items that were queued before some moment from later ones.
+    /// Increases with each item, so that callers can wait for the items that were queued before some moment.
     ticket: u64,
     event: EventHandle,
     item: T,
@@ -82,11 +82,10 @@ impl<T> EventQueue<T> {
         retried.collect()
     }
 
-    /// Removes and returns the items whose events have completed, in the order of streams and then of events. Never
-    /// blocks.
+    /// Removes and returns the items whose events have completed, ordered by stream and then by event. Never blocks.
     ///
-    /// An event of a lost device never completes. Its items are dropped from the queue and so are never reused, which
-    /// is an error only for `device`, the device that owns the items.
+    /// An event of a lost device never completes. Its items are removed and never reused, which is an error only if the
+    /// lost device is `device`, the owner of the items.
     pub(super) fn drain_completed(&mut self, driver: &DynDriver, device: Option<DeviceIndex>) -> Vec<T> {
         let mut completed = Vec::new();
         for ((stream_device, _), queue) in &mut self.pending {
@@ -115,7 +114,7 @@ impl<T> EventQueue<T> {
         self.pending.is_empty() && self.deferred.is_empty()
     }
 
-    /// The ticket of the item that was queued last.
+    /// Returns the ticket of the item that was queued last.
     pub(super) fn last_ticket(&self) -> u64 {
         self.last_ticket
     }
@@ -128,8 +127,8 @@ impl<T> EventQueue<T> {
     /// Records an event behind the work that is queued on a stream.
     ///
     /// # Errors
-    /// Returns the driver's error, and [`Error::Graph`] if the stream is being captured: such an event is a part of the
-    /// graph and completes at no time that matters here.
+    /// Returns the driver's error, and [`Error::Graph`] if the stream is being captured: the event would become a part
+    /// of the graph.
     pub(super) fn record_event(&mut self, driver: &DynDriver, stream: StreamHandle) -> Result<EventHandle> {
         check_not_capturing(driver, stream)?;
         let device = stream.device;
@@ -137,7 +136,7 @@ impl<T> EventQueue<T> {
             Some(place) => self.free_events.swap_remove(place),
             None => driver.create_event(device, EventOptions::default())?,
         };
-        // A capture that began in the meantime may have got the event.
+        // The event is in the graph if a capture began in the meantime.
         let recorded = driver.record_event(event, stream).and_then(|()| check_not_capturing(driver, stream));
         if recorded.is_err() {
             self.free_events.push(event);
@@ -145,7 +144,7 @@ impl<T> EventQueue<T> {
         recorded.map(|()| event)
     }
 
-    /// Records an event on every stream; on none, and returns `None`, if it can't be recorded on one of them.
+    /// Records an event on every stream; returns `None` if recording fails on one of them.
     pub(super) fn record_events(
         &mut self,
         driver: &DynDriver,
@@ -161,13 +160,13 @@ impl<T> EventQueue<T> {
         None
     }
 
-    /// Makes events available for later records.
+    /// Returns completed or unused events to the free list.
     pub(super) fn recycle_events(&mut self, events: Vec<EventHandle>) {
         self.free_events.extend(events);
     }
 
-    /// Returns whether an event has completed. If the driver cannot tell, it has not, because a lost device may still
-    /// write; the error is returned by [`take_last_error`](EventQueue::take_last_error).
+    /// Returns whether an event has completed. An error of the driver counts as not completed, because a lost device
+    /// may still write; [`take_last_error`](EventQueue::take_last_error) returns it.
     pub(super) fn has_completed(&mut self, driver: &DynDriver, event: EventHandle) -> bool {
         driver.has_completed(event).unwrap_or_else(|error| {
             self.last_error = Some(error);
@@ -175,10 +174,10 @@ impl<T> EventQueue<T> {
         })
     }
 
-    /// Returns the last error of a query since this was last called.
+    /// Removes the last error of a query.
     ///
     /// # Errors
-    /// That error.
+    /// Returns the error, if there was one since the last call.
     pub(super) fn take_last_error(&mut self) -> Result<()> {
         self.last_error.take().map_or(Ok(()), Err)
     }

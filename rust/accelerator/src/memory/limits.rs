@@ -1,11 +1,11 @@
-//! Limits of the memory that a process reserves and caches.
+//! Limits of the reserved and the cached memory of a process.
 
 use std::str::FromStr;
 
 use super::stats_api::with_allocator;
 use crate::{Device, Error, Result, current};
 
-/// A limit of memory: a number of bytes, or a fraction of the memory of a device.
+/// A memory limit: a number of bytes, or a fraction of the memory of a device.
 ///
 /// ```
 /// use interlock_accelerator::memory::{Limit, limit, set_limit};
@@ -18,9 +18,9 @@ use crate::{Device, Error, Result, current};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// A part of all memory of the device, from 0 to 1.
+    /// A fraction of the device's total memory, from 0 to 1.
     Fraction(f64),
 }
 
@@ -28,11 +28,14 @@ const SET_LIMIT: &str = "accelerator.memory.set_limit";
 const SET_CACHE_LIMIT: &str = "accelerator.memory.set_cache_limit";
 
 impl Limit {
-    /// What a limit may be, for messages.
+    /// The accepted limits, for messages.
     pub const ALLOWED: &str =
         "a number of bytes, a fraction from 0.0 to 1.0, a percentage such as \"90%\", or None";
 
-    /// A part of all memory. Fails with [`Error::Argument`] for what is not from 0 to 1.
+    /// Returns a limit of a fraction of the total memory.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] for a number that is not from 0 to 1.
     pub fn fraction(part: f64) -> Result<Self> {
         if (0.0..=1.0).contains(&part) { Ok(Limit::Fraction(part)) } else { Err(refused(part.to_string())) }
     }
@@ -40,7 +43,6 @@ impl Limit {
     fn bytes_of(self, total: u64) -> u64 {
         match self {
             Limit::Bytes(bytes) => bytes,
-            // A part of a whole number of bytes fits one.
             Limit::Fraction(part) => (part * total as f64) as u64,
         }
     }
@@ -50,7 +52,7 @@ fn refused(given: String) -> Error {
     Error::Argument { name: "a memory limit", given, allowed: Limit::ALLOWED.to_owned() }
 }
 
-/// `"90%"`.
+/// Parses a percentage such as `"90%"`.
 impl FromStr for Limit {
     type Err = Error;
 
@@ -61,8 +63,12 @@ impl FromStr for Limit {
     }
 }
 
-/// How many bytes this process may take of a device's memory at most, used or kept; `None` for all. Returns what it
-/// was. What is taken already stays. No device is the current one.
+/// Sets the largest number of bytes that this process may reserve on a device, allocated or cached; `None` for no
+/// limit. Returns the previous limit. Memory that is already reserved stays reserved. No device means the current
+/// device.
+///
+/// # Errors
+/// Returns [`Error::NoSuchDevice`] and the error of an invalid configuration.
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_LIMIT)?;
     let limit = in_bytes(limit, accelerator.device(index))?;
@@ -71,22 +77,21 @@ pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<
         .with_limit(accelerator, |current| std::mem::replace(current, limit))
 }
 
-/// What [`set_limit`] or a configuration last set, in bytes. A question starts no driver.
+/// Returns the limit in bytes that [`set_limit`] or a configuration last set. Starts no driver.
 pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
     with_allocator(device, |allocator, accelerator| Some(allocator.with_limit(accelerator, |limit| *limit)))?
         .unwrap_or(Ok(None))
 }
 
-/// Sets the largest number of bytes that may be cached on a device, `None` for any number; returns the previous one.
-/// Blocks beyond it are released to the driver, those first that were freed first. Without a device it is the current
-/// one.
+/// Sets the largest number of bytes that may be cached on a device, `None` for no limit; returns the previous one.
+/// Releases blocks beyond it to the driver, in the order in which they were freed. No device means the current device.
 pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_CACHE_LIMIT)?;
     let limit = in_bytes(limit, accelerator.device(index))?;
     Ok(accelerator.allocator(index, SET_CACHE_LIMIT)?.set_cache_limit(accelerator, limit))
 }
 
-/// What [`set_cache_limit`] last set, in bytes. A question starts no driver.
+/// Returns the limit in bytes that [`set_cache_limit`] last set. Starts no driver.
 pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
     with_allocator(device, |allocator, _| allocator.cache_limit())
 }
@@ -104,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentage_is_a_part_of_the_whole() {
+    fn limit_parses_a_percentage_as_a_fraction() {
         assert_eq!("90%".parse(), Ok(Limit::Fraction(0.9)));
         assert_eq!(" 12.5 % ".parse(), Ok(Limit::Fraction(0.125)));
         assert_eq!(Limit::Fraction(0.5).bytes_of(1 << 40), 1 << 39);

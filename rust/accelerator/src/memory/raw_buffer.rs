@@ -1,4 +1,4 @@
-//! Memory that is freed when it is dropped: of the CPU, from the program's own heap, or of another owner.
+//! Owned memory: CPU memory of Rust's global allocator, or memory of another owner.
 
 use std::alloc::{self, Layout};
 use std::any::Any;
@@ -23,11 +23,11 @@ pub struct RawBuffer {
     bytes: usize,
     device: Device,
     /// Dropping this frees the memory; `None` if it is from Rust's global allocator.
-    keeper: Option<Box<dyn Any + Send + Sync>>,
+    owner: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl RawBuffer {
-    /// Bytes to which memory of the CPU is aligned: a cache line, and every vector register.
+    /// The alignment of CPU memory in bytes: a cache line, and sufficient for every vector register.
     pub const ALIGNMENT: usize = 64;
 
     /// Allocates `bytes` uninitialized bytes of the CPU.
@@ -39,52 +39,52 @@ impl RawBuffer {
         let layout = Self::layout(bytes).ok_or_else(out_of_memory)?;
         // SAFETY: the layout has at least one byte.
         let pointer = NonNull::new(unsafe { alloc::alloc(layout) }).ok_or_else(out_of_memory)?;
-        Ok(RawBuffer { pointer, bytes, device: Device::CPU, keeper: None })
+        Ok(RawBuffer { pointer, bytes, device: Device::CPU, owner: None })
     }
 
     fn layout(bytes: usize) -> Option<Layout> {
-        // A layout of no bytes may not be passed to the global allocator.
+        // The global allocator does not accept a layout of 0 bytes.
         Layout::from_size_align(bytes.max(1), Self::ALIGNMENT).ok()
     }
 
-    /// Wraps memory of another owner, kept alive by `keeper`.
+    /// Wraps memory that belongs to `owner`.
     ///
     /// # Safety
-    /// `pointer` is valid for reads and writes of `bytes` bytes on `device` for as long as `keeper` lives.
+    /// `pointer` is valid for reads and writes of `bytes` bytes on `device` for as long as `owner` lives.
     pub unsafe fn foreign(
         pointer: NonNull<u8>,
         bytes: usize,
         device: Device,
-        keeper: Box<dyn Any + Send + Sync>,
+        owner: Box<dyn Any + Send + Sync>,
     ) -> Self {
-        RawBuffer { pointer, bytes, device, keeper: Some(keeper) }
+        RawBuffer { pointer, bytes, device, owner: Some(owner) }
     }
 
-    /// The address of the first byte, on [`device`](RawBuffer::device).
+    /// Returns the address of the first byte, on [`device`](RawBuffer::device).
     pub fn pointer(&self) -> NonNull<u8> {
         self.pointer
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The device of the memory.
+    /// Returns the device of the memory.
     pub fn device(&self) -> Device {
         self.device
     }
 }
 
-// SAFETY: a buffer is an address and a keeper that is Send and Sync itself; code that reads and writes
-// through the address keeps the rules of the storage built on it.
+// SAFETY: a buffer is an address and a owner that is Send and Sync itself; code that reads and writes
+// through the address follows the rules of the storage built on it.
 unsafe impl Send for RawBuffer {}
-// SAFETY: as above; `&RawBuffer` gives out no access to the bytes.
+// SAFETY: see `Send`; `&RawBuffer` gives no access to the bytes.
 unsafe impl Sync for RawBuffer {}
 
 impl Drop for RawBuffer {
     fn drop(&mut self) {
-        if let (None, Some(layout)) = (&self.keeper, Self::layout(self.bytes)) {
+        if let (None, Some(layout)) = (&self.owner, Self::layout(self.bytes)) {
             // SAFETY: the pointer came from the global allocator with this layout, and the buffer owned it alone.
             unsafe { alloc::dealloc(self.pointer.as_ptr(), layout) }
         }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_aligned_even_when_empty() {
+    fn raw_buffer_is_aligned_even_without_bytes() {
         for bytes in [0, 1, 63, 64, 4096] {
             let buffer = RawBuffer::new(bytes).unwrap();
             assert_eq!(buffer.pointer().as_ptr() as usize % RawBuffer::ALIGNMENT, 0);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_beyond_the_address_space_is_out_of_memory() {
+    fn raw_buffer_beyond_the_address_space_is_out_of_memory() {
         let error = RawBuffer::new(usize::MAX).unwrap_err();
         assert_eq!(error, OutOfMemory::error(Device::CPU, usize::MAX));
     }

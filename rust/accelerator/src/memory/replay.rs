@@ -1,4 +1,4 @@
-//! Replays of recorded histories: the same allocations and frees once more.
+//! Replays of recorded histories: repeats the allocations and frees of a trace.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,17 @@ use crate::{Device, Error, PoolId, Result, Stream, current, new_pool};
 
 const OPERATION: &str = "accelerator.memory.replay";
 
-/// Allocates and frees on a device what its trace in a snapshot says that a program did; returns what is counted then.
-/// No device is the current one.
+/// Repeats on a device the allocations and frees of its trace in a snapshot; returns the statistics afterwards. No
+/// device means the current device.
 ///
-/// Where the trace begins with nothing allocated, and here nothing was, under the same limits and configuration, the
-/// numbers are those of that program, as far as its threads allocated one at a time. The default stream stands for
-/// itself and a stream of its own for each other one. What frees memory by itself in the trace does so here. At the
-/// end all is freed. Fails with [`Error::OutOfMemory`] where the trace allocated and here is no room, and with
-/// [`Error::Argument`] where there is no trace of the device.
+/// The statistics equal those of the recorded program if the trace and the device begin without allocations, limits and
+/// configuration are the same, and the program's threads allocated one at a time. The default stream represents itself,
+/// and a new stream each other one. Releases of the allocator itself are not repeated: they happen here as they did
+/// there. All memory is freed at the end.
+///
+/// # Errors
+/// Returns [`Error::OutOfMemory`] if an allocation that succeeded in the trace fails here, and [`Error::Argument`] if
+/// the snapshot has no trace of the device.
 pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics> {
     let (accelerator, index) = current::resolve(device, OPERATION)?;
     let trace = snapshot.traces.get(usize::from(index)).filter(|trace| !trace.is_empty());
@@ -41,13 +44,13 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
         empties: false,
     };
     for (place, entry) in trace.iter().enumerate() {
-        replay.repeat(entry, trace.get(place + 1))?;
+        replay.apply(entry, trace.get(place + 1))?;
     }
     replay.empty()?;
     Ok(allocator.with_stats(|stats| stats.clone()))
 }
 
-/// What there is of a trace so far, by what the trace calls it.
+/// The objects that a replay has created so far, by their ids and addresses in the trace.
 struct Replay {
     accelerator: &'static Accelerator,
     index: DeviceIndex,
@@ -55,14 +58,14 @@ struct Replay {
     streams: HashMap<i64, Stream>,
     pools: HashMap<PoolId, PoolId>,
     in_use: HashMap<u64, BlockId>,
-    /// Freed blocks that work still uses.
+    /// Freed blocks that queued work still uses in the trace.
     held: HashMap<u64, BlockId>,
-    /// The program empties the cache.
+    /// The trace is within a call of `empty_cache`.
     empties: bool,
 }
 
 impl Replay {
-    fn repeat(&mut self, entry: &TraceEntry, next: Option<&TraceEntry>) -> Result<()> {
+    fn apply(&mut self, entry: &TraceEntry, next: Option<&TraceEntry>) -> Result<()> {
         if entry.cause == Some(ReleaseReason::EmptyCache) {
             self.empties = true;
         } else {
@@ -72,7 +75,7 @@ impl Replay {
             TraceAction::Alloc => {
                 let block = self.allocate(entry)?;
                 let replaced = self.in_use.insert(entry.address, block);
-                // A trace that says nothing of its end.
+                // The trace does not contain the free of an earlier block at this address.
                 replaced.into_iter().for_each(|block| self.allocator.free(self.accelerator, block));
             }
             TraceAction::OutOfMemory => match self.allocate(entry) {
@@ -86,8 +89,8 @@ impl Replay {
                     self.allocator.complete(self.accelerator, block, entry.cause.is_some());
                 }
             }
-            TraceAction::SegmentFree => self.give_back(entry),
-            // What the allocator does by itself.
+            TraceAction::SegmentFree => self.release_owner(entry),
+            // Consequences of the other entries.
             TraceAction::SegmentAlloc
             | TraceAction::SegmentMap
             | TraceAction::SegmentUnmap
@@ -110,12 +113,13 @@ impl Replay {
         if let Some(stream) = self.streams.get(&id) {
             return Ok(stream.clone());
         }
-        let stream = self.accelerator.exclusive_stream(self.index, 0)?;
+        let stream = self.accelerator.dedicated_stream(self.index, 0)?;
         self.streams.insert(id, stream.clone());
         Ok(stream)
     }
 
-    /// What is free at once is told so in the next entry, and without a reason.
+    /// Frees a block, or holds it until the trace completes its free. A block that was free at once has its completion
+    /// as the next entry, without a reason.
     fn free(&mut self, address: u64, next: Option<&TraceEntry>) {
         let at_once = |next: &TraceEntry| {
             next.action == TraceAction::FreeCompleted && next.address == address && next.cause.is_none()
@@ -129,7 +133,7 @@ impl Replay {
         }
     }
 
-    /// Empties the cache, after all that the trace says of it.
+    /// Empties the cache, after all entries of a call of `empty_cache`.
     fn empty(&mut self) -> Result<()> {
         if std::mem::take(&mut self.empties) {
             self.allocator.release_cached_blocks(self.accelerator)
@@ -138,8 +142,8 @@ impl Replay {
         }
     }
 
-    /// What the program let go where that gave back a segment.
-    fn give_back(&mut self, entry: &TraceEntry) {
+    /// Releases the stream or the pool whose end released a segment.
+    fn release_owner(&mut self, entry: &TraceEntry) {
         if entry.cause == Some(ReleaseReason::Stream) {
             self.streams.remove(&entry.stream);
         } else if entry.cause == Some(ReleaseReason::Pool)

@@ -1,4 +1,4 @@
-//! The memory of devices at one moment, and what happened to it before.
+//! Snapshots of the memory of devices and of its recorded history.
 
 use interlock_core::base::named_enum;
 use interlock_driver::DeviceIndex;
@@ -7,7 +7,7 @@ use super::stats_api::resolve_if_initialized;
 use super::trace::{Stack, TraceEntry};
 use crate::{Device, PoolId, Result};
 
-/// The memory of devices, and what happened to it as far as that is recorded, in PyTorch's terms.
+/// The segments of devices and their recorded history, in PyTorch's terms.
 ///
 /// ```
 /// use interlock_accelerator::memory::{DeviceBuffer, snapshot};
@@ -22,11 +22,11 @@ use crate::{Device, PoolId, Result};
 pub struct Snapshot {
     /// The segments, in the order of devices and addresses.
     pub segments: Vec<SegmentState>,
-    /// What happened to the memory of each device, the oldest entry first; empty for devices that were not selected.
+    /// The recorded entries of each device, oldest first; empty for devices that were not selected.
     pub traces: Vec<Vec<TraceEntry>>,
 }
 
-/// A segment: contiguous memory that the allocator took from the driver.
+/// A segment: contiguous memory that the driver allocated.
 ///
 /// ```
 /// use interlock_accelerator::memory::{DeviceBuffer, snapshot};
@@ -44,7 +44,7 @@ pub struct SegmentState {
     pub device: DeviceIndex,
     /// The address of its first byte.
     pub address: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub total_size: u64,
     /// Bytes of its allocated blocks.
     pub allocated_size: u64,
@@ -56,7 +56,7 @@ pub struct SegmentState {
     pub stream: i64,
     /// Whether it is for small blocks.
     pub small: bool,
-    /// The pool of graphs that it belongs to.
+    /// The private pool that it belongs to.
     pub pool: Option<PoolId>,
     /// Whether it can grow and shrink.
     pub expandable: bool,
@@ -82,11 +82,11 @@ pub struct SegmentState {
 pub struct BlockState {
     /// The address of its first byte.
     pub address: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
-    /// How many were requested; 0 for a free block.
+    /// The requested bytes; 0 for a free block.
     pub requested_size: u64,
-    /// What it is used for.
+    /// Its use.
     pub usage: BlockUsage,
     /// The stack of its allocation, if it was recorded.
     pub stack: Option<Stack>,
@@ -108,15 +108,15 @@ named_enum! {
     pub enum BlockUsage {
         /// The program uses it.
         Allocated => "active_allocated",
-        /// It is freed, and queued work of streams uses it.
+        /// The program has freed it, and queued work of streams uses it.
         AwaitingFree => "active_awaiting_free",
         /// Nothing uses it.
         Inactive => "inactive",
     }
 }
 
-/// The memory of a device, or of all, and what happened to it as far as that is [recorded](super::HistoryRecorder).
-/// Starts no driver.
+/// Returns the segments of a device, or of all devices, and their [recorded](super::HistoryRecorder) history. Starts no
+/// driver.
 pub fn snapshot(device: Option<Device>) -> Result<Snapshot> {
     let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok(Snapshot::default()) };
     let mut snapshot = Snapshot::default();

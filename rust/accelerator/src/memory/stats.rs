@@ -2,9 +2,9 @@
 
 use super::super::PoolId;
 
-/// One number or several that are counted, as a field of statistics.
+/// A field of statistics: one or more numbers.
 pub(super) trait Quantity {
-    /// Sets peaks to the amounts now.
+    /// Sets peaks to the current amounts.
     fn reset_peak(&mut self) {}
 
     /// Sets sums and counts to 0.
@@ -13,7 +13,7 @@ pub(super) trait Quantity {
     /// Appends every number with its name, which begins with `name`.
     fn append(&self, name: &str, numbers: &mut Vec<(String, i64)>);
 
-    /// Every number with its name, in the order of the names.
+    /// Returns all numbers with their names, sorted by name.
     fn sorted(&self) -> Vec<(String, i64)> {
         let mut numbers = Vec::new();
         self.append("", &mut numbers);
@@ -22,7 +22,7 @@ pub(super) trait Quantity {
     }
 }
 
-/// Declares a struct of quantities, which is a quantity itself: its fields are reset and named one by one.
+/// Declares a struct of quantities, which implements [`Quantity`] by applying each operation to its fields.
 macro_rules! quantities {
     ($(#[$attribute:meta])* pub struct $name:ident {$(
         $(#[$doc:meta])* pub $field:ident: $type:ty,
@@ -61,7 +61,7 @@ pub(super) use quantities;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// The amount now.
+    /// The current amount.
     pub current: u64,
     /// The largest amount since the last reset.
     pub peak: u64,
@@ -85,7 +85,7 @@ impl Stat {
         self.freed += amount;
     }
 
-    /// Counts the difference between two amounts.
+    /// Adds the difference between two amounts.
     pub(super) fn change(&mut self, before: u64, after: u64) {
         if after >= before {
             self.increase(after - before);
@@ -157,7 +157,7 @@ impl Quantity for Vec<(PoolId, StatArray)> {
 }
 
 quantities! {
-    /// A quantity of all blocks, and of those from small and from large segments.
+    /// A quantity of all blocks, of blocks from small segments, and of blocks from large segments.
     ///
     /// ```
     /// use interlock_accelerator::memory::{DeviceBuffer, StatArray, statistics};
@@ -180,19 +180,19 @@ quantities! {
 }
 
 impl StatArray {
-    /// Increases the quantity of all blocks and that of small or of large ones.
+    /// Increases `all`, and `small_pool` or `large_pool`.
     #[inline]
     pub(super) fn increase(&mut self, small: bool, amount: u64) {
         self.both(small, |stat| stat.increase(amount));
     }
 
-    /// Decreases both.
+    /// Decreases `all`, and `small_pool` or `large_pool`.
     #[inline]
     pub(super) fn decrease(&mut self, small: bool, amount: u64) {
         self.both(small, |stat| stat.decrease(amount));
     }
 
-    /// Counts the difference between two amounts in both.
+    /// Adds the difference between two amounts to `all`, and to `small_pool` or `large_pool`.
     pub(super) fn change(&mut self, small: bool, before: u64, after: u64) {
         self.both(small, |stat| stat.change(before, after));
     }
@@ -240,32 +240,32 @@ quantities! {
         pub oversize_allocations: Stat,
         /// Oversize segments.
         pub oversize_segments: Stat,
-        /// Requests that were repeated after everything unused was released.
+        /// Requests that were repeated after all unused memory was released.
         pub num_alloc_retries: u64,
         /// Requests that failed.
         pub num_ooms: u64,
         /// Waits for all streams.
         pub num_sync_all_streams: u64,
-        /// Successful calls of the driver for memory.
+        /// Successful allocations by the driver.
         pub num_device_alloc: u64,
-        /// Calls of the driver that released memory.
+        /// Releases of memory to the driver.
         pub num_device_free: u64,
-        /// Requests that were refused without asking the driver, which had too little memory.
+        /// Requests that failed without a call of the driver, because it had too little free memory.
         pub num_oom_rejections: u64,
         /// The size from which blocks are oversize, in bytes; -1 if there is none.
         pub max_split_size: i64,
-        /// Bytes of segments by pools of graphs.
+        /// Bytes of segments by private pool.
         pub reserved_bytes_by_private_pools: Vec<(PoolId, StatArray)>,
     }
 }
 
 impl Statistics {
-    /// Statistics before the first allocation.
+    /// Returns the statistics before the first allocation.
     pub(super) fn new() -> Self {
         Statistics { max_split_size: -1, ..Statistics::default() }
     }
 
-    /// Every number under its name in PyTorch's `memory_stats`, in the order of the names.
+    /// Returns all numbers under their names in PyTorch's `memory_stats`, sorted by name.
     pub fn named(&self) -> Vec<(String, i64)> {
         self.sorted()
     }
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peak_stays_until_it_is_reset() {
+    fn stat_peak_is_the_maximum_since_the_last_reset() {
         let mut stat = Stat::default();
         stat.increase(5);
         stat.decrease(3);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_counts_the_difference_alone() {
+    fn stat_change_counts_only_the_difference() {
         let mut stat = Stat::default();
         stat.change(2, 7);
         stat.change(4, 3);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_complete_and_in_order() {
+    fn statistics_named_is_complete_and_sorted() {
         let named = Statistics::new().named();
         assert_eq!(named.len(), 9 * 3 * 4 + 2 * 4 + 7);
         assert!(

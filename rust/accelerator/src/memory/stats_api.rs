@@ -1,4 +1,4 @@
-//! Functions that report how much of a device's memory is used and cached.
+//! Queries of the allocated and cached memory of devices.
 
 use interlock_driver::DeviceIndex;
 
@@ -9,8 +9,8 @@ use crate::{Device, Error, Result, current, current_accelerator, device_count, r
 
 const NAMESPACE: &str = "accelerator.memory";
 
-/// The accelerator and the index of a device, or `None` if no driver is started and so nothing is allocated. Starts no
-/// driver; without a device it is the current one.
+/// Returns the accelerator and the index of a device, or `None` if no driver is started and so nothing is allocated.
+/// Starts no driver. No device means the current device.
 ///
 /// # Errors
 /// Returns [`Error::NoSuchDevice`] for a device that the accelerator does not have. Without an accelerator, device 0
@@ -18,7 +18,7 @@ const NAMESPACE: &str = "accelerator.memory";
 pub(super) fn resolve_if_initialized(
     device: Option<Device>,
 ) -> Result<Option<(&'static Accelerator, DeviceIndex)>> {
-    if registry::used_already().is_some() {
+    if registry::try_accelerator().is_some() {
         return current::resolve(device, NAMESPACE).map(Some);
     }
     let Some(device) = device else { return Ok(None) };
@@ -46,13 +46,13 @@ pub(super) fn with_allocator<T: Default>(
     Ok(function(accelerator.allocator(index, NAMESPACE)?, accelerator))
 }
 
-/// The memory statistics of a device, all zero before its first use. `None` is the current device.
+/// Returns the memory statistics of a device, all zero before its first use. `None` means the current device.
 pub fn statistics(device: Option<Device>) -> Result<Statistics> {
     let stats = with_allocator(device, |allocator, _| Some(allocator.with_stats(|stats| stats.clone())));
     Ok(stats?.unwrap_or_else(Statistics::new))
 }
 
-/// Sets the peaks of a device's statistics to what there is now.
+/// Sets the peaks of a device's statistics to the current amounts.
 pub fn reset_peak_statistics(device: Option<Device>) -> Result<()> {
     with_allocator(device, |allocator, _| allocator.with_stats(Quantity::reset_peak))
 }
@@ -62,26 +62,26 @@ pub fn reset_accumulated_statistics(device: Option<Device>) -> Result<()> {
     with_allocator(device, |allocator, _| allocator.with_stats(Quantity::reset_accumulated))
 }
 
-/// The size of the largest free block of a device, in bytes.
+/// Returns the size of the largest free block of a device, in bytes.
 pub fn largest_free_block(device: Option<Device>) -> Result<u64> {
     with_allocator(device, |allocator, _| allocator.free_bytes().0)
 }
 
-/// The fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest free
-/// block is a small part of all free memory.
+/// Returns the fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest
+/// free block is a small part of all free memory.
 pub fn fragmentation(device: Option<Device>) -> Result<f64> {
     let (largest, all) = with_allocator(device, |allocator, _| allocator.free_bytes())?;
     Ok(if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 })
 }
 
-/// Releases the cached memory of all devices to the driver, once the work that is queued now is done; a function that
-/// runs on a stream does not wait for that. Does nothing while a graph is captured.
+/// Releases the cached memory of all devices to the driver, after waiting for the work that is queued now. Called from
+/// a host function of a stream, it does not wait. Does nothing while a graph is captured.
 ///
 /// # Errors
-/// Returns the error of a device that can't report how far its streams are; the others are emptied all the same.
+/// Returns the error of a device whose streams can't be queried, after the caches of the other devices were emptied.
 pub fn empty_cache() -> Result<()> {
     let Some((accelerator, _)) = resolve_if_initialized(None)? else { return Ok(()) };
-    // A lost device does not keep the others from being emptied.
+    // All are emptied before the first error is returned, so that a lost device affects only itself.
     let allocators = accelerator.allocators(NAMESPACE)?.iter();
     let emptied: Vec<_> = allocators.map(|allocator| allocator.release_cached_blocks(accelerator)).collect();
     emptied.into_iter().collect()

@@ -1,4 +1,4 @@
-//! The history of device memory: recorded for the whole process, read in snapshots.
+//! The history of device memory: recorded for the whole process and read with snapshots.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ use crate::{Device, PoolId, Result};
 pub struct Frame {
     /// The file.
     pub file: Arc<str>,
-    /// The number of the line, from 1.
+    /// The line number, from 1.
     pub line: u32,
     /// The function.
     pub name: Arc<str>,
 }
 
-/// The lines of a program that called each other, the innermost first.
+/// The call stack of the program, innermost frame first.
 pub type Stack = Arc<[Frame]>;
 
 named_enum! {
@@ -51,9 +51,9 @@ named_enum! {
         Alloc => "alloc",
         /// The program freed a block, which queued work may still use.
         FreeRequested => "free_requested",
-        /// That work is done, and the block can be reused.
+        /// Queued work is done with a freed block, which can be reused.
         FreeCompleted => "free_completed",
-        /// The driver returned a segment.
+        /// The driver allocated a segment.
         SegmentAlloc => "segment_alloc",
         /// A segment was released to the driver.
         SegmentFree => "segment_free",
@@ -69,7 +69,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// The reason why memory was released to the driver, or became free just then.
+    /// The reason why memory was released to the driver, or why a block became free during such a release.
     ///
     /// ```
     /// use interlock_accelerator::memory::{
@@ -86,11 +86,11 @@ named_enum! {
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ReleaseReason {
-        /// A request would have failed otherwise.
+        /// A request found too little memory.
         Shortage => "shortage",
-        /// More was cached than the limit permits.
+        /// The cached bytes exceeded the limit.
         Limit => "limit",
-        /// The program asked for it.
+        /// The program called `empty_cache`.
         EmptyCache => "empty_cache",
         /// Its stream was destroyed.
         Stream => "stream",
@@ -114,25 +114,25 @@ named_enum! {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceEntry {
-    /// What.
+    /// The recorded event.
     pub action: TraceAction,
-    /// Where. Of a request that could not be served: the bytes that the driver had left.
+    /// The address of the memory. For a failed request: the free bytes of the driver.
     pub address: u64,
-    /// Bytes: the requested ones of a block, the active ones of a snapshot.
+    /// Bytes: requested bytes of a block, active bytes for a snapshot.
     pub size: u64,
     /// The id of the stream.
     pub stream: i64,
-    /// When, in microseconds since 1970.
+    /// The time in microseconds since 1970.
     pub time: u64,
-    /// The pool of graphs that it belongs to.
+    /// The private pool that the memory belongs to.
     pub pool: Option<PoolId>,
-    /// Why, of memory that went back to the driver.
+    /// The reason of a release to the driver.
     pub cause: Option<ReleaseReason>,
-    /// The lines of the program that asked for the memory, if they are known.
+    /// The stack that allocated the memory, if it was recorded.
     pub stack: Option<Stack>,
 }
 
-/// Microseconds since 1970.
+/// Returns the time in microseconds since 1970.
 pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
@@ -151,13 +151,13 @@ pub(super) fn now() -> u64 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryConfig {
-    /// How many entries there are at most for each device: the last ones stay. `None` for any number.
+    /// The largest number of entries for each device; older entries are dropped. `None` for no limit.
     pub max_entries: Option<usize>,
-    /// Whether the host is to tell the lines of the program, with [`with_stack`].
+    /// Whether the embedding program should record call stacks with [`with_stack`].
     pub stacks: bool,
 }
 
-/// Records the history of device memory until it is stopped, or another recorder begins.
+/// A recording of the history of device memory, until it is stopped or another one begins.
 ///
 /// ```
 /// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
@@ -172,67 +172,70 @@ pub struct HistoryConfig {
 #[derive(Debug)]
 pub struct HistoryRecorder(u64);
 
-/// What is recorded now.
-static RECORDED: ForkLock<Recorded> =
-    ForkLock::new(rank::MEMORY_HISTORY, Recorded { changes: 0, what: None });
+/// The active recording of the process.
+static RECORDING: ForkLock<Recording> =
+    ForkLock::new(rank::MEMORY_HISTORY, Recording { changes: 0, active: None });
 
 static STACKS: RelaxedBool = RelaxedBool::new(false);
 
 #[derive(Clone, Copy)]
-pub(crate) struct Recorded {
-    /// How often that has changed.
+pub(crate) struct Recording {
+    /// The number of changes so far.
     changes: u64,
-    /// How, and of which device if not of all.
-    what: Option<(HistoryConfig, Option<DeviceIndex>)>,
+    /// The options, and the device unless all devices are recorded; `None` if nothing is recorded.
+    active: Option<(HistoryConfig, Option<DeviceIndex>)>,
 }
 
-impl Recorded {
-    fn change(&mut self, what: Option<(HistoryConfig, Option<DeviceIndex>)>) -> u64 {
+impl Recording {
+    fn change(&mut self, active: Option<(HistoryConfig, Option<DeviceIndex>)>) -> u64 {
         self.changes += 1;
-        self.what = what;
-        STACKS.set(what.is_some_and(|(options, _)| options.stacks));
+        self.active = active;
+        STACKS.set(active.is_some_and(|(options, _)| options.stacks));
         self.changes
     }
 }
 
 impl HistoryRecorder {
-    /// Begins to record what happens to the memory of a device, or of all. What was recorded before is forgotten.
-    /// Starts no driver: it records once there is one.
+    /// Begins to record allocations and releases of a device, or of all devices. Discards earlier entries. Starts no
+    /// driver: recording begins with the first one.
+    ///
+    /// # Errors
+    /// Returns [`Error::NoSuchDevice`](crate::Error::NoSuchDevice).
     pub fn record(options: HistoryConfig, device: Option<Device>) -> Result<Self> {
         let found = resolve_if_initialized(device)?;
         let index = device.map(|device| found.map_or(device.index().unwrap_or(0), |(_, index)| index));
-        let number = RECORDED.lock().change(Some((options, index)));
-        apply_where_in_use()?;
+        let number = RECORDING.lock().change(Some((options, index)));
+        apply_if_initialized()?;
         Ok(HistoryRecorder(number))
     }
 
-    /// Records no more, unless another history has begun already. What is recorded stays for snapshots.
+    /// Stops recording, unless another recording has begun. Snapshots still contain the recorded entries.
     pub fn stop(&self) -> Result<()> {
-        let mut recorded = RECORDED.lock();
-        if recorded.changes != self.0 {
+        let mut recording = RECORDING.lock();
+        if recording.changes != self.0 {
             return Ok(());
         }
-        recorded.change(None);
-        drop(recorded);
-        apply_where_in_use()
+        recording.change(None);
+        drop(recording);
+        apply_if_initialized()
     }
 }
 
-fn apply_where_in_use() -> Result<()> {
+fn apply_if_initialized() -> Result<()> {
     resolve_if_initialized(None)?.map_or(Ok(()), |(accelerator, _)| apply(accelerator))
 }
 
-/// Has the devices of an accelerator record what is to be recorded now.
+/// Applies the active recording to the devices of an accelerator.
 pub(crate) fn apply(accelerator: &'static Accelerator) -> Result<()> {
-    let Recorded { changes, what } = *RECORDED.lock();
+    let Recording { changes, active } = *RECORDING.lock();
     for allocator in accelerator.allocators("accelerator.memory.history")? {
-        let meant = what.filter(|(_, device)| device.is_none_or(|device| device == allocator.device()));
-        allocator.set_history(changes, what.is_some(), meant.map(|(options, _)| options));
+        let selected = active.filter(|(_, device)| device.is_none_or(|device| device == allocator.device()));
+        allocator.set_history(changes, active.is_some(), selected.map(|(options, _)| options));
     }
     Ok(())
 }
 
-/// Whether a history is recorded that wants to know the lines of the program.
+/// Returns whether a history with call stacks is recorded.
 #[inline]
 pub fn stacks_are_recorded() -> bool {
     STACKS.get()
@@ -242,22 +245,23 @@ thread_local! {
     static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
 }
 
-/// Calls a function; what it allocates on this thread was asked for by these lines of the program.
-pub fn with_stack<T>(stack: Option<Stack>, act: impl FnOnce() -> T) -> T {
-    struct Before(Option<Stack>);
-    impl Drop for Before {
+/// Calls `function` and attributes its allocations on this thread to `stack`. Without a stack, the one of an outer call
+/// applies.
+pub fn with_stack<T>(stack: Option<Stack>, function: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Stack>);
+    impl Drop for Restore {
         fn drop(&mut self) {
             STACK.set(self.0.take());
         }
     }
-    let Some(stack) = stack else { return act() };
-    let _before = Before(STACK.replace(Some(stack)));
-    act()
+    let Some(stack) = stack else { return function() };
+    let _restore = Restore(STACK.replace(Some(stack)));
+    function()
 }
 
-/// The lines of the program that allocates on this thread, if they were told.
+/// Returns the stack that allocations of this thread are attributed to, if there is one.
 pub(super) fn current_stack() -> Option<Stack> {
-    // A thread that ends has none any more.
+    // Not accessible while the thread ends.
     let taken = STACK.try_with(|stack| {
         let taken = stack.take();
         stack.set(taken.clone());
@@ -271,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_what_they_name_are_one_to_one() {
+    fn trace_actions_and_release_reasons_are_found_by_their_names() {
         for action in TraceAction::ALL {
             assert_eq!(TraceAction::named(action.name()), Some(action));
         }
@@ -282,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_is_that_of_the_innermost_call() {
+    fn with_stack_attributes_allocations_to_the_innermost_call() {
         let stack = |line| Stack::from([Frame { file: "a.py".into(), line, name: "f".into() }]);
         with_stack(Some(stack(1)), || {
             with_stack(Some(stack(2)), || assert_eq!(current_stack(), Some(stack(2))));

@@ -1,4 +1,4 @@
-//! Memory trackers: what is allocated on a device while a part of a program runs.
+//! Memory trackers: counters of the allocations on a device while a part of a program runs.
 
 use interlock_driver::DeviceIndex;
 
@@ -9,7 +9,8 @@ use crate::{Device, Error, Result, current};
 
 const WHAT: &str = "accelerator.memory.scope";
 
-/// Counts what all threads allocate on a device until it is closed or dropped, as RMM's `statistics_resource_adaptor`.
+/// Counts the allocations of all threads on a device until it is closed or dropped, like RMM's
+/// `statistics_resource_adaptor`.
 ///
 /// ```
 /// use interlock_accelerator::memory::{DeviceBuffer, MemoryTracker};
@@ -24,12 +25,12 @@ const WHAT: &str = "accelerator.memory.scope";
 /// ```
 #[derive(Debug)]
 pub struct MemoryTracker {
-    /// The device and the id of the tracker there; `None` without an accelerator, when nothing is allocated.
+    /// The device and the id of the tracker; `None` without an accelerator, when nothing is allocated.
     counting: Option<(&'static Accelerator, DeviceIndex, u64)>,
 }
 
 impl MemoryTracker {
-    /// Begins to count; `None` is the current device.
+    /// Begins to count. `None` means the current device.
     ///
     /// # Errors
     /// Returns [`Error::NoSuchDevice`].
@@ -44,7 +45,7 @@ impl MemoryTracker {
         Ok(MemoryTracker { counting: Some((accelerator, index, id)) })
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     ///
     /// # Errors
     /// Returns [`Error::Forked`] in a forked child.
@@ -53,7 +54,7 @@ impl MemoryTracker {
         Ok(accelerator.allocator(index, WHAT)?.tracker_stats(id).unwrap_or_default())
     }
 
-    /// Stops counting; returns what was counted.
+    /// Stops counting; returns the counts.
     ///
     /// # Errors
     /// Returns [`Error::Forked`] in a forked child.

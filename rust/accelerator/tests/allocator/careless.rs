@@ -1,4 +1,4 @@
-//! A program that goes on whatever fails.
+//! A program that continues after errors.
 
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, Limit};
 use interlock_accelerator::{CaptureMode, Graph, Stream};
@@ -9,11 +9,11 @@ use super::devices::{Devices, device};
 use super::segment::{KIB, MIB, rounded};
 
 pub const DEVICES: usize = 2;
-/// So many bytes each of them has.
+/// The memory of each device in bytes.
 pub const MEMORY: usize = 96 * MIB;
 const SIZES: [usize; 8] = [100, 4 * KIB, 700 * KIB, MIB, MIB + 1, 3 * MIB, 11 * MIB, 24 * MIB];
 
-/// Numbers that look random and are the same each time.
+/// A deterministic generator of pseudo-random numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -23,17 +23,17 @@ impl Draw {
     }
 }
 
-/// Notes what fails, which is never a panic.
+/// Counts a failure.
 fn tried<T>(failures: &mut usize, result: Result<T>) -> Option<T> {
     result.inspect_err(|_| *failures += 1).ok()
 }
 
-/// Two streams on each device.
+/// Creates two streams on each device.
 pub fn streams() -> Vec<Stream> {
-    (0..2 * DEVICES).map(|place| Stream::exclusive(device(place / 2), 0).unwrap()).collect()
+    (0..2 * DEVICES).map(|place| Stream::dedicated(device(place / 2), 0).unwrap()).collect()
 }
 
-/// Allocates, uses and frees, and goes on whatever fails. Returns what it has left, and how much has failed.
+/// Allocates, uses and frees memory, continuing after errors. Returns the remaining buffers and the number of failures.
 pub fn program(streams: &[Stream]) -> (Vec<DeviceBuffer>, usize) {
     let (mut draw, mut live, mut failures) = (Draw(1), Vec::<DeviceBuffer>::new(), 0);
     for step in 0..300 {
@@ -69,7 +69,7 @@ pub fn program(streams: &[Stream]) -> (Vec<DeviceBuffer>, usize) {
     (live, failures)
 }
 
-/// Records something that allocates, and replays it. Returns how much has failed.
+/// Captures work that allocates, and replays it. Returns the number of failures.
 fn graph(stream: &Stream) -> usize {
     let mut failures = 0;
     let graph = Graph::new(false).unwrap();
@@ -88,7 +88,7 @@ fn graph(stream: &Stream) -> usize {
     failures
 }
 
-/// What is counted as allocated is what is there.
+/// Checks that the statistics match the live buffers.
 pub fn check(live: &[DeviceBuffer]) {
     for index in 0..DEVICES {
         let statistics = memory::statistics(device(index)).unwrap();
@@ -96,14 +96,14 @@ pub fn check(live: &[DeviceBuffer]) {
         let (count, bytes) =
             here.fold((0, 0), |sum, memory| (sum.0 + 1, sum.1 + rounded(memory.bytes()) as u64));
         assert_eq!(statistics.allocation.all.current, count);
-        // Pieces of large segments may be larger than what they are for.
+        // Blocks of large segments may be larger than their requests.
         assert!((bytes..=bytes + count * MIB as u64).contains(&statistics.allocated_bytes.all.current));
         assert!(statistics.reserved_bytes.all.current >= statistics.active_bytes.all.current);
         assert!(statistics.active.all.current >= count);
     }
 }
 
-/// Everything is given back of what the program has left, and the device is as good as new.
+/// Frees the remaining buffers, and checks that the devices have no allocated memory.
 pub fn end(streams: Vec<Stream>, live: Vec<DeviceBuffer>, devices: &Devices) {
     check(&live);
     for index in 0..DEVICES {
@@ -121,6 +121,6 @@ pub fn end(streams: Vec<Stream>, live: Vec<DeviceBuffer>, devices: &Devices) {
         assert!(counting::is_empty(&statistics), "{:?}", statistics.named());
     }
     assert_eq!((devices.live_bytes)(), 0);
-    let new = Stream::exclusive(device(0), 0).unwrap();
+    let new = Stream::dedicated(device(0), 0).unwrap();
     assert!(DeviceBuffer::on(&new, 24 * MIB).is_ok());
 }

@@ -1,4 +1,4 @@
-//! How numbers are counted that go up and down.
+//! Updates of statistics in the model.
 
 use interlock_accelerator::memory::{Stat, StatArray, Statistics};
 
@@ -17,7 +17,7 @@ pub fn change(stat: &mut Stat, from: u64, to: u64) {
     if to >= from { add(stat, to - from) } else { take(stat, from - to) }
 }
 
-/// Counts for all and for one of the pools.
+/// Updates `all` and one of the pools.
 pub fn in_pool(by_pool: &mut StatArray, small: bool, count: impl Fn(&mut Stat)) {
     count(&mut by_pool.all);
     count(if small { &mut by_pool.small_pool } else { &mut by_pool.large_pool });
@@ -70,7 +70,7 @@ pub fn reset_accumulated(statistics: &mut Statistics) {
         .for_each(|count| *count = 0);
 }
 
-/// Nothing is there now; the one number that is not a count stays what it is.
+/// Returns whether all current amounts are 0, except the setting `max_split_size`.
 pub fn is_empty(statistics: &Statistics) -> bool {
     let mut now = statistics.clone();
     reset_accumulated(&mut now);

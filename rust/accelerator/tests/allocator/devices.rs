@@ -1,18 +1,18 @@
-//! The devices on which programs run, which may be of any driver.
+//! The devices on which programs run, of any driver.
 
 use interlock_accelerator::{Device, current_accelerator, use_driver};
 use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
-/// What a test does to the driver in use, and asks of it.
+/// Controls and counters of the driver in use.
 pub struct Devices {
-    /// The allocation that is so many from now on fails; none where it is 0.
+    /// Makes the n-th later allocation fail; 0 cancels that.
     pub fail_allocation: Box<dyn Fn(u64) + Send + Sync>,
-    /// The bytes of all devices that were given out and not taken back.
+    /// Returns the bytes that all devices have allocated.
     pub live_bytes: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 impl Devices {
-    /// Uses the host driver, with so many devices and bytes of each.
+    /// Selects the host driver with a number of devices and bytes of memory for each.
     pub fn of_host(devices: usize, memory: usize) -> Self {
         let faults = FaultInjector::new();
         let options = HostOptions { devices: devices as u32, memory: memory as u64, faults: faults.clone() };
@@ -27,7 +27,7 @@ impl Devices {
     }
 }
 
-/// A device of the driver in use.
+/// Returns a device of the driver in use.
 pub fn device(index: usize) -> Option<Device> {
     let kind = current_accelerator().unwrap().kind();
     Some(Device::new(kind, Some(index as i64)).unwrap())

@@ -1,5 +1,4 @@
-//! What an allocator of PyTorch's design does, as plain and slow as can be, and programs that are run with it and
-//! with the real one.
+//! A simple, slow model of PyTorch's caching allocator, and programs that run with the model and with the allocator.
 
 #![allow(dead_code, reason = "every test binary that has a model uses a part of it")]
 
@@ -12,7 +11,7 @@ pub mod run;
 pub mod segment;
 pub mod steps;
 
-/// Whether many more examples are drawn.
+/// Returns whether the tests run many more examples.
 pub fn is_long() -> bool {
     std::env::var("LONG_TESTS").is_ok_and(|value| value == "1")
 }

@@ -1,32 +1,32 @@
-//! Devices, their streams and what may go wrong with them.
+//! The model of devices and their streams.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_accelerator::PoolId;
 use interlock_driver::DeviceIndex;
 
-use super::device::{Device, Scope};
+use super::device::{Device, Tracker};
 use super::segment::{Mark, StreamKey, rounded, segment_for};
 
-/// What streams do, which run everything at once unless a latch is in the way.
+/// Streams, which run all work at once unless a latch blocks them.
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
-    /// The latches behind which streams stand.
+    /// The latches that block streams.
     pub closed: BTreeMap<StreamKey, u64>,
     latches: u64,
-    /// Those that somebody has a handle to.
+    /// The streams that have handles.
     pub alive: BTreeSet<StreamKey>,
-    /// Whether anybody captures a graph.
+    /// Whether a graph is being captured.
     pub capturing: bool,
 }
 
 impl Streams {
-    /// The place after all that is queued.
+    /// Returns the mark after all queued work.
     pub fn mark(&self, stream: StreamKey) -> Mark {
         self.closed.get(&stream).copied()
     }
 
-    pub fn is_over(&self, mark: Mark) -> bool {
+    pub fn is_reached(&self, mark: Mark) -> bool {
         mark.is_none_or(|latch| !self.closed.values().any(|closed| *closed == latch))
     }
 
@@ -36,11 +36,11 @@ impl Streams {
     }
 }
 
-/// How a request went.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served {
-    pub taken: bool,
-    /// The driver was asked again after everything had been given back.
+    pub succeeded: bool,
+    /// Whether the driver was called again after all unused memory was released.
     pub retried: bool,
 }
 
@@ -50,12 +50,12 @@ pub struct Model {
     pub streams: Streams,
     /// The stream that captures, and the pool of its graph.
     pub capture: Option<(StreamKey, PoolId)>,
-    /// Streams of which the program or a graph has handles, once for each.
+    /// The streams that the program or a graph has handles of, once for each handle.
     pub handles: Vec<StreamKey>,
-    /// Which driver allocation from now on fails.
+    /// The later allocation of the driver that fails.
     pub failing: Option<u64>,
     capacity: u64,
-    /// How many requests there were.
+    /// The number of requests so far.
     pub requests: u64,
 }
 
@@ -76,39 +76,45 @@ impl Model {
         (&mut self.devices[usize::from(stream.0)], &self.streams)
     }
 
-    /// A stream allocates. The number of the request stands for what it gets.
+    /// Allocates a block for a stream. The number of the request identifies the block.
     pub fn allocate(&mut self, stream: StreamKey, requested: usize) -> Served {
         self.requests += 1;
         let number = self.requests;
         let pool = self.capture.filter(|(capturing, _)| *capturing == stream).map(|(_, pool)| pool);
         let (device, streams) = self.device(stream);
         device.pools.extend(pool);
-        device.settle(streams);
-        let mut taken = device.take_kept(number, requested, stream, pool);
-        self.let_streams_go();
+        device.process_events(streams);
+        let mut succeeded = device.allocate_cached(number, requested, stream, pool);
+        self.destroy_unused_streams();
         let mut retried = false;
-        if !taken {
+        if !succeeded {
             let (device, streams) = self.device(stream);
-            device.give_back(streams);
-            taken = self.grow(number, requested, stream, pool);
+            device.release_ready(streams);
+            succeeded = self.alloc_segment(number, requested, stream, pool);
         }
-        if !taken && self.capture.is_none() {
+        if !succeeded && self.capture.is_none() {
             retried = true;
             let (device, streams) = self.device(stream);
             device.empty(streams);
             device.statistics.num_alloc_retries += 1;
-            taken = device.take_kept(number, requested, stream, pool);
-            self.let_streams_go();
-            taken = taken || self.grow(number, requested, stream, pool);
+            succeeded = device.allocate_cached(number, requested, stream, pool);
+            self.destroy_unused_streams();
+            succeeded = succeeded || self.alloc_segment(number, requested, stream, pool);
         }
-        if !taken {
+        if !succeeded {
             self.device(stream).0.statistics.num_ooms += 1;
         }
-        Served { taken, retried }
+        Served { succeeded, retried }
     }
 
-    /// Asks the driver, unless the device cannot have so much.
-    fn grow(&mut self, number: u64, requested: usize, stream: StreamKey, pool: Option<PoolId>) -> bool {
+    /// Allocates a segment from the driver, unless the limit or the capacity of the device prevents it.
+    fn alloc_segment(
+        &mut self,
+        number: u64,
+        requested: usize,
+        stream: StreamKey,
+        pool: Option<PoolId>,
+    ) -> bool {
         let bytes = segment_for(rounded(requested)) as u64;
         let capacity = self.capacity;
         let device = &mut self.devices[usize::from(stream.0)];
@@ -122,29 +128,29 @@ impl Model {
             self.failing = None;
         }
         if !fails {
-            device.take_new(number, requested, stream, pool);
+            device.allocate_segment(number, requested, stream, pool);
         }
         !fails
     }
 
     pub fn release(&mut self, device: DeviceIndex, number: u64) {
         self.devices[usize::from(device)].release(number, &self.streams);
-        self.let_streams_go();
+        self.destroy_unused_streams();
     }
 
-    /// Work of a stream uses it; that of its own is known of.
+    /// Records the use of a block by a stream other than its own.
     pub fn use_on(&mut self, device: DeviceIndex, number: u64, stream: StreamKey) {
         let device = &mut self.devices[usize::from(device)];
         let used = device.used.get_mut(&number).unwrap();
-        if device.segments[&used.segment].stream != stream && !used.used_on.contains(&stream) {
-            used.used_on.push(stream);
+        if device.segments[&used.segment].stream != stream && !used.stream_uses.contains(&stream) {
+            used.stream_uses.push(stream);
         }
     }
 
     pub fn empty_cache(&mut self) {
         if self.capture.is_none() {
             self.devices.iter_mut().for_each(|device| device.empty(&self.streams));
-            self.let_streams_go();
+            self.destroy_unused_streams();
         }
     }
 
@@ -152,37 +158,37 @@ impl Model {
         let device = &mut self.devices[usize::from(device)];
         device.cache_limit = limit;
         device.trim(&self.streams);
-        device.give_back(&self.streams);
+        device.release_ready(&self.streams);
     }
 
-    pub fn open_scope(&mut self, device: DeviceIndex, id: u64) {
-        let scope = Scope { since: self.requests, counted: Default::default() };
-        self.devices[usize::from(device)].scopes.insert(id, scope);
+    pub fn open_tracker(&mut self, device: DeviceIndex, id: u64) {
+        let tracker = Tracker { since: self.requests, counted: Default::default() };
+        self.devices[usize::from(device)].trackers.insert(id, tracker);
     }
 
-    /// The program has one more handle to a stream.
-    pub fn keep_stream(&mut self, stream: StreamKey) {
+    /// Adds a handle of a stream.
+    pub fn add_handle(&mut self, stream: StreamKey) {
         self.handles.push(stream);
         self.streams.alive.insert(stream);
     }
 
-    /// The program has one handle less to a stream.
+    /// Removes a handle of a stream.
     pub fn drop_stream(&mut self, stream: StreamKey) {
-        let place = self.handles.iter().position(|kept| *kept == stream).unwrap();
+        let place = self.handles.iter().position(|handle| *handle == stream).unwrap();
         self.handles.swap_remove(place);
-        self.let_streams_go();
+        self.destroy_unused_streams();
     }
 
-    /// Streams go with the last handle to them.
-    fn let_streams_go(&mut self) {
-        let held = self.devices.iter().flat_map(Device::streams).chain(self.handles.iter().copied());
-        let held: BTreeSet<_> = held.collect();
+    /// Destroys the streams without handles.
+    fn destroy_unused_streams(&mut self) {
+        let in_use = self.devices.iter().flat_map(Device::streams).chain(self.handles.iter().copied());
+        let in_use: BTreeSet<_> = in_use.collect();
         for stream in std::mem::take(&mut self.streams.alive) {
-            if held.contains(&stream) {
+            if in_use.contains(&stream) {
                 self.streams.alive.insert(stream);
             } else {
                 let (device, streams) = self.device(stream);
-                device.stream_goes(stream, streams);
+                device.on_stream_destroyed(stream, streams);
             }
         }
     }
@@ -197,13 +203,13 @@ impl Model {
         self.streams.capturing = false;
     }
 
-    /// A graph goes, which has been replayed on these streams.
+    /// Releases the pool of a graph that was replayed on these streams.
     pub fn reset_graph(&mut self, pool: PoolId, replayed_on: &[StreamKey]) {
         for device in &mut self.devices {
-            device.pool_goes(pool, replayed_on, &self.streams);
-            device.give_back(&self.streams);
+            device.on_pool_released(pool, replayed_on, &self.streams);
+            device.release_ready(&self.streams);
         }
         replayed_on.iter().for_each(|stream| self.drop_stream(*stream));
-        self.let_streams_go();
+        self.destroy_unused_streams();
     }
 }

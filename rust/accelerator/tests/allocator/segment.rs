@@ -1,18 +1,18 @@
-//! Memory that a driver gave, as a list of blocks.
+//! A segment of the driver, as a list of blocks.
 
 use interlock_accelerator::PoolId;
 use interlock_driver::DeviceIndex;
 
-/// A stream: its device, and its id there.
+/// The device and the id of a stream.
 pub type StreamKey = (DeviceIndex, i64);
 
-/// A place in a stream: behind a closed latch, or where everything is over.
+/// A point in a stream: after a closed latch, or already reached.
 pub type Mark = Option<u64>;
 
 pub const KIB: usize = 1 << 10;
 pub const MIB: usize = 1 << 20;
 
-/// A request is a multiple of 512 bytes, and at least that.
+/// Rounds a request up to a multiple of 512 bytes.
 pub fn rounded(requested: usize) -> usize {
     requested.div_ceil(512).max(1) * 512
 }
@@ -21,7 +21,7 @@ pub fn is_small(bytes: usize) -> bool {
     bytes <= MIB
 }
 
-/// What the driver is asked for.
+/// Returns the size of the segment for a block.
 pub fn segment_for(bytes: usize) -> usize {
     match bytes {
         _ if is_small(bytes) => 2 * MIB,
@@ -32,26 +32,26 @@ pub fn segment_for(bytes: usize) -> usize {
 
 #[derive(Clone, Debug)]
 pub struct Segment {
-    /// Where it lies, once the real allocator has told.
+    /// The address, once the real allocator has returned a block of it.
     pub base: u64,
     pub small: bool,
     pub stream: StreamKey,
     pub pool: Option<PoolId>,
-    /// No graph uses its pool any more; the number of its going.
-    pub going: Option<u64>,
+    /// The number of the release of its pool, if it was released.
+    pub pending_pool: Option<u64>,
     pub blocks: Vec<Block>,
-    /// It goes back to the driver once these places have been passed.
-    pub leaving: Option<Vec<Mark>>,
-    /// Its stream or its pool has gone; when all is free it leaves.
-    pub orphaned: Option<Vec<Mark>>,
+    /// The marks after which it is released to the driver.
+    pub release_after: Option<Vec<Mark>>,
+    /// The marks of a retired segment, which is released when all of its blocks are free.
+    pub retired_after: Option<Vec<Mark>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Block {
     pub offset: usize,
     pub bytes: usize,
-    /// When it was freed, in frees; `None` while it is used.
-    pub free_since: Option<u64>,
+    /// The time of its free, in frees; `None` while it is used.
+    pub freed_tick: Option<u64>,
 }
 
 impl Segment {
@@ -59,58 +59,58 @@ impl Segment {
         self.blocks.iter().map(|block| block.bytes).sum()
     }
 
-    /// Whether its free blocks are handed out.
-    pub fn is_open(&self) -> bool {
-        self.leaving.is_none() && self.orphaned.is_none()
+    /// Returns whether its free blocks can be allocated.
+    pub fn is_active(&self) -> bool {
+        self.release_after.is_none() && self.retired_after.is_none()
     }
 
-    /// When all of it became free, if it is.
-    pub fn free_since(&self) -> Option<u64> {
-        if self.blocks.len() == 1 { self.blocks[0].free_since } else { None }
+    /// Returns the time when all of it became free, if it is free.
+    pub fn freed_tick(&self) -> Option<u64> {
+        if self.blocks.len() == 1 { self.blocks[0].freed_tick } else { None }
     }
 
-    /// Free blocks of a segment of several, and their bytes.
+    /// Returns the number and the bytes of free blocks, if the segment has several blocks.
     pub fn split(&self) -> (u64, u64) {
         if self.blocks.len() < 2 {
             return (0, 0);
         }
-        let free = self.blocks.iter().filter(|block| block.free_since.is_some());
+        let free = self.blocks.iter().filter(|block| block.freed_tick.is_some());
         free.fold((0, 0), |(count, bytes), block| (count + 1, bytes + block.bytes as u64))
     }
 
     pub fn free_blocks(&self) -> impl Iterator<Item = &Block> {
-        self.blocks.iter().filter(|block| block.free_since.is_some())
+        self.blocks.iter().filter(|block| block.freed_tick.is_some())
     }
 
-    fn place_of(&self, offset: usize) -> usize {
+    fn index_of(&self, offset: usize) -> usize {
         self.blocks.iter().position(|block| block.offset == offset).unwrap()
     }
 
-    /// Takes the free block at `offset` into use and cuts off what is worth it. Returns its size.
+    /// Allocates the free block at `offset`, split if the rest is large enough. Returns its size.
     pub fn take(&mut self, offset: usize, bytes: usize) -> usize {
-        let place = self.place_of(offset);
+        let place = self.index_of(offset);
         let block = &mut self.blocks[place];
-        let (since, left) = (block.free_since.take(), block.bytes - bytes);
-        assert!(since.is_some());
-        let is_worth_it = if self.small { left >= 512 } else { left > MIB };
-        if is_worth_it {
+        let (tick, left) = (block.freed_tick.take(), block.bytes - bytes);
+        assert!(tick.is_some());
+        let should_split = if self.small { left >= 512 } else { left > MIB };
+        if should_split {
             block.bytes = bytes;
-            let rest = Block { offset: offset + bytes, bytes: left, free_since: since };
+            let rest = Block { offset: offset + bytes, bytes: left, freed_tick: tick };
             self.blocks.insert(place + 1, rest);
         }
         self.blocks[place].bytes
     }
 
-    /// Frees the block at `offset`; free neighbours become one.
+    /// Frees the block at `offset` and merges it with free neighbours.
     pub fn free(&mut self, offset: usize, now: u64) {
-        let place = self.place_of(offset);
-        assert!(self.blocks[place].free_since.is_none());
-        self.blocks[place].free_since = Some(now);
-        let free = |place: usize| self.blocks.get(place).is_some_and(|block| block.free_since.is_some());
+        let place = self.index_of(offset);
+        assert!(self.blocks[place].freed_tick.is_none());
+        self.blocks[place].freed_tick = Some(now);
+        let free = |place: usize| self.blocks.get(place).is_some_and(|block| block.freed_tick.is_some());
         let first = if place > 0 && free(place - 1) { place - 1 } else { place };
         let last = if free(place + 1) { place + 1 } else { place };
         let bytes = self.blocks[first..=last].iter().map(|block| block.bytes).sum();
-        let joined = Block { offset: self.blocks[first].offset, bytes, free_since: Some(now) };
-        self.blocks.splice(first..=last, [joined]);
+        let merged = Block { offset: self.blocks[first].offset, bytes, freed_tick: Some(now) };
+        self.blocks.splice(first..=last, [merged]);
     }
 }

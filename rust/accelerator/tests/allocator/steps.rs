@@ -1,17 +1,17 @@
-//! Programs that allocate.
+//! Random programs that allocate.
 
 use proptest::prelude::*;
 
 use super::segment::{KIB, MIB};
 
-/// Streams 0 and 1 are of the first device, 2 and 3 of the second.
+/// Streams 0 and 1 are on the first device, 2 and 3 on the second.
 pub const STREAMS: usize = 4;
 pub const DEVICES: usize = 2;
 pub const GRAPHS: usize = 2;
-/// So little that it is short again and again.
+/// Small enough that memory runs out often.
 pub const CAPACITY: usize = 96 * MIB;
 
-/// What does not apply does nothing. `which` picks one of those that there are.
+/// A step of a program. Steps that do not apply have no effect; `which` selects one of the existing objects.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Allocate {
@@ -46,17 +46,17 @@ pub enum Step {
     ResetAccumulated {
         device: usize,
     },
-    /// Drops the stream, and makes another.
+    /// Replaces the stream by a new one.
     Renew {
         stream: usize,
     },
-    OpenScope {
+    OpenTracker {
         device: usize,
     },
-    CloseScope {
+    CloseTracker {
         which: usize,
     },
-    /// The driver refuses.
+    /// A later allocation of the driver fails.
     Fail {
         number: u64,
     },
@@ -109,8 +109,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => device.clone().prop_map(|device| Step::ResetPeak { device }),
         1 => device.clone().prop_map(|device| Step::ResetAccumulated { device }),
         3 => stream().prop_map(|stream| Step::Renew { stream }),
-        2 => device.prop_map(|device| Step::OpenScope { device }),
-        1 => which.prop_map(|which| Step::CloseScope { which }),
+        2 => device.prop_map(|device| Step::OpenTracker { device }),
+        1 => which.prop_map(|which| Step::CloseTracker { which }),
         2 => (1..4u64).prop_map(|number| Step::Fail { number }),
         4 => (graph.clone(), stream()).prop_map(|(graph, stream)| Step::Capture { graph, stream }),
         4 => Just(Step::EndCapture),

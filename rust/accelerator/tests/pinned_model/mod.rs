@@ -1,4 +1,4 @@
-//! Programs of allocations, uses and frees of pinned memory, and what is counted of them.
+//! Random programs with pinned memory, and the model of their statistics.
 
 use std::collections::BTreeMap;
 
@@ -10,31 +10,31 @@ pub const STREAMS: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Into a slot, which is freed before.
+    /// Allocates into a slot, which is freed first.
     Allocate {
         slot: usize,
         bytes: usize,
     },
-    /// More than there is.
+    /// Requests more memory than exists.
     AllocateTooMuch,
     Free {
         slot: usize,
     },
-    /// Work on a stream reads what is in a slot.
+    /// Queues work on a stream that reads the block of a slot.
     Use {
         slot: usize,
         stream: usize,
     },
-    /// What is queued on a stream from now on is not done.
+    /// Blocks later work of a stream.
     Hold {
         stream: usize,
     },
-    /// All that is queued on a stream is done.
+    /// Waits for all work of a stream.
     Release {
         stream: usize,
     },
     Empty,
-    /// The next allocation of the driver fails.
+    /// Makes the next allocation of the driver fail.
     Fail,
 }
 
@@ -54,7 +54,7 @@ pub fn program() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// A set of streams, one bit each.
+/// A set of streams, one bit for each.
 type Streams = u8;
 
 #[derive(Clone, Copy, Debug)]
@@ -63,17 +63,17 @@ struct Block {
     used_on: Streams,
 }
 
-/// What the cache comes to.
+/// The model of the cache.
 #[derive(Debug, Default)]
 pub struct Model {
     slots: [Option<Block>; SLOTS],
-    /// Sizes of blocks that nobody has, and the streams that are still to pass their marks.
+    /// The sizes of freed blocks, and the streams whose events they wait for.
     marked: Vec<(u64, Streams)>,
-    /// How many blocks of each size nothing uses.
+    /// The number of free blocks of each size.
     free: BTreeMap<u64, u64>,
-    held: Streams,
+    blocked: Streams,
     fails: bool,
-    /// Without what the time tells.
+    /// The statistics, without durations.
     pub counted: PinnedStats,
 }
 
@@ -89,19 +89,19 @@ fn take(stat: &mut Stat, amount: u64) {
 }
 
 impl Model {
-    pub fn is_held(&self, stream: usize) -> bool {
-        self.held >> stream & 1 == 1
+    pub fn is_blocked(&self, stream: usize) -> bool {
+        self.blocked >> stream & 1 == 1
     }
 
     pub fn step(&mut self, step: Step) {
         match step {
             Step::Allocate { slot, bytes } => {
                 self.free(slot);
-                self.pass();
+                self.process_events();
                 let bytes = bytes.next_power_of_two() as u64;
                 match self.free.get_mut(&bytes).filter(|count| **count > 0) {
                     Some(count) => *count -= 1,
-                    None => self.make(bytes),
+                    None => self.add_block(bytes),
                 }
                 add(&mut self.counted.active_requests, 1);
                 add(&mut self.counted.active_bytes, bytes);
@@ -117,9 +117,9 @@ impl Model {
                     block.used_on |= 1 << stream;
                 }
             }
-            Step::Hold { stream } => self.held |= 1 << stream,
+            Step::Hold { stream } => self.blocked |= 1 << stream,
             Step::Release { stream } => {
-                self.held &= !(1 << stream);
+                self.blocked &= !(1 << stream);
                 self.marked.iter_mut().for_each(|(_, left)| *left &= !(1 << stream));
             }
             Step::Empty => self.empty(),
@@ -127,7 +127,7 @@ impl Model {
         }
     }
 
-    fn make(&mut self, bytes: u64) {
+    fn add_block(&mut self, bytes: u64) {
         if std::mem::take(&mut self.fails) {
             self.empty();
         }
@@ -138,28 +138,28 @@ impl Model {
 
     fn free(&mut self, slot: usize) {
         match self.slots[slot].take() {
-            Some(Block { bytes, used_on: 0 }) => self.come_back(bytes),
-            Some(Block { bytes, used_on }) => self.marked.push((bytes, used_on & self.held)),
+            Some(Block { bytes, used_on: 0 }) => self.on_free(bytes),
+            Some(Block { bytes, used_on }) => self.marked.push((bytes, used_on & self.blocked)),
             None => {}
         }
     }
 
-    fn come_back(&mut self, bytes: u64) {
+    fn on_free(&mut self, bytes: u64) {
         take(&mut self.counted.active_requests, 1);
         take(&mut self.counted.active_bytes, bytes);
         *self.free.entry(bytes).or_default() += 1;
     }
 
-    /// Somebody looks which marks are passed.
-    fn pass(&mut self) {
+    /// Frees the blocks whose events have completed.
+    fn process_events(&mut self) {
         let marked = std::mem::take(&mut self.marked);
         let (passed, left): (Vec<_>, Vec<_>) = marked.into_iter().partition(|(_, left)| *left == 0);
         self.marked = left;
-        passed.into_iter().for_each(|(bytes, _)| self.come_back(bytes));
+        passed.into_iter().for_each(|(bytes, _)| self.on_free(bytes));
     }
 
     fn empty(&mut self) {
-        self.pass();
+        self.process_events();
         for (bytes, count) in std::mem::take(&mut self.free) {
             take(&mut self.counted.allocations, count);
             take(&mut self.counted.allocated_bytes, bytes * count);

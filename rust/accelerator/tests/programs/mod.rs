@@ -1,24 +1,24 @@
-//! Programs of launches, copies, records and waits, and what they mean.
+//! Random programs of launches, copies, records and waits, and the model of their order.
 
 use proptest::prelude::*;
 
-/// Streams 0 and 1 are of the first device, 2 and 3 of the second.
+/// Streams 0 and 1 are on the first device, 2 and 3 on the second.
 pub const STREAMS: usize = 4;
 pub const EVENTS_PER_DEVICE: usize = 3;
-/// So that a set of pieces of work is one word.
-pub const MOST_STEPS: usize = 63;
+/// A limit, so that a set of steps is one word.
+pub const MAX_STEPS: usize = 63;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Launch {
         stream: usize,
     },
-    /// Of the cell that `which` picks among those that come before.
+    /// Copies the cell that `which` selects from the preceding ones.
     Copy {
         stream: usize,
         which: usize,
     },
-    /// One of the events of the stream's device.
+    /// An event of the stream's device.
     Record {
         stream: usize,
         event: usize,
@@ -35,32 +35,32 @@ pub fn device_of(stream: usize) -> usize {
 }
 
 pub fn program() -> impl Strategy<Value = Vec<Step>> {
-    let (stream, which) = (0..STREAMS, 0..MOST_STEPS);
+    let (stream, which) = (0..STREAMS, 0..MAX_STEPS);
     let step = prop_oneof![
         3 => stream.clone().prop_map(|stream| Step::Launch { stream }),
         2 => (stream.clone(), which).prop_map(|(stream, which)| Step::Copy { stream, which }),
         3 => (stream.clone(), 0..EVENTS_PER_DEVICE).prop_map(|(stream, event)| Step::Record { stream, event }),
         4 => (stream, 0..2 * EVENTS_PER_DEVICE).prop_map(|(stream, event)| Step::Wait { stream, event }),
     ];
-    prop::collection::vec(step, 1..=MOST_STEPS)
+    prop::collection::vec(step, 1..=MAX_STEPS)
 }
 
-/// A piece of work, which writes the cell of its step.
+/// The work of a step, which writes the cell of the step.
 #[derive(Clone, Debug)]
 pub struct Effect {
-    /// Steps that come before.
+    /// The preceding steps.
     pub before: Vec<usize>,
-    /// The step whose cell a copy takes; none takes the input.
+    /// The step whose cell a copy reads; `None` for the input.
     pub source: Option<usize>,
-    /// What the cell holds in the end.
+    /// The final value of the cell.
     pub value: u64,
 }
 
 pub const INPUT: u64 = 1 << 32;
 
-/// What streams and events mean: for each step that is work, what it does.
+/// Computes the effect of each step that queues work, according to the semantics of streams and events.
 pub fn model(program: &[Step]) -> Vec<Option<Effect>> {
-    // Sets of steps that are over: at the end of each stream, and at the mark of each event.
+    // The sets of steps that precede the end of each stream and the record of each event.
     let mut ends = [0u64; STREAMS];
     let mut marks = [0u64; 2 * EVENTS_PER_DEVICE];
     let mut effects: Vec<Option<Effect>> = Vec::new();

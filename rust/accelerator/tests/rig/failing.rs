@@ -1,4 +1,4 @@
-//! A driver that fails every so many calls.
+//! A driver whose calls fail at regular intervals.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,28 +11,28 @@ use interlock_driver::*;
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("failing").unwrap());
 
-/// Passes everything on to another driver, unless it is a call's turn to fail. What gives something back does so all
-/// the same: real drivers tell there what has failed before.
+/// Forwards calls to another driver, unless a call is selected to fail. Selected calls that release resources still
+/// release them, because real drivers report earlier errors there.
 pub struct Failing {
     inner: Arc<dyn Driver>,
     plan: Arc<Plan>,
 }
 
-/// The devices of a [`Failing`] driver once they are used.
+/// The runtime of a [`Failing`] driver.
 struct FailingRuntime {
     inner: Arc<dyn DriverRuntime>,
     plan: Arc<Plan>,
 }
 
-/// Which calls fail.
+/// The selection of failing calls.
 struct Plan {
-    /// Every so many calls one fails; 0 is none.
+    /// The interval of failing calls; 0 for none.
     every: AtomicU64,
     calls: AtomicU64,
     numbered: Option<Mutex<Numbered>>,
 }
 
-/// Addresses that are counted up on each device, with those that they stand for.
+/// Consecutive addresses on each device, mapped to the real ones.
 #[derive(Default)]
 struct Numbered {
     last: HashMap<DeviceIndex, u64>,
@@ -44,13 +44,13 @@ impl Failing {
         Arc::new(Failing { inner, plan: Arc::new(Plan::new(None)) })
     }
 
-    /// Never fails, and gives addresses that are the same each time: they are no memory, and nothing may be queued
-    /// that uses them.
+    /// Creates a driver that never fails and returns deterministic addresses. They are not memory, and must not be used
+    /// by queued work.
     pub fn numbered(inner: Arc<dyn Driver>) -> Arc<Self> {
         Arc::new(Failing { inner, plan: Arc::new(Plan::new(Some(Mutex::default()))) })
     }
 
-    /// From now on every so many calls one fails, beginning with the one of that number; 0 is none.
+    /// Makes later calls fail at an interval, beginning with the call of that number; 0 for none.
     pub fn fail_every(&self, every: u64) {
         self.plan.calls.store(0, Ordering::SeqCst);
         self.plan.every.store(every, Ordering::SeqCst);
@@ -127,7 +127,7 @@ impl Driver for Failing {
     }
 }
 
-// SAFETY: the runtime that it passes everything to keeps what is asked for.
+// SAFETY: the inner runtime, which all calls are forwarded to, fulfils the contract.
 unsafe impl DriverRuntime for FailingRuntime {
     fn device_type(&self) -> DeviceType {
         *KIND
@@ -139,7 +139,7 @@ unsafe impl DriverRuntime for FailingRuntime {
 
     fn allocate(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
         match self.plan.fails() {
-            // In turn: a device that has no room, and one that does not answer.
+            // Alternates between out of memory and a failing device.
             Some(failure) if failure.is_multiple_of(2) => Err(OutOfMemory::error(device_of(device), bytes)),
             Some(_) => Err(Error::Device {
                 device: device_of(device),
@@ -173,7 +173,7 @@ unsafe impl DriverRuntime for FailingRuntime {
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
         self.plan.try_to("wrap_external_stream", device)?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.wrap_external_stream(device, raw) }
     }
 
@@ -188,26 +188,26 @@ unsafe impl DriverRuntime for FailingRuntime {
     }
 
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.free(device, self.plan.real(device, address), bytes) }?;
         self.plan.try_to("release", device)
     }
 
     unsafe fn free_pinned(&self, address: Address, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.free_pinned(address, bytes) }?;
         self.plan.try_to("free_pinned", 0)
     }
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
         self.plan.try_to("copy", stream.device)?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.copy(stream, copy) }
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
         self.plan.try_to("fill", stream.device)?;
-        // SAFETY: as the caller vouches.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.inner.fill(stream, fill) }
     }
 

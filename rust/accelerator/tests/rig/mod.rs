@@ -1,4 +1,4 @@
-//! What tests need besides the tools of `interlock_driver::testing`.
+//! Helpers for tests besides `interlock_driver::testing`.
 
 #![allow(dead_code, unused_imports, reason = "every test binary that has a rig uses a part of it")]
 

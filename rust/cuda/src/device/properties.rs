@@ -33,7 +33,7 @@ pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
     );
     let has = |attribute| if number(attribute) == 0 { "no" } else { "yes" }.to_owned();
     let units = number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    let more = vec![
+    let extra = vec![
         ("compute_capability", capability),
         ("uuid", uuid(device)?),
         ("pci_bus_id", bus_id),
@@ -44,7 +44,7 @@ pub(crate) fn properties(device: &CudaDevice) -> Result<DeviceProperties> {
         name,
         total_memory: total_memory(device)? as u64,
         multi_processor_count: u32::try_from(units).unwrap_or(0),
-        more,
+        extra,
     })
 }
 

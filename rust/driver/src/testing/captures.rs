@@ -1,4 +1,4 @@
-//! Streams that record instead of running. A driver has them, or reports that it does not support them.
+//! Checks of captures, which a driver may report as unsupported.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use crate::{Error, Result};
 use super::features::{Features, is_unsupported};
 use super::rig::{Counter, Make, Rig, is_refused};
 
-pub fn without_captures_every_function_reports_that(make: Make) {
+pub fn captures_are_unsupported_in_every_function(make: Make) {
     let rig = Rig::new(make);
     if Features::of(make).captures {
         return;
@@ -28,14 +28,14 @@ pub fn without_captures_every_function_reports_that(make: Make) {
     rig.finish(stream);
 }
 
-pub fn what_a_stream_captures_does_not_run(make: Make) {
+pub fn capture_records_work_without_running_it(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     assert!(!rig.is_capturing(stream));
     rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
     assert!(rig.is_capturing(stream));
     let raised = counter.clone();
-    rig.launch(stream, move || raised.raise());
+    rig.launch(stream, move || raised.increment());
     let graph = rig.driver.end_capture(stream).unwrap();
     assert!(!rig.is_capturing(stream));
     rig.finish(stream);
@@ -43,7 +43,7 @@ pub fn what_a_stream_captures_does_not_run(make: Make) {
     rig.driver.destroy_graph(graph);
 }
 
-pub fn a_default_stream_does_not_capture(make: Make) {
+pub fn begin_capture_rejects_a_default_stream(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (default, stream) = (rig.driver.default_stream(0).unwrap(), rig.stream(0));
     assert!(is_refused(&rig.driver.begin_capture(default, CaptureMode::Relaxed)));
@@ -54,7 +54,7 @@ pub fn a_default_stream_does_not_capture(make: Make) {
     rig.finish(default);
 }
 
-pub fn a_stream_takes_part_in_one_capture_at_a_time(make: Make) {
+pub fn begin_capture_rejects_a_stream_that_is_captured(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (first, second) = (rig.stream(0), rig.stream(0));
     rig.driver.begin_capture(first, CaptureMode::Relaxed).unwrap();
@@ -67,7 +67,7 @@ pub fn a_stream_takes_part_in_one_capture_at_a_time(make: Make) {
     rig.finish(second);
 }
 
-pub fn a_capture_ends_only_where_it_began(make: Make) {
+pub fn end_capture_requires_the_stream_of_the_begin(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     assert!(is_refused(&rig.driver.end_capture(origin)));
@@ -78,7 +78,7 @@ pub fn a_capture_ends_only_where_it_began(make: Make) {
     rig.driver.destroy_graph(rig.driver.end_capture(origin).unwrap());
 }
 
-pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make) {
+pub fn capture_includes_streams_that_wait_for_its_events(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let last = (rig.driver.device_count() - 1) as u8;
     let (origin, forked) = (rig.stream(0), rig.stream(last));
@@ -94,7 +94,7 @@ pub fn a_stream_takes_part_once_it_waits_for_an_event_of_the_capture(make: Make)
     assert_eq!((shape.nodes.len(), shape.edges), (2, vec![(0, 1)]));
 }
 
-pub fn a_stream_that_was_not_joined_back_is_told(make: Make) {
+pub fn end_capture_reports_a_stream_that_was_not_joined(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let capture = rig.capture(origin, || {
@@ -110,7 +110,7 @@ pub fn a_stream_that_was_not_joined_back_is_told(make: Make) {
     }
 }
 
-pub fn a_stream_without_work_need_not_be_joined_back(make: Make) {
+pub fn end_capture_ignores_unjoined_streams_without_work(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let capture = rig.capture(origin, || {
@@ -121,7 +121,7 @@ pub fn a_stream_without_work_need_not_be_joined_back(make: Make) {
     rig.driver.destroy_graph(capture.unwrap());
 }
 
-pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
+pub fn capture_id_is_that_of_all_streams_in_the_capture(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked, another) = (rig.stream(0), rig.stream(0), rig.stream(0));
     let named = || [origin, forked, another].map(|stream| rig.driver.capture_id(stream).unwrap());
@@ -143,7 +143,7 @@ pub fn all_streams_of_a_capture_name_it_and_no_others_do(make: Make) {
     rig.driver.destroy_graph(again.unwrap());
 }
 
-pub fn an_event_of_a_capture_is_not_over_and_asking_breaks_nothing(make: Make) {
+pub fn has_completed_is_false_for_captured_events_and_harmless(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || {
@@ -153,37 +153,37 @@ pub fn an_event_of_a_capture_is_not_over_and_asking_breaks_nothing(make: Make) {
     rig.driver.destroy_graph(capture.unwrap());
 }
 
-/// Ends a capture with something that can't be repeated.
-fn is_ended_by(rig: &Rig, breaks: impl FnOnce(StreamHandle)) {
+/// Asserts that a call during a capture invalidates it.
+fn assert_invalidates(rig: &Rig, call: impl FnOnce(StreamHandle)) {
     let stream = rig.stream(0);
-    let capture = rig.capture(stream, || breaks(stream));
+    let capture = rig.capture(stream, || call(stream));
     assert!(is_refused(&capture), "{capture:?}");
     assert!(!rig.is_capturing(stream));
     rig.finish(stream);
     rig.driver.destroy_graph(rig.capture(stream, || rig.launch(stream, || {})).unwrap());
 }
 
-pub fn asking_a_stream_that_captures_ends_the_capture(make: Make) {
+pub fn check_of_a_capturing_stream_invalidates_the_capture(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
-    is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.check(WaitTarget::Stream(stream)))));
-    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Stream(stream)))));
+    assert_invalidates(&rig, |stream| assert!(is_refused(&rig.driver.check(WaitTarget::Stream(stream)))));
+    assert_invalidates(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Stream(stream)))));
 }
 
-pub fn asking_an_event_of_a_capture_ends_the_capture(make: Make) {
+pub fn check_of_a_captured_event_invalidates_the_capture(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
-    is_ended_by(&rig, |stream| {
+    assert_invalidates(&rig, |stream| {
         assert!(is_refused(&rig.driver.check(WaitTarget::Event(rig.record(stream)))));
     });
-    is_ended_by(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Event(rig.record(stream))))));
+    assert_invalidates(&rig, |stream| assert!(is_refused(&rig.wait(WaitTarget::Event(rig.record(stream))))));
 }
 
-pub fn waiting_for_an_event_from_outside_ends_the_capture(make: Make) {
+pub fn wait_for_an_outside_event_invalidates_the_capture(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let outside = rig.record(rig.stream(0));
-    is_ended_by(&rig, |stream| assert!(is_refused(&rig.driver.wait_event(stream, outside))));
+    assert_invalidates(&rig, |stream| assert!(is_refused(&rig.driver.wait_event(stream, outside))));
 }
 
-/// Whether `act` is refused, on the thread that captures and on another, while a stream captures in a mode.
+/// Returns whether `act` is rejected while a stream is captured in `mode`, on the capturing thread or `elsewhere`.
 fn refuses<T>(rig: &Rig, mode: CaptureMode, elsewhere: bool, act: impl Fn() -> Result<T> + Sync) -> bool {
     let stream = rig.stream(0);
     rig.driver.begin_capture(stream, mode).unwrap();
@@ -196,18 +196,18 @@ fn refuses<T>(rig: &Rig, mode: CaptureMode, elsewhere: bool, act: impl Fn() -> R
 
 const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
 
-pub fn the_modes_say_which_threads_may_wait_for_a_device(make: Make) {
+pub fn capture_mode_decides_which_threads_may_sync_a_device(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let wait = || rig.wait(WaitTarget::Device(0));
     assert_eq!(MODES.map(|mode| refuses(&rig, mode, false, wait)), [true, true, false]);
     assert_eq!(MODES.map(|mode| refuses(&rig, mode, true, wait)), [true, false, false]);
 }
 
-pub fn memory_is_given_and_taken_back_while_a_stream_captures(make: Make) {
+pub fn allocate_and_free_work_during_a_capture(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let allocate = || {
         let address = rig.driver.allocate(0, 512)?;
-        // SAFETY: nobody has used the memory.
+        // SAFETY: no work has used the memory.
         unsafe { rig.driver.free(0, address, 512) }
     };
     for elsewhere in [false, true] {
@@ -215,7 +215,7 @@ pub fn memory_is_given_and_taken_back_while_a_stream_captures(make: Make) {
     }
 }
 
-pub fn the_end_tells_what_was_done_first(make: Make) {
+pub fn end_capture_reports_the_first_forbidden_call(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || {
@@ -229,7 +229,7 @@ pub fn the_end_tells_what_was_done_first(make: Make) {
     }
 }
 
-pub fn the_shape_shows_the_work_and_what_comes_right_after_what(make: Make) {
+pub fn describe_graph_returns_nodes_and_reduced_edges(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let (memory, other) = (rig.memory(0, 16), rig.memory(0, 16));
@@ -240,7 +240,7 @@ pub fn the_shape_shows_the_work_and_what_comes_right_after_what(make: Make) {
         rig.fill(origin, &other, 4);
         rig.join(origin, forked);
         rig.copy(origin, &memory, &other);
-        // The event says nothing that is not known.
+        // This dependency is implied by others.
         rig.join(origin, forked);
         rig.launch(origin, || {});
     });
@@ -249,7 +249,7 @@ pub fn the_shape_shows_the_work_and_what_comes_right_after_what(make: Make) {
     assert!(nodes[0].contains("work") && nodes[1].contains('3') && nodes[3].contains("16"), "{nodes:?}");
 }
 
-pub fn an_event_of_a_capture_means_nothing_after_it(make: Make) {
+pub fn captured_event_is_unusable_after_the_capture(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let mut event = None;

@@ -1,4 +1,4 @@
-//! Bytes that are moved and set.
+//! Checks of copies and fills.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|place| (place * 7 + 1) as u8).collect()
 }
 
-pub fn bytes_survive_the_way_to_a_device_and_back(make: Make) {
+pub fn copy_to_a_device_and_back_preserves_bytes(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     for bytes in [1, 511, 4096, 100_000] {
@@ -20,7 +20,7 @@ pub fn bytes_survive_the_way_to_a_device_and_back(make: Make) {
     }
 }
 
-pub fn bytes_survive_the_way_through_another_device(make: Make) {
+pub fn copy_through_another_device_preserves_bytes(make: Make) {
     let rig = Rig::new(make);
     let last = (rig.driver.device_count() - 1) as u8;
     let stream = rig.stream(0);
@@ -31,7 +31,7 @@ pub fn bytes_survive_the_way_through_another_device(make: Make) {
     assert_eq!(rig.read(rig.stream(last), &second), pattern(1000));
 }
 
-pub fn fills_set_every_byte_and_no_other(make: Make) {
+pub fn fill_sets_exactly_its_bytes(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let memory = rig.memory(0, 100);
@@ -42,14 +42,14 @@ pub fn fills_set_every_byte_and_no_other(make: Make) {
         value: 200,
         keep_alive: Some(memory.clone()),
     };
-    // SAFETY: the keeper owns the memory around these bytes.
+    // SAFETY: `keep_alive` owns the memory around these bytes.
     unsafe { rig.driver.fill(stream, inner) }.unwrap();
     let mut expected = pattern(100);
     expected[10..90].fill(200);
     assert_eq!(rig.read(stream, &memory), expected);
 }
 
-pub fn copies_of_one_stream_follow_each_other(make: Make) {
+pub fn copies_of_one_stream_run_in_order(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let chain: Vec<_> = (0..50).map(|_| rig.memory(0, 64)).collect();
@@ -61,7 +61,7 @@ pub fn copies_of_one_stream_follow_each_other(make: Make) {
     assert_eq!(rig.read(stream, &chain[49]), pattern(64));
 }
 
-pub fn what_a_copy_reaches_is_kept_until_it_is_done(make: Make) {
+pub fn copy_keeps_its_resources_alive_until_it_is_done(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let (to, from) = (rig.memory(0, 16), rig.pinned(&pattern(16)));
@@ -75,14 +75,14 @@ pub fn what_a_copy_reaches_is_kept_until_it_is_done(make: Make) {
     assert!(kept.upgrade().is_none());
 }
 
-pub fn copies_of_nothing_are_copies(make: Make) {
+pub fn copy_accepts_zero_bytes(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let memory = rig.memory(0, 8);
-    let place = memory.place();
+    let place = memory.endpoint();
     let keep_alive: Option<KeepAlive> = Some(memory.clone());
     let copy = Copy { to: place, from: place, bytes: 0, keep_alive };
-    // SAFETY: the keeper owns both ends.
+    // SAFETY: `keep_alive` owns both endpoints.
     unsafe { rig.driver.copy(stream, copy) }.unwrap();
     rig.fill(stream, &memory, 3);
     rig.copy(stream, &memory, &memory);

@@ -1,15 +1,15 @@
-//! Failures that are told late.
+//! Checks of asynchronous errors.
 
 use crate::Error;
 use crate::{HostFn, WaitTarget};
 
 use super::rig::{Counter, Make, Rig, failure};
 
-fn told(operation: &str, reason: &str) -> (String, String) {
+fn error(operation: &str, reason: &str) -> (String, String) {
     (operation.into(), reason.into())
 }
 
-pub fn a_failure_is_told_once_by_the_next_who_asks(make: Make) {
+pub fn check_reports_an_error_once(make: Make) {
     let rig = Rig::new(make);
     let (stream, other) = (rig.stream(0), rig.stream(0));
     rig.fail(stream, "first", "it broke");
@@ -27,54 +27,54 @@ pub fn a_failure_is_told_once_by_the_next_who_asks(make: Make) {
     rig.finish(stream);
 }
 
-pub fn a_wait_tells_a_failure_as_well(make: Make) {
+pub fn wait_reports_an_error(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let latch = rig.block(stream);
-    rig.fail(stream, "greet", "nobody there");
+    rig.fail(stream, "greet", "no answer");
     latch.open();
-    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), told("greet", "nobody there"));
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), error("greet", "no answer"));
     rig.finish(stream);
 }
 
-pub fn a_device_tells_the_failures_of_its_streams_one_by_one(make: Make) {
+pub fn device_wait_reports_the_errors_of_streams_one_by_one(make: Make) {
     let rig = Rig::new(make);
     let (first, second) = (rig.stream(0), rig.stream(0));
     rig.fail(first, "first", "one");
     rig.join(second, first);
     rig.fail(second, "second", "two");
-    assert_eq!(failure(rig.wait(WaitTarget::Device(0))), told("first", "one"));
-    assert_eq!(failure(rig.wait(WaitTarget::Device(0))), told("second", "two"));
+    assert_eq!(failure(rig.wait(WaitTarget::Device(0))), error("first", "one"));
+    assert_eq!(failure(rig.wait(WaitTarget::Device(0))), error("second", "two"));
     assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }
 
-pub fn work_behind_a_failure_still_runs(make: Make) {
+pub fn stream_runs_work_after_an_error(make: Make) {
     let rig = Rig::new(make);
     let (stream, counter) = (rig.stream(0), Counter::default());
     rig.fail(stream, "first", "it broke");
     let raised = counter.clone();
-    rig.launch(stream, move || raised.raise());
+    rig.launch(stream, move || raised.increment());
     let event = rig.record(stream);
     assert!(rig.wait(WaitTarget::Event(event)).is_err());
     assert_eq!(rig.wait(WaitTarget::Event(event)), Ok(true));
     assert_eq!(counter.get(), 1);
 }
 
-pub fn a_panic_is_a_failure(make: Make) {
+pub fn host_fn_panic_is_an_error(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     rig.driver.launch_host_fn(stream, HostFn::new("fragile", || panic!("number {}", 3))).unwrap();
-    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), told("fragile", "number 3"));
+    assert_eq!(failure(rig.wait(WaitTarget::Stream(stream))), error("fragile", "number 3"));
     rig.finish(stream);
 }
 
-pub fn only_an_event_behind_a_failure_tells_it(make: Make) {
+pub fn event_reports_only_errors_before_it(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let before = rig.record(stream);
     rig.fail(stream, "between", "it broke");
     let behind = rig.record(stream);
-    let (waiting, told_late) = (rig.stream(0), told("between", "it broke"));
+    let (waiting, told_late) = (rig.stream(0), error("between", "it broke"));
     rig.join(waiting, stream);
     rig.finish(waiting);
     assert_eq!(rig.wait(WaitTarget::Event(before)), Ok(true));
@@ -83,7 +83,7 @@ pub fn only_an_event_behind_a_failure_tells_it(make: Make) {
     rig.finish(stream);
 }
 
-pub fn a_stream_that_waited_for_one_that_failed_has_nothing_to_tell(make: Make) {
+pub fn stream_does_not_report_errors_of_streams_it_waited_for(make: Make) {
     let rig = Rig::new(make);
     let (failing, waiting) = (rig.stream(0), rig.stream(0));
     rig.fail(failing, "first", "it broke");

@@ -1,4 +1,4 @@
-//! Marks in streams.
+//! Checks of events.
 
 use crate::{EventOptions, WaitTarget};
 
@@ -7,7 +7,7 @@ use super::rig::{Make, Rig, failure};
 
 const TIMING: EventOptions = EventOptions { timing: true, blocking: false, interprocess: false };
 
-pub fn an_event_that_was_never_recorded_is_done(make: Make) {
+pub fn event_that_was_never_recorded_has_completed(make: Make) {
     let rig = Rig::new(make);
     let event = rig.driver.create_event(0, EventOptions::default()).unwrap();
     assert_eq!(rig.driver.check(WaitTarget::Event(event)), Ok(true));
@@ -17,7 +17,7 @@ pub fn an_event_that_was_never_recorded_is_done(make: Make) {
     rig.finish(stream);
 }
 
-pub fn an_event_is_done_when_all_before_it_is(make: Make) {
+pub fn event_check_returns_true_after_the_work_before_it(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let first = rig.record(stream);
@@ -30,7 +30,7 @@ pub fn an_event_is_done_when_all_before_it_is(make: Make) {
     assert_eq!(rig.driver.check(WaitTarget::Event(second)), Ok(true));
 }
 
-pub fn an_event_is_over_when_all_before_it_is(make: Make) {
+pub fn event_has_completed_after_the_work_before_it(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let event = rig.driver.create_event(0, EventOptions::default()).unwrap();
@@ -43,7 +43,7 @@ pub fn an_event_is_over_when_all_before_it_is(make: Make) {
     assert_eq!(rig.driver.has_completed(event), Ok(true));
 }
 
-pub fn whether_an_event_is_over_tells_no_failure_and_takes_none_away(make: Make) {
+pub fn event_has_completed_leaves_errors_pending(make: Make) {
     let rig = Rig::new(make);
     let (stream, other) = (rig.stream(0), rig.stream(0));
     rig.fail(stream, "first", "it broke");
@@ -55,7 +55,7 @@ pub fn whether_an_event_is_over_tells_no_failure_and_takes_none_away(make: Make)
     assert_eq!(rig.driver.has_completed(event), Ok(true));
 }
 
-pub fn an_event_holds_back_a_stream_that_waits_for_it(make: Make) {
+pub fn event_blocks_a_stream_that_waits_for_it(make: Make) {
     let rig = Rig::new(make);
     let (blocked, waiting, free) = (rig.stream(0), rig.stream(0), rig.stream(0));
     let memory = rig.memory(0, 4);
@@ -70,7 +70,7 @@ pub fn an_event_holds_back_a_stream_that_waits_for_it(make: Make) {
     assert_eq!(rig.read(waiting, &memory), [2; 4]);
 }
 
-pub fn an_event_recorded_again_marks_only_the_later_place(make: Make) {
+pub fn event_record_replaces_the_previous_record(make: Make) {
     let rig = Rig::new(make);
     let (first, second, waiting) = (rig.stream(0), rig.stream(0), rig.stream(0));
     let latch = rig.block(first);
@@ -84,7 +84,7 @@ pub fn an_event_recorded_again_marks_only_the_later_place(make: Make) {
     rig.finish(first);
 }
 
-pub fn an_event_recorded_again_leaves_those_alone_who_wait_already(make: Make) {
+pub fn event_record_does_not_affect_earlier_waits(make: Make) {
     let rig = Rig::new(make);
     let (first, second, waiting) = (rig.stream(0), rig.stream(0), rig.stream(0));
     let latch = rig.block(first);
@@ -97,7 +97,7 @@ pub fn an_event_recorded_again_leaves_those_alone_who_wait_already(make: Make) {
     rig.finish(waiting);
 }
 
-pub fn a_released_event_still_holds_back_who_waits(make: Make) {
+pub fn destroyed_event_still_blocks_waiting_streams(make: Make) {
     let rig = Rig::new(make);
     let (blocked, waiting) = (rig.stream(0), rig.stream(0));
     let latch = rig.block(blocked);
@@ -110,12 +110,12 @@ pub fn a_released_event_still_holds_back_who_waits(make: Make) {
     rig.finish(blocked);
 }
 
-pub fn events_hold_back_streams_of_other_devices(make: Make) {
+pub fn event_blocks_streams_of_other_devices(make: Make) {
     let rig = Rig::new(make);
     if rig.driver.device_count() < 2 {
         return;
     }
-    // Before anything is held back: for memory a driver may wait until all is over.
+    // Before a stream is blocked, because a driver may wait for all work when it allocates memory.
     let (blocked, waiting, memory) = (rig.stream(0), rig.stream(1), rig.memory(1, 4));
     let latch = rig.block(blocked);
     rig.join(waiting, blocked);
@@ -126,7 +126,7 @@ pub fn events_hold_back_streams_of_other_devices(make: Make) {
     assert!(rig.is_done(waiting) && rig.is_done(blocked));
 }
 
-pub fn elapsed_time_needs_events_that_were_reached(make: Make) {
+pub fn elapsed_requires_completed_events(make: Make) {
     if !Features::of(make).timing {
         return;
     }
@@ -146,7 +146,7 @@ pub fn elapsed_time_needs_events_that_were_reached(make: Make) {
     assert_eq!(rig.driver.elapsed(start, start), Ok(0.0));
 }
 
-pub fn elapsed_time_needs_timing(make: Make) {
+pub fn elapsed_requires_timing(make: Make) {
     if !Features::of(make).timing {
         return;
     }

@@ -1,10 +1,10 @@
-//! What a driver need not support.
+//! Optional features of drivers.
 
 use crate::{CaptureMode, Error, EventOptions, Result};
 
 use super::rig::{Make, Rig};
 
-/// The optional features of a driver whose behaviour the suite checks where the driver supports them.
+/// The optional features that a driver supports, whose checks run only then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// Captures, graphs and their replays.
@@ -21,7 +21,7 @@ impl Features {
     pub const ALL: Features =
         Features { captures: true, external_streams: true, timing: true, virtual_memory: true };
 
-    /// Returns what a driver supports: everything that it does not refuse with [`Error::Unsupported`].
+    /// Returns the supported features: those that do not return [`Error::Unsupported`].
     pub fn of(make: Make) -> Self {
         let driver = Rig::new(make).driver;
         let stream = driver.create_stream(0, 0).unwrap();
@@ -40,7 +40,7 @@ impl Features {
     }
 }
 
-/// Returns whether a driver refuses an operation because it does not support it at all.
+/// Returns whether the result is [`Error::Unsupported`].
 pub fn is_unsupported<T>(result: &Result<T>) -> bool {
     matches!(result, Err(Error::Unsupported { .. }))
 }

@@ -1,10 +1,10 @@
-//! Memory of devices, and pinned memory.
+//! Checks of device memory and pinned memory.
 
 use crate::Error;
 
 use super::rig::{Make, Rig};
 
-pub fn memory_is_aligned_and_apart(make: Make) {
+pub fn allocate_returns_aligned_disjoint_memory(make: Make) {
     let rig = Rig::new(make);
     let blocks: Vec<_> = [1, 511, 512, 513, 70_000].map(|bytes| rig.memory(0, bytes)).into();
     let mut ends: Vec<_> = blocks.iter().map(|b| (b.address.0, b.address.0 + b.bytes as u64)).collect();
@@ -13,13 +13,13 @@ pub fn memory_is_aligned_and_apart(make: Make) {
     assert!(ends.windows(2).all(|pair| pair[0].1 <= pair[1].0));
 }
 
-pub fn pinned_memory_is_aligned_and_usable(make: Make) {
+pub fn allocate_pinned_returns_aligned_usable_memory(make: Make) {
     let rig = Rig::new(make);
     let memory = rig.pinned(&[5; 1000]);
     assert_eq!((memory.address.0 % 512, memory.content()), (0, vec![5; 1000]));
 }
 
-pub fn free_memory_falls_and_rises_by_what_is_allocated(make: Make) {
+pub fn memory_info_counts_allocated_bytes(make: Make) {
     let rig = Rig::new(make);
     let bytes = 64 << 20;
     let before = rig.driver.memory_info(0).unwrap();
@@ -33,7 +33,7 @@ pub fn free_memory_falls_and_rises_by_what_is_allocated(make: Make) {
     assert_eq!(rig.driver.properties(0).unwrap().total_memory, after.total);
 }
 
-pub fn too_much_memory_is_told_with_the_device_and_the_size(make: Make) {
+pub fn allocate_reports_out_of_memory_with_device_and_size(make: Make) {
     let rig = Rig::new(make);
     for requested in [1 << 60, isize::MAX as usize, usize::MAX] {
         match rig.driver.allocate(0, requested) {

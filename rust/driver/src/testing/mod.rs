@@ -1,25 +1,25 @@
-//! The suite that every driver passes, and tools for tests of drivers (feature `testing`).
+//! The conformance suite of drivers, and helpers for tests of drivers (feature `testing`).
 //!
-//! A test binary names a function that starts its driver, with at least one device:
+//! A test binary passes a function that starts its driver with at least one device:
 //!
 //! ```ignore
 //! interlock_driver::driver_suite!(crate::started);
 //! ```
 //!
-//! A driver need not support captures with their replays, external streams, times of events and virtual memory: there
-//! these checks ask for nothing but [`Error::Unsupported`](crate::Error::Unsupported). A driver that has all of them
-//! asserts so with [`Features`](features::Features), so that no check is skipped unnoticed. Every driver runs functions
-//! (`launch_host_fn`), because most checks need them.
+//! Captures with replays, external streams, event timing and virtual memory management are optional: without them, the
+//! checks only expect [`Error::Unsupported`](crate::Error::Unsupported). A driver that supports all of them asserts
+//! that with [`Features`](features::Features), so that no check is skipped unnoticed. `launch_host_fn` is required,
+//! because most checks use it.
 //!
-//! No check looks at a clock or sleeps: work that must not have completed yet waits for a latch. Only one function at a
-//! time waits for one, because drivers may run functions one after the other.
+//! No check reads a clock or sleeps: work that must not have completed yet waits for a latch. Only one function at a
+//! time waits for a latch, because drivers may run functions one after another.
 
 #![allow(missing_docs, reason = "the names of checks are sentences")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "checks panic where a driver fails them"
+    reason = "checks panic if a driver fails them"
 )]
 
 pub mod features;
@@ -30,10 +30,10 @@ pub mod captures;
 pub mod copies;
 pub mod errors;
 pub mod events;
-pub mod goals;
 pub mod memory;
 pub mod replays;
 pub mod streams;
+pub mod sync_points;
 
 /// Declares one test for each check.
 #[macro_export]
@@ -41,102 +41,102 @@ macro_rules! driver_suite {
     ($make:expr) => {
         $crate::driver_checks! { $make;
             streams {
-                work_runs_in_the_order_in_which_it_was_queued
-                queueing_does_not_wait_and_other_streams_go_on
-                the_default_stream_waits_for_no_other_and_no_other_for_it
-                a_wait_ends_with_its_timeout
-                waiting_for_a_device_covers_all_its_streams
-                waiting_covers_only_what_was_queued_before
-                a_released_stream_still_runs_what_is_queued
-                a_stream_is_adopted_by_what_it_is_called
-                streams_of_every_priority_work
-                queued_work_may_queue_more
+                stream_runs_work_in_the_order_of_its_launches
+                launch_does_not_block_and_streams_run_independently
+                default_stream_does_not_synchronize_with_others
+                wait_returns_false_on_timeout
+                device_wait_covers_all_streams
+                wait_covers_only_work_that_was_queued_before
+                destroyed_stream_still_runs_queued_work
+                external_stream_is_wrapped_by_its_raw_handle
+                streams_of_every_priority_run_work
+                host_fn_may_queue_work
             }
             events {
-                an_event_that_was_never_recorded_is_done
-                an_event_is_done_when_all_before_it_is
-                an_event_is_over_when_all_before_it_is
-                whether_an_event_is_over_tells_no_failure_and_takes_none_away
-                an_event_holds_back_a_stream_that_waits_for_it
-                an_event_recorded_again_marks_only_the_later_place
-                an_event_recorded_again_leaves_those_alone_who_wait_already
-                a_released_event_still_holds_back_who_waits
-                events_hold_back_streams_of_other_devices
-                elapsed_time_needs_events_that_were_reached
-                elapsed_time_needs_timing
+                event_that_was_never_recorded_has_completed
+                event_check_returns_true_after_the_work_before_it
+                event_has_completed_after_the_work_before_it
+                event_has_completed_leaves_errors_pending
+                event_blocks_a_stream_that_waits_for_it
+                event_record_replaces_the_previous_record
+                event_record_does_not_affect_earlier_waits
+                destroyed_event_still_blocks_waiting_streams
+                event_blocks_streams_of_other_devices
+                elapsed_requires_completed_events
+                elapsed_requires_timing
             }
-            goals {
-                a_goal_is_waited_for_as_often_as_one_likes
-                what_is_queued_or_recorded_later_is_not_waited_for
-                who_never_stops_queueing_holds_up_nobody
-                a_goal_tells_the_failures_that_it_covers
+            sync_points {
+                sync_point_can_be_waited_for_repeatedly
+                sync_point_excludes_later_work_and_records
+                sync_point_is_reached_while_work_is_queued_forever
+                sync_point_reports_the_errors_that_it_covers
             }
             copies {
-                bytes_survive_the_way_to_a_device_and_back
-                bytes_survive_the_way_through_another_device
-                fills_set_every_byte_and_no_other
-                copies_of_one_stream_follow_each_other
-                what_a_copy_reaches_is_kept_until_it_is_done
-                copies_of_nothing_are_copies
+                copy_to_a_device_and_back_preserves_bytes
+                copy_through_another_device_preserves_bytes
+                fill_sets_exactly_its_bytes
+                copies_of_one_stream_run_in_order
+                copy_keeps_its_resources_alive_until_it_is_done
+                copy_accepts_zero_bytes
             }
             memory {
-                memory_is_aligned_and_apart
-                pinned_memory_is_aligned_and_usable
-                free_memory_falls_and_rises_by_what_is_allocated
-                too_much_memory_is_told_with_the_device_and_the_size
+                allocate_returns_aligned_disjoint_memory
+                allocate_pinned_returns_aligned_usable_memory
+                memory_info_counts_allocated_bytes
+                allocate_reports_out_of_memory_with_device_and_size
             }
             addresses {
-                without_virtual_memory_every_function_says_so
-                reserved_addresses_are_aligned_and_take_no_memory
-                a_copy_goes_across_addresses_that_were_given_memory_in_any_order
-                memory_of_addresses_counts_as_allocated_until_it_is_taken_back
-                addresses_are_given_memory_again
-                addresses_have_memory_once_and_only_within_what_was_reserved
-                only_what_was_given_at_once_is_taken_back
-                addresses_with_memory_are_not_given_back
-                more_memory_than_there_is_is_told_and_addresses_stay_without
+                virtual_memory_is_unsupported_in_every_function
+                reserve_addresses_returns_aligned_addresses_without_memory
+                copy_crosses_addresses_mapped_in_any_order
+                map_counts_as_allocated_until_unmap
+                map_accepts_addresses_that_were_unmapped
+                map_requires_reserved_unmapped_addresses
+                unmap_requires_exactly_one_mapping
+                free_addresses_requires_unmapped_addresses
+                map_reports_out_of_memory_and_leaves_addresses_unmapped
             }
             errors {
-                a_failure_is_told_once_by_the_next_who_asks
-                a_wait_tells_a_failure_as_well
-                a_device_tells_the_failures_of_its_streams_one_by_one
-                work_behind_a_failure_still_runs
-                a_panic_is_a_failure
-                only_an_event_behind_a_failure_tells_it
-                a_stream_that_waited_for_one_that_failed_has_nothing_to_tell
+                check_reports_an_error_once
+                wait_reports_an_error
+                device_wait_reports_the_errors_of_streams_one_by_one
+                stream_runs_work_after_an_error
+                host_fn_panic_is_an_error
+                event_reports_only_errors_before_it
+                stream_does_not_report_errors_of_streams_it_waited_for
             }
             captures {
-                without_captures_every_function_reports_that
-                what_a_stream_captures_does_not_run
-                a_default_stream_does_not_capture
-                a_stream_takes_part_in_one_capture_at_a_time
-                a_capture_ends_only_where_it_began
-                a_stream_takes_part_once_it_waits_for_an_event_of_the_capture
-                a_stream_that_was_not_joined_back_is_told
-                a_stream_without_work_need_not_be_joined_back
-                all_streams_of_a_capture_name_it_and_no_others_do
-                an_event_of_a_capture_is_not_over_and_asking_breaks_nothing
-                asking_a_stream_that_captures_ends_the_capture
-                asking_an_event_of_a_capture_ends_the_capture
-                waiting_for_an_event_from_outside_ends_the_capture
-                the_modes_say_which_threads_may_wait_for_a_device
-                memory_is_given_and_taken_back_while_a_stream_captures
-                the_end_tells_what_was_done_first
-                the_shape_shows_the_work_and_what_comes_right_after_what
-                an_event_of_a_capture_means_nothing_after_it
+                captures_are_unsupported_in_every_function
+                capture_records_work_without_running_it
+                begin_capture_rejects_a_default_stream
+                begin_capture_rejects_a_stream_that_is_captured
+                end_capture_requires_the_stream_of_the_begin
+                capture_includes_streams_that_wait_for_its_events
+                end_capture_reports_a_stream_that_was_not_joined
+                end_capture_ignores_unjoined_streams_without_work
+                capture_id_is_that_of_all_streams_in_the_capture
+                has_completed_is_false_for_captured_events_and_harmless
+                check_of_a_capturing_stream_invalidates_the_capture
+                check_of_a_captured_event_invalidates_the_capture
+                wait_for_an_outside_event_invalidates_the_capture
+                capture_mode_decides_which_threads_may_sync_a_device
+                allocate_and_free_work_during_a_capture
+                end_capture_reports_the_first_forbidden_call
+                describe_graph_returns_nodes_and_reduced_edges
+                captured_event_is_unusable_after_the_capture
             }
             replays {
-                a_replay_runs_again_what_was_captured
-                a_replay_reads_what_is_there_now
-                what_is_queued_behind_a_replay_comes_after_all_of_it
-                replays_follow_each_other_on_whichever_streams
-                a_failure_in_a_replay_is_told_by_its_stream
-                a_failure_of_another_branch_is_told_by_the_stream_of_the_replay
-                graphs_may_go_while_replays_are_queued
-                a_graph_keeps_what_its_work_reaches
-                a_graph_of_nothing_can_be_replayed
-                a_graph_is_ready_as_often_as_one_likes
-                a_replay_is_captured_or_refused
+                replay_runs_captured_work_again
+                replay_reads_current_contents
+                replay_precedes_work_that_is_queued_after_it
+                replays_of_one_graph_run_in_order_on_all_streams
+                replay_error_is_reported_by_its_stream
+                replay_error_of_a_branch_is_reported_by_its_stream
+                graphs_can_be_destroyed_while_replays_are_queued
+                graph_keeps_resources_of_its_work_alive
+                empty_graph_can_be_replayed
+                graph_can_be_instantiated_repeatedly
+                replay_during_a_capture_is_recorded_or_rejected
             }
         }
     };

@@ -1,4 +1,4 @@
-//! Graphs that are queued again and again, by drivers that support captures.
+//! Checks of graphs and replays, for drivers that support captures.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use crate::{CaptureMode, GraphExecHandle, WaitTarget};
 
 use super::rig::{Counter, Latch, Make, Memory, Rig, failure, is_refused};
 
-pub fn a_replay_runs_again_what_was_captured(make: Make) {
+pub fn replay_runs_captured_work_again(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     let raised = counter.clone();
-    let graph = rig.ready(stream, || rig.launch(stream, move || raised.raise()));
+    let graph = rig.ready(stream, || rig.launch(stream, move || raised.increment()));
     for replays in 1..=3 {
         rig.driver.replay(graph, stream).unwrap();
         rig.finish(stream);
@@ -21,7 +21,7 @@ pub fn a_replay_runs_again_what_was_captured(make: Make) {
     assert_eq!(counter.get(), 4);
 }
 
-pub fn a_replay_reads_what_is_there_now(make: Make) {
+pub fn replay_reads_current_contents(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let (input, inner, output) = (rig.pinned(&[0; 32]), rig.memory(0, 32), rig.pinned(&[0; 32]));
@@ -37,7 +37,7 @@ pub fn a_replay_reads_what_is_there_now(make: Make) {
     }
 }
 
-/// A graph whose second branch ends with a fill behind a latch.
+/// Creates a graph whose second branch ends with a fill after a latch.
 fn branches(rig: &Rig, latch: &Latch) -> (GraphExecHandle, [Arc<Memory>; 2]) {
     let (origin, forked) = (rig.stream(0), rig.stream(0));
     let memory = [rig.memory(0, 4), rig.memory(0, 4)];
@@ -54,7 +54,7 @@ fn branches(rig: &Rig, latch: &Latch) -> (GraphExecHandle, [Arc<Memory>; 2]) {
     (graph, memory)
 }
 
-pub fn what_is_queued_behind_a_replay_comes_after_all_of_it(make: Make) {
+pub fn replay_precedes_work_that_is_queued_after_it(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (latch, stream, other) = (Latch::default(), rig.stream(0), rig.stream(0));
     let (graph, memory) = branches(&rig, &latch);
@@ -70,16 +70,16 @@ pub fn what_is_queued_behind_a_replay_comes_after_all_of_it(make: Make) {
     assert_eq!(rig.read(other, &memory[0]), [2; 4]);
 }
 
-pub fn replays_follow_each_other_on_whichever_streams(make: Make) {
+pub fn replays_of_one_graph_run_in_order_on_all_streams(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (captured, counter) = (rig.stream(0), Counter::default());
     let graph = rig.ready(captured, || {
         for parity in [0, 1] {
             let counter = counter.clone();
             rig.launch(captured, move || {
-                // As long as no other replay runs in between.
+                // The value is unchanged unless another replay runs in between.
                 assert_eq!(counter.get() % 2, parity);
-                counter.raise();
+                counter.increment();
             });
         }
     });
@@ -91,7 +91,7 @@ pub fn replays_follow_each_other_on_whichever_streams(make: Make) {
     assert_eq!(counter.get(), 80);
 }
 
-pub fn a_failure_in_a_replay_is_told_by_its_stream(make: Make) {
+pub fn replay_error_is_reported_by_its_stream(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (captured, stream) = (rig.stream(0), rig.stream(0));
     let graph = rig.ready(captured, || rig.fail(captured, "inner", "it broke"));
@@ -101,7 +101,7 @@ pub fn a_failure_in_a_replay_is_told_by_its_stream(make: Make) {
     rig.finish(captured);
 }
 
-pub fn a_failure_of_another_branch_is_told_by_the_stream_of_the_replay(make: Make) {
+pub fn replay_error_of_a_branch_is_reported_by_its_stream(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (origin, forked, stream) = (rig.stream(0), rig.stream(0), rig.stream(0));
     let graph = rig.ready(origin, || {
@@ -120,7 +120,7 @@ pub fn a_failure_of_another_branch_is_told_by_the_stream_of_the_replay(make: Mak
     assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
 }
 
-pub fn graphs_may_go_while_replays_are_queued(make: Make) {
+pub fn graphs_can_be_destroyed_while_replays_are_queued(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (latch, stream) = (Latch::default(), rig.stream(0));
     let (graph, memory) = branches(&rig, &latch);
@@ -132,7 +132,7 @@ pub fn graphs_may_go_while_replays_are_queued(make: Make) {
     assert_eq!(rig.read(stream, &memory[1]), [2; 4]);
 }
 
-pub fn a_graph_keeps_what_its_work_reaches(make: Make) {
+pub fn graph_keeps_resources_of_its_work_alive(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let (from, to) = (rig.pinned(&[1; 8]), rig.pinned(&[0; 8]));
@@ -146,7 +146,7 @@ pub fn a_graph_keeps_what_its_work_reaches(make: Make) {
     assert!(kept.upgrade().is_none());
 }
 
-pub fn a_graph_of_nothing_can_be_replayed(make: Make) {
+pub fn empty_graph_can_be_replayed(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let graph = rig.ready(stream, || {});
@@ -157,11 +157,11 @@ pub fn a_graph_of_nothing_can_be_replayed(make: Make) {
     rig.finish(stream);
 }
 
-pub fn a_graph_is_ready_as_often_as_one_likes(make: Make) {
+pub fn graph_can_be_instantiated_repeatedly(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     let raised = counter.clone();
-    let graph = rig.capture(stream, || rig.launch(stream, move || raised.raise())).unwrap();
+    let graph = rig.capture(stream, || rig.launch(stream, move || raised.increment())).unwrap();
     let [first, second] = [graph; 2].map(|graph| rig.driver.instantiate(graph).unwrap());
     rig.driver.destroy_graph(graph);
     rig.driver.replay(first, stream).unwrap();
@@ -171,11 +171,11 @@ pub fn a_graph_is_ready_as_often_as_one_likes(make: Make) {
     assert_eq!(counter.get(), 2);
 }
 
-pub fn a_replay_is_captured_or_refused(make: Make) {
+pub fn replay_during_a_capture_is_recorded_or_rejected(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let (stream, counter) = (rig.stream(0), Counter::default());
     let raised = counter.clone();
-    let inner = rig.ready(stream, || rig.launch(stream, move || raised.raise()));
+    let inner = rig.ready(stream, || rig.launch(stream, move || raised.increment()));
     rig.driver.begin_capture(stream, CaptureMode::Relaxed).unwrap();
     let replays = [rig.driver.replay(inner, stream), rig.driver.replay(inner, stream)];
     let graph = rig.driver.end_capture(stream);

@@ -1,5 +1,5 @@
-//! A driver with what checks need: latches, memory that gives itself back, and waits that fail instead of
-//! lasting for ever.
+//! A driver with helpers for checks: latches, memory that frees itself, and waits that fail instead of blocking
+//! forever.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,7 +16,7 @@ use super::features::Features;
 /// Starts a driver with at least one device and nothing queued.
 pub type Make = fn() -> Arc<dyn DriverRuntime>;
 
-/// Longer than anything takes; who waits for so long waits for something that never comes.
+/// A timeout that no successful wait reaches.
 const TOO_LONG: Duration = Duration::from_secs(60);
 
 pub struct Rig {
@@ -28,7 +28,7 @@ impl Rig {
         Rig { driver: make() }
     }
 
-    /// Returns `None` where the driver does not support captures.
+    /// Returns a rig, or `None` if the driver does not support captures.
     pub fn with_captures(make: Make) -> Option<Self> {
         Features::of(make).captures.then(|| Self::new(make))
     }
@@ -37,14 +37,14 @@ impl Rig {
         self.driver.create_stream(device, 0).unwrap()
     }
 
-    /// A new event, recorded on a stream.
+    /// Creates an event and records it on a stream.
     pub fn record(&self, stream: StreamHandle) -> EventHandle {
         let event = self.driver.create_event(stream.device, EventOptions::default()).unwrap();
         self.driver.record_event(event, stream).unwrap();
         event
     }
 
-    /// What is queued on `stream` next waits for all that is queued on `other`.
+    /// Makes later work of `stream` wait for all work that is queued on `other`.
     pub fn join(&self, stream: StreamHandle, other: StreamHandle) {
         self.driver.wait_event(stream, self.record(other)).unwrap();
     }
@@ -69,12 +69,12 @@ impl Rig {
         self.reach(&self.driver.sync_point(target)?)
     }
 
-    /// Waits for a goal that was fixed before.
+    /// Waits for a sync point.
     pub fn reach(&self, sync_point: &SyncPoint) -> Result<bool> {
         self.driver.wait(sync_point, WaitPolicy { timeout: TOO_LONG, blocking: true })
     }
 
-    /// Waits until everything on the stream is over.
+    /// Waits for all work of a stream.
     pub fn finish(&self, stream: StreamHandle) {
         assert_eq!(self.wait(WaitTarget::Stream(stream)), Ok(true));
     }
@@ -95,26 +95,27 @@ impl Rig {
     pub fn pinned(&self, content: &[u8]) -> Arc<Memory> {
         let address = self.driver.allocate_pinned(0, content.len()).unwrap();
         let memory = Memory { driver: self.driver.clone(), device: None, address, bytes: content.len() };
-        // SAFETY: the memory was just allocated and nobody else knows it.
+        // SAFETY: the memory was just allocated and is not shared yet.
         unsafe { std::ptr::copy_nonoverlapping(content.as_ptr(), memory.pointer(), content.len()) };
         Arc::new(memory)
     }
 
     pub fn copy(&self, stream: StreamHandle, to: &Arc<Memory>, from: &Arc<Memory>) {
         let keep_alive: Option<KeepAlive> = Some(Arc::new((to.clone(), from.clone())));
-        let copy = Copy { to: to.place(), from: from.place(), bytes: to.bytes.min(from.bytes), keep_alive };
-        // SAFETY: the keeper owns both ends.
+        let copy =
+            Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes.min(from.bytes), keep_alive };
+        // SAFETY: `keep_alive` owns both endpoints.
         unsafe { self.driver.copy(stream, copy) }.unwrap();
     }
 
     pub fn fill(&self, stream: StreamHandle, memory: &Arc<Memory>, value: u8) {
         let fill =
             Fill { address: memory.address, bytes: memory.bytes, value, keep_alive: Some(memory.clone()) };
-        // SAFETY: the keeper owns the memory.
+        // SAFETY: `keep_alive` owns the memory.
         unsafe { self.driver.fill(stream, fill) }.unwrap();
     }
 
-    /// Waits for the stream and returns what the memory holds then.
+    /// Waits for the stream and returns the content of the memory.
     pub fn read(&self, stream: StreamHandle, memory: &Arc<Memory>) -> Vec<u8> {
         let copy = self.pinned(&vec![0; memory.bytes]);
         self.copy(stream, &copy, memory);
@@ -122,23 +123,23 @@ impl Rig {
         copy.content()
     }
 
-    /// Captures what `queue` queues on a stream.
+    /// Captures the work that `queue` queues on a stream.
     pub fn capture(&self, stream: StreamHandle, queue: impl FnOnce()) -> Result<GraphHandle> {
         self.driver.begin_capture(stream, CaptureMode::ThreadLocal)?;
         queue();
         self.driver.end_capture(stream)
     }
 
-    /// The same, made ready to be replayed.
+    /// Captures the work that `queue` queues on a stream, and instantiates the graph.
     pub fn ready(&self, stream: StreamHandle, queue: impl FnOnce()) -> GraphExecHandle {
         let graph = self.capture(stream, queue).unwrap();
-        let executable = self.driver.instantiate(graph).unwrap();
+        let exec = self.driver.instantiate(graph).unwrap();
         self.driver.destroy_graph(graph);
-        executable
+        exec
     }
 }
 
-/// A function that never fails.
+/// Creates a host function that never fails.
 fn named(name: &str, work: impl Fn() + Send + Sync + 'static) -> HostFn {
     HostFn::new(name, move || {
         work();
@@ -146,43 +147,43 @@ fn named(name: &str, work: impl Fn() + Send + Sync + 'static) -> HostFn {
     })
 }
 
-/// Memory of a device or pinned memory, given back with the last handle.
+/// Memory of a device or pinned memory, freed with the last handle.
 pub struct Memory {
     driver: Arc<dyn DriverRuntime>,
-    /// None for pinned memory.
+    /// `None` for pinned memory.
     device: Option<DeviceIndex>,
     pub address: Address,
     pub bytes: usize,
 }
 
 impl Memory {
-    pub fn place(&self) -> CopyEndpoint {
+    pub fn endpoint(&self) -> CopyEndpoint {
         self.device
             .map_or(CopyEndpoint::Host(self.address), |device| CopyEndpoint::Device(device, self.address))
     }
 
     fn pointer(&self) -> *mut u8 {
-        assert_eq!(self.device, None, "only pinned memory is reached without a copy");
+        assert_eq!(self.device, None, "only pinned memory is accessed without a copy");
         std::ptr::with_exposed_provenance_mut(self.address.0 as usize)
     }
 
-    /// What pinned memory holds. Nothing queued may reach it.
+    /// Returns the content of pinned memory, which no queued work may use.
     pub fn content(&self) -> Vec<u8> {
-        // SAFETY: the memory is ours, and no copy runs.
+        // SAFETY: this object owns the memory, and no copy runs.
         unsafe { std::slice::from_raw_parts(self.pointer(), self.bytes) }.to_vec()
     }
 
-    /// Sets what pinned memory holds. Nothing queued may reach it.
+    /// Sets the content of pinned memory, which no queued work may use.
     pub fn set(&self, content: &[u8]) {
         assert_eq!(content.len(), self.bytes);
-        // SAFETY: as above.
+        // SAFETY: this object owns the memory, and no copy runs.
         unsafe { std::ptr::copy(content.as_ptr(), self.pointer(), self.bytes) };
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: this owned the memory, and queued work owns what it reaches.
+        // SAFETY: this object owned the memory, and queued work owns the memory that it uses.
         let released = unsafe {
             match self.device {
                 Some(device) => self.driver.free(device, self.address, self.bytes),
@@ -195,7 +196,7 @@ impl Drop for Memory {
     }
 }
 
-/// Closed until somebody opens it.
+/// A latch that is closed until it is opened.
 #[derive(Clone, Default)]
 pub struct Latch(Arc<(Mutex<bool>, Condvar)>);
 
@@ -205,7 +206,7 @@ impl Latch {
         self.0.1.notify_all();
     }
 
-    /// A function that waits for it.
+    /// Creates a host function that waits for the latch.
     pub fn work(&self) -> HostFn {
         let latch = self.clone();
         named("wait", move || latch.wait())
@@ -214,23 +215,23 @@ impl Latch {
     pub fn wait(&self) {
         let closed = self.0.0.lock().unwrap();
         let (open, _) = self.0.1.wait_timeout_while(closed, TOO_LONG, |open| !*open).unwrap();
-        assert!(*open, "nobody opened the latch");
+        assert!(*open, "the latch was not opened");
     }
 }
 
-/// A number that work raises.
+/// A counter that host functions increment.
 #[derive(Clone, Default)]
 pub struct Counter(Arc<AtomicU64>);
 
 impl Counter {
-    pub fn raise(&self) {
+    pub fn increment(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A function that raises it.
+    /// Creates a host function that increments the counter.
     pub fn work(&self) -> HostFn {
         let counter = self.clone();
-        named("count", move || counter.raise())
+        named("count", move || counter.increment())
     }
 
     pub fn get(&self) -> u64 {
@@ -238,15 +239,15 @@ impl Counter {
     }
 }
 
-/// The operation and reason of a late error.
+/// Returns the operation and the reason of an asynchronous error.
 pub fn failure<T: std::fmt::Debug>(result: Result<T>) -> (String, String) {
     match result {
         Err(Error::Device { operation, reason, .. }) => (operation, reason),
-        other => panic!("no late error: {other:?}"),
+        other => panic!("no asynchronous error: {other:?}"),
     }
 }
 
-/// Whether a capture stands against it.
+/// Returns whether the result is an error of a capture or graph.
 pub fn is_refused<T>(result: &Result<T>) -> bool {
     matches!(result, Err(Error::Graph { .. }))
 }

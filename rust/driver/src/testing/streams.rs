@@ -1,4 +1,4 @@
-//! Queues of work.
+//! Checks of streams.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,7 +9,7 @@ use crate::{WaitPolicy, WaitTarget};
 use super::features::is_unsupported;
 use super::rig::{Counter, Latch, Make, Rig};
 
-pub fn work_runs_in_the_order_in_which_it_was_queued(make: Make) {
+pub fn stream_runs_work_in_the_order_of_its_launches(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -21,7 +21,7 @@ pub fn work_runs_in_the_order_in_which_it_was_queued(make: Make) {
     assert_eq!(*seen.lock().unwrap(), Vec::from_iter(0..100));
 }
 
-pub fn queueing_does_not_wait_and_other_streams_go_on(make: Make) {
+pub fn launch_does_not_block_and_streams_run_independently(make: Make) {
     let rig = Rig::new(make);
     let (blocked, other) = (rig.stream(0), rig.stream(0));
     let memory = rig.memory(0, 8);
@@ -34,7 +34,7 @@ pub fn queueing_does_not_wait_and_other_streams_go_on(make: Make) {
     assert!(rig.is_done(blocked));
 }
 
-pub fn the_default_stream_waits_for_no_other_and_no_other_for_it(make: Make) {
+pub fn default_stream_does_not_synchronize_with_others(make: Make) {
     let rig = Rig::new(make);
     let (default, other) = (rig.driver.default_stream(0).unwrap(), rig.stream(0));
     assert_eq!(default, rig.driver.default_stream(0).unwrap());
@@ -50,7 +50,7 @@ pub fn the_default_stream_waits_for_no_other_and_no_other_for_it(make: Make) {
     }
 }
 
-pub fn a_wait_ends_with_its_timeout(make: Make) {
+pub fn wait_returns_false_on_timeout(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let latch = rig.block(stream);
@@ -70,19 +70,19 @@ pub fn a_wait_ends_with_its_timeout(make: Make) {
     }
 }
 
-pub fn waiting_for_a_device_covers_all_its_streams(make: Make) {
+pub fn device_wait_covers_all_streams(make: Make) {
     let rig = Rig::new(make);
     let counter = Counter::default();
     for stream in (0..4).map(|_| rig.stream(0)) {
         let counter = counter.clone();
-        rig.launch(stream, move || counter.raise());
+        rig.launch(stream, move || counter.increment());
     }
     assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
     assert_eq!(counter.get(), 4);
     assert_eq!(rig.driver.check(WaitTarget::Device(0)), Ok(true));
 }
 
-pub fn waiting_covers_only_what_was_queued_before(make: Make) {
+pub fn wait_covers_only_work_that_was_queued_before(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let (before, after) = (rig.block(stream), Latch::default());
@@ -99,13 +99,13 @@ pub fn waiting_covers_only_what_was_queued_before(make: Make) {
     rig.finish(stream);
 }
 
-pub fn a_released_stream_still_runs_what_is_queued(make: Make) {
+pub fn destroyed_stream_still_runs_queued_work(make: Make) {
     let rig = Rig::new(make);
     let (released, other) = (rig.stream(0), rig.stream(0));
     let (counter, latch) = (Counter::default(), rig.block(released));
     for _ in 0..3 {
         let counter = counter.clone();
-        rig.launch(released, move || counter.raise());
+        rig.launch(released, move || counter.increment());
     }
     rig.join(other, released);
     rig.driver.destroy_stream(released);
@@ -114,7 +114,7 @@ pub fn a_released_stream_still_runs_what_is_queued(make: Make) {
     assert_eq!(counter.get(), 3);
 }
 
-pub fn a_stream_is_adopted_by_what_it_is_called(make: Make) {
+pub fn external_stream_is_wrapped_by_its_raw_handle(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     // SAFETY: the stream lives as long as the driver.
@@ -130,7 +130,7 @@ pub fn a_stream_is_adopted_by_what_it_is_called(make: Make) {
     rig.finish(stream);
 }
 
-pub fn streams_of_every_priority_work(make: Make) {
+pub fn streams_of_every_priority_run_work(make: Make) {
     let rig = Rig::new(make);
     let range = rig.driver.priority_range(0).unwrap();
     assert!(range.greatest <= range.least && range.least == 0);
@@ -144,14 +144,14 @@ pub fn streams_of_every_priority_work(make: Make) {
     }
 }
 
-pub fn queued_work_may_queue_more(make: Make) {
+pub fn host_fn_may_queue_work(make: Make) {
     let rig = Arc::new(Rig::new(make));
     let (stream, other, queued) = (rig.stream(0), rig.stream(0), Latch::default());
     let counter = Counter::default();
     let (inner, raised, latch) = (Arc::downgrade(&rig), counter.clone(), queued.clone());
     rig.launch(stream, move || {
         let (rig, raised) = (inner.upgrade().unwrap(), raised.clone());
-        rig.launch(other, move || raised.raise());
+        rig.launch(other, move || raised.increment());
         latch.open();
     });
     queued.wait();

@@ -40,7 +40,7 @@ impl DeviceState {
             name: "host device".into(),
             total_memory: self.memory.total(),
             multi_processor_count: u32::try_from(cpus).unwrap_or(u32::MAX),
-            more: vec![("engines", CopyEngines::COUNT.to_string())],
+            extra: vec![("engines", CopyEngines::COUNT.to_string())],
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Devices, and the one parser of device arguments.
+//! Devices, and the extraction of device arguments.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use interlock::accelerator::{self, Device as CoreDevice, Error, PlaceScope};
+use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -17,16 +17,24 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Device>()
 }
 
-/// A device: a type such as "cpu" or "cuda" and, unless it stands for the current one, an index.
+/// A device: a type such as "cpu" or "cuda", and an index unless it means the current device of the type.
 ///
-/// Written `device("cuda:1")`, `device("cuda", 1)`, or `device(1)` for an index on the accelerator of
-/// this process. `with device:` makes it the one on which tensors are made that are given none. Raises RuntimeError (`interlock.errors.DeviceError`) for text that names no device,
-/// TypeError for other types, and `NoAcceleratorError` for an index without an accelerator.
+/// `device("cuda:1")` equals `device("cuda", 1)`; `device(1)` is a device of the accelerator of this process. `with
+/// device:` makes it the default device of new tensors.
+///
+/// Args:
+///     type: The name of a device, a device, or an index on the accelerator.
+///     index: The index, if `type` is the name of a device type.
+///
+/// Raises:
+///     DeviceError: The text is not the name of a device.
+///     TypeError: An argument has another type.
+///     NoAcceleratorError: An index was passed and no accelerator is available.
 #[pyclass(frozen, eq, module = "interlock", name = "device")]
 pub(crate) struct Device {
     pub(crate) core: CoreDevice,
-    /// Made by the first enter.
-    scope: OnceBox<PlaceScope>,
+    /// Created by the first enter.
+    scope: OnceBox<DeviceScope>,
 }
 
 impl Device {
@@ -53,21 +61,21 @@ impl Device {
             return Err(PyTypeError::new_err(message));
         }
         let (device, index) = (parse(r#type)?, checked_index(index)?);
-        if let Some(already) = device.index() {
+        if let Some(existing) = device.index() {
             let message =
-                format!("the device {device} has the index {already} already; {index} was given too");
+                format!("the device {device} has the index {existing} already; {index} was given too");
             return Err(new_exception(py, "DeviceError", message));
         }
         Ok(Device::of(CoreDevice::new(device.kind(), Some(index)).into_py_result(py)?))
     }
 
-    /// The type, such as "cpu".
+    /// The device type, such as "cpu".
     #[getter]
     fn r#type(&self) -> &'static str {
         self.core.kind().name()
     }
 
-    /// The index, or None where the device stands for the current one of its type.
+    /// The index, or None if the device means the current device of its type.
     #[getter]
     fn index(&self) -> Option<u8> {
         self.core.index()
@@ -92,7 +100,7 @@ impl Device {
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let device = slf.get();
-        let scope = device.scope.get_or_init(|| Box::new(PlaceScope::of_default_device(device.core)));
+        let scope = device.scope.get_or_init(|| Box::new(DeviceScope::of_default_device(device.core)));
         scope_debug::enter(slf.py(), scope.scope(), || scope.enter())?;
         Ok(slf)
     }
@@ -107,7 +115,7 @@ impl Device {
     }
 }
 
-/// The one parser of device arguments: a device, its text, or an index on the accelerator.
+/// Extracts a device argument: a device, its name, or an index on the accelerator.
 pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
     let py = given.py();
     if let Ok(device) = given.cast::<Device>() {
@@ -124,19 +132,19 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
     }
 }
 
-/// The accelerator, if it is known to have a device and no driver has to be asked.
+/// Returns the accelerator, if it is known to have a device without a query of the driver.
 fn known_accelerator() -> Option<CoreDevice> {
     accelerator::known_devices().filter(|known| known.count > 0)?.accelerator
 }
 
-/// A device argument that may be left out.
+/// Extracts an optional device argument.
 pub(super) fn optional(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDevice>> {
     given.map(parse).transpose()
 }
 
-/// A device argument of a question about memory, which has an answer without an accelerator too: there an index of 0
-/// is taken as if none had been given, and every other refused.
-pub(super) fn asked_about(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDevice>> {
+/// Extracts an optional device argument of a memory query, which also works without an accelerator: then an index of 0
+/// means no device, and every other index is an error.
+pub(super) fn for_memory_query(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDevice>> {
     let Some(given) = given else { return Ok(None) };
     if given.is_instance_of::<Device>() || given.is_instance_of::<PyString>() {
         return parse(given).map(Some);
@@ -156,17 +164,20 @@ pub(super) fn asked_about(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<C
     }
 }
 
-/// A device argument that must name one device, for `operation`.
+/// Extracts a device argument that must have an index, for `operation`.
 pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> PyResult<CoreDevice> {
     let device = if given.is_none() { None } else { Some(parse(given)?) };
     device.filter(|device| device.index().is_some()).ok_or_else(|| {
-        let named = device.map_or("None".to_owned(), |device| device.to_string());
+        let given_device = device.map_or("None".to_owned(), |device| device.to_string());
         let allowed = "an index, or a device with one".to_owned();
-        exception(given.py(), &Error::NoSuchDevice { name: operation.to_owned(), given: named, allowed })
+        exception(
+            given.py(),
+            &Error::NoSuchDevice { name: operation.to_owned(), given: given_device, allowed },
+        )
     })
 }
 
-/// An int; True and False are ints to Python, not to us.
+/// Extracts an index. A bool is not accepted, although it is an int in Python.
 fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
     let number = given.cast::<PyInt>().ok().filter(|_| !given.is_instance_of::<PyBool>());
     let Some(number) = number else {

@@ -1,4 +1,4 @@
-//! Events.
+//! The event class.
 
 use interlock::accelerator::{self, Device as CoreDevice, Event as CoreEvent, EventOptions};
 use pyo3::exceptions::PyTypeError;
@@ -14,18 +14,23 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Event>()
 }
 
-/// A mark in a stream: other streams and threads wait until it is passed, and two of them tell the time between.
+/// A mark in a stream, which other streams and threads can wait for. Two events measure the time between them.
 ///
-/// Without a device, or without its index, it belongs to the device of the stream that records it first. With
-/// `enable_timing` it notes when it is passed. With `blocking` a thread in `synchronize` sleeps until it is woken,
-/// else it asks again and again, which answers sooner and takes a processor. With `interprocess` other
-/// processes can open it. Raises `NoAcceleratorError` without an accelerator, `DeviceError` for a device that it
-/// does not have.
+/// Args:
+///     device: The device. None, or a device without an index, means the device of the stream that records it first.
+///     enable_timing: Whether the event records the time of its completion.
+///     blocking: Whether `synchronize` sleeps until the thread is woken. Otherwise it polls, which has less latency and
+///         occupies a CPU core.
+///     interprocess: Whether other processes can open the event.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyclass(frozen, subclass, weakref, module = "interlock", name = "Event")]
 pub(crate) struct Event(pub(super) CoreEvent);
 
 impl Event {
-    /// An event of a device, for nothing in particular.
+    /// Creates an event of a device with default options.
     pub(super) fn on(py: Python<'_>, device: CoreDevice) -> PyResult<Self> {
         CoreEvent::new(Some(device), EventOptions::default()).into_py_result(py).map(Event)
     }
@@ -47,8 +52,14 @@ impl Event {
         detach(py, || CoreEvent::new(device, options)).into_py_result(py).map(Event)
     }
 
-    /// An event that another process made with `interprocess=True`, from what its `ipc_handle` returned. Raises
-    /// `UnsupportedError` where devices have no such events.
+    /// Open an event that another process created with `interprocess=True`.
+    ///
+    /// Args:
+    ///     device: The device of the event.
+    ///     handle: The result of `ipc_handle` in the other process.
+    ///
+    /// Raises:
+    ///     UnsupportedError: The driver does not support interprocess events.
     #[staticmethod]
     #[pyo3(signature = (device, handle))]
     fn from_ipc_handle(device: &Bound<'_, PyAny>, handle: &[u8]) -> PyResult<Self> {
@@ -57,45 +68,49 @@ impl Event {
         detach(py, || CoreEvent::import(device, handle)).into_py_result(py).map(Event)
     }
 
-    /// What another process opens it with. Raises `UnsupportedError` where devices have no such events.
+    /// Return the handle with which another process opens the event.
+    ///
+    /// Raises:
+    ///     UnsupportedError: The driver does not support interprocess events.
     fn ipc_handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let handle = detach(py, || self.0.export()).into_py_result(py)?;
         Ok(PyBytes::new(py, &handle))
     }
 
-    /// Its device; without an index where it has none yet.
+    /// The device of the event, without an index before the device is known.
     #[getter]
     fn device(&self) -> Device {
         Device::of(self.0.device())
     }
 
-    /// What other libraries for these devices call it, as a number: on NVIDIA's a `cudaEvent_t`; 0 before it is
-    /// recorded.
+    /// The raw handle of the event as an int, for CUDA a `cudaEvent_t`; 0 before the first record.
     #[getter]
     fn event_id(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.0.handle().into_py_result(py)?.map_or(0, |handle| handle.raw))
     }
 
-    /// Whether it notes when it is passed.
+    /// Whether the event records the time of its completion.
     #[getter]
     fn enable_timing(&self) -> bool {
         self.0.options().timing
     }
 
-    /// Whether a thread that waits for it sleeps.
+    /// Whether waiting threads sleep instead of polling.
     #[getter]
     fn blocking(&self) -> bool {
         self.0.options().blocking
     }
 
-    /// Whether other processes can open it.
+    /// Whether other processes can open the event.
     #[getter]
     fn interprocess(&self) -> bool {
         self.0.options().interprocess
     }
 
-    /// Marks the place after all that is queued on `stream`, or on the current stream of the event's device, in
-    /// place of what it marked before. The stream must be of that device.
+    /// Record the event after all work that is queued on a stream now. Replaces an earlier record.
+    ///
+    /// Args:
+    ///     stream: A stream of the event's device. None means the current stream of that device.
     #[pyo3(signature = (stream=None))]
     fn record(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
@@ -106,31 +121,36 @@ impl Event {
         .into_py_result(py)
     }
 
-    /// What is queued on `stream` from now on, or on the current stream, waits for what the event marks now; for
-    /// nothing if it was never recorded.
+    /// Make later work of a stream wait for the current record of the event. Has no effect if it was never recorded.
+    ///
+    /// Args:
+    ///     stream: The stream. None means the current stream.
     #[pyo3(signature = (stream=None))]
     fn wait(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
         detach(py, || match stream {
-            Some(stream) => self.0.hold_back(&stream),
-            None => self.0.hold_back(&accelerator::current_stream(None)?),
+            Some(stream) => self.0.block(&stream),
+            None => self.0.block(&accelerator::current_stream(None)?),
         })
         .into_py_result(py)
     }
 
-    /// Whether all before the mark has been done; True if it was never recorded. Raises what failed there, if that
-    /// was not raised before.
+    /// Return whether the event has completed; True if it was never recorded. Raises asynchronous errors that were not
+    /// reported yet.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
-        detach(py, || self.0.is_done()).into_py_result(py)
+        detach(py, || self.0.query()).into_py_result(py)
     }
 
-    /// Waits until all before the mark has been done. Raises what failed there, if that was not raised before.
+    /// Wait until the event has completed. Raises asynchronous errors that were not reported yet.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        wait(py, || self.0.waiting())
+        wait(py, || self.0.begin_wait())
     }
 
-    /// Return the milliseconds from this event to `end_event`. Raises `ArgumentError`, a ValueError, unless both were made
-    /// with `enable_timing` and recorded; `AcceleratorError` before both have been passed.
+    /// Return the milliseconds from this event to `end_event`.
+    ///
+    /// Raises:
+    ///     ArgumentError: An event was created without `enable_timing`, or was never recorded.
+    ///     AcceleratorError: An event has not completed.
     #[pyo3(signature = (end_event))]
     fn elapsed_time(&self, py: Python<'_>, end_event: &Event) -> PyResult<f64> {
         detach(py, || self.0.elapsed(&end_event.0)).into_py_result(py)
@@ -144,9 +164,9 @@ impl Event {
 
     fn __repr__(&self) -> String {
         let EventOptions { timing, blocking, interprocess } = self.0.options();
-        let made_for = [(timing, "enable_timing"), (blocking, "blocking"), (interprocess, "interprocess")];
-        let made_for: String =
-            made_for.into_iter().filter(|(on, _)| *on).map(|(_, name)| format!(", {name}=True")).collect();
-        format!("interlock.Event(device='{}'{made_for})", self.0.device())
+        let options = [(timing, "enable_timing"), (blocking, "blocking"), (interprocess, "interprocess")];
+        let options: String =
+            options.into_iter().filter(|(on, _)| *on).map(|(_, name)| format!(", {name}=True")).collect();
+        format!("interlock.Event(device='{}'{options})", self.0.device())
     }
 }

@@ -1,4 +1,4 @@
-//! Graphs.
+//! The native base class of `interlock.accelerator.Graph`.
 
 use interlock::accelerator::{CaptureMode, Graph as CoreGraph, PoolId};
 use pyo3::exceptions::PyTypeError;
@@ -11,11 +11,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Graph>()
 }
 
-/// Work that is recorded once and queued again and again; `interlock.accelerator.Graph` is made of it.
+/// Native base class of `interlock.accelerator.Graph`.
 #[pyclass(frozen, subclass, weakref, module = "interlock._core.accelerator", name = "Graph")]
 struct Graph(CoreGraph);
 
-/// What `capture_error_mode` names.
+/// Parses `capture_error_mode`.
 fn mode_of(py: Python<'_>, name: &str) -> PyResult<CaptureMode> {
     match name {
         "default" | "global" => Ok(CaptureMode::Global),
@@ -42,18 +42,18 @@ impl Graph {
         pool: Option<PoolId>,
         capture_error_mode: &str,
     ) -> PyResult<Self> {
-        // They hold for the next capture; here it is only seen whether they can.
+        // Stored by the subclass for the next capture; only validated here.
         let (_, _) = (pool, mode_of(py, capture_error_mode)?);
         detach(py, || CoreGraph::new(keep_graph)).into_py_result(py).map(Graph)
     }
 
-    /// Starts to record.
+    /// Begin the capture.
     fn _capture_begin(&self, py: Python<'_>, pool: Option<PoolId>, capture_error_mode: &str) -> PyResult<()> {
         let mode = mode_of(py, capture_error_mode)?;
         detach(py, || self.0.capture_begin(pool, mode)).into_py_result(py)
     }
 
-    /// Ends the recording. Returns whether nothing was recorded.
+    /// End the capture. Return whether the graph is empty.
     fn _capture_end(&self, py: Python<'_>) -> PyResult<bool> {
         let end = || {
             self.0.capture_end()?;
@@ -62,37 +62,37 @@ impl Graph {
         detach(py, end).into_py_result(py)
     }
 
-    /// Ends the recording, if it goes on, and keeps nothing.
-    fn _discard(&self, py: Python<'_>) -> PyResult<()> {
-        detach(py, || self.0.discard()).into_py_result(py)
+    /// Abort a capture that is underway, and destroy the captured work.
+    fn _abort_capture(&self, py: Python<'_>) -> PyResult<()> {
+        detach(py, || self.0.abort_capture()).into_py_result(py)
     }
 
-    /// Makes what was recorded ready for replays.
+    /// Instantiate the captured graph for replays.
     fn instantiate(&self, py: Python<'_>) -> PyResult<()> {
         detach(py, || self.0.instantiate()).into_py_result(py)
     }
 
-    /// Queues what was recorded.
+    /// Queue the captured work on the current stream.
     fn replay(&self, py: Python<'_>) -> PyResult<()> {
         detach(py, || self.0.replay()).into_py_result(py)
     }
 
-    /// Lets go what was recorded.
+    /// Destroy the captured work, so that the graph can be captured again.
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
         detach(py, || self.0.reset()).into_py_result(py)
     }
 
-    /// The memory that it allocates from, or will if the next capture has the pool that is told.
+    /// Return the id of the memory pool; before a capture, the pool of one that is passed `next`.
     fn _pool(&self, py: Python<'_>, next: Option<PoolId>) -> PyResult<PoolId> {
         self.0.pool(next).into_py_result(py)
     }
 
-    /// Keeps what is needed for a dump.
+    /// Store nodes and edges of later captures for `debug_dump`.
     fn enable_debug_mode(&self, py: Python<'_>) -> PyResult<()> {
         self.0.enable_debug_mode().into_py_result(py)
     }
 
-    /// What was recorded, in the DOT language of Graphviz.
+    /// Return the captured graph in the DOT language of Graphviz.
     fn _dot(&self, py: Python<'_>) -> PyResult<String> {
         detach(py, || self.0.dot()).into_py_result(py)
     }

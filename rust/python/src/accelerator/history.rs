@@ -1,4 +1,4 @@
-//! Histories of memory, and their replay.
+//! Recordings of the memory history, and their replay.
 
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::{
@@ -8,8 +8,8 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
+use super::args::extract_int;
 use super::device;
-use super::integer::integer;
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
 use crate::py_int;
@@ -19,7 +19,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay, module)?)
 }
 
-/// A history that is recorded; what `history` returns. `with recording:` stops it at the end of the block.
+/// A recording of the memory history, as `history` returns it. `with recording:` stops it at the end of the block.
 #[pyclass(frozen, module = "interlock.accelerator.memory", name = "Recording")]
 struct Recording(HistoryRecorder);
 
@@ -34,16 +34,18 @@ impl Recording {
     ) -> PyResult<Self> {
         let max_entries = match max_entries.is_none() {
             true => None,
-            false => {
-                Some(integer(max_entries, "max_entries of accelerator.memory.history", "0 or more, or None")?)
-            }
+            false => Some(extract_int(
+                max_entries,
+                "max_entries of accelerator.memory.history",
+                "0 or more, or None",
+            )?),
         };
-        let options = HistoryConfig { max_entries, stacks: with_stacks(stacks)? };
+        let options = HistoryConfig { max_entries, stacks: extract_stacks(stacks)? };
         let device = device::optional(device)?;
         detach(py, || HistoryRecorder::record(options, device)).into_py_result(py).map(Recording)
     }
 
-    /// Records no more, unless another history has begun already. What is recorded stays for snapshots.
+    /// Stop recording, unless another recording has begun. Snapshots still contain the recorded entries.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         detach(py, || self.0.stop()).into_py_result(py)
     }
@@ -62,8 +64,8 @@ impl Recording {
     }
 }
 
-/// Whether the program's lines are recorded. Rust's are not, so "all" is all there is to tell.
-fn with_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// Extracts `stacks`. Only Python frames are recorded, so "all" equals "python".
+fn extract_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     if given.is_none() {
         return Ok(false);
     }
@@ -83,7 +85,7 @@ fn with_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// Allocates and frees on a device what its trace in a snapshot says; returns the statistics.
+/// Repeat on a device the allocations and frees of its trace in a snapshot; return the statistics.
 #[pyfunction]
 #[pyo3(signature = (snapshot, device))]
 fn replay<'py>(
@@ -93,12 +95,12 @@ fn replay<'py>(
     let py = snapshot.py();
     let device = device::optional(device)?;
     let traces = key(snapshot, "device_traces")?;
-    let mut read = memory::Snapshot::default();
+    let mut core = memory::Snapshot::default();
     for trace in traces.try_iter()? {
-        let entries = trace?.try_iter()?.map(|entry| entry_of(&entry?)).collect::<PyResult<_>>()?;
-        read.traces.push(entries);
+        let entries = trace?.try_iter()?.map(|entry| extract_entry(&entry?)).collect::<PyResult<_>>()?;
+        core.traces.push(entries);
     }
-    let statistics = detach(py, || memory::replay(&read, device)).into_py_result(py)?;
+    let statistics = detach(py, || memory::replay(&core, device)).into_py_result(py)?;
     let dict = PyDict::new(py);
     for (name, number) in statistics.named() {
         dict.set_item(name, number)?;
@@ -106,7 +108,7 @@ fn replay<'py>(
     Ok(dict)
 }
 
-fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
+fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     let word: String = key(entry, "action")?.extract()?;
     let action = TraceAction::named(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
     let address = match action {
@@ -116,11 +118,11 @@ fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     let pool: Option<(u64, u64)> = match optional_key(entry, "pool_id")? {
         Some(pool) => {
             let pair = pool.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
-            let halves = match pair {
-                Ok((first, second)) => (half(&first)?, half(&second)?),
+            let numbers = match pair {
+                Ok((first, second)) => (pool_number(&first)?, pool_number(&second)?),
                 Err(_) => (None, None),
             };
-            let (Some(first), Some(second)) = halves else {
+            let (Some(first), Some(second)) = numbers else {
                 return Err(malformed(entry.py(), "a pool_id", &pool.str()?.to_string()));
             };
             Some((first, second))
@@ -140,21 +142,21 @@ fn entry_of(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     })
 }
 
-/// One number of a pool's two.
-fn half(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+/// Extracts one of the two numbers of a pool id.
+fn pool_number(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     Ok(py_int::index(given)?.and_then(|number| py_int::uint64(&number)))
 }
 
 fn number<T: TryFrom<i128>>(entry: &Bound<'_, PyAny>, name: &'static str) -> PyResult<T> {
     let given = key(entry, name)?;
-    integer(
+    extract_int(
         &given,
         "a number in a snapshot's trace",
         "what fits 64 bits, and is not negative unless a stream's",
     )
 }
 
-/// What a dict has under a key that it must have.
+/// Returns the value of a required key of a dict.
 fn key<'py>(dict: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     optional_key(dict, name)?.ok_or_else(|| malformed(dict.py(), "no key", name))
 }

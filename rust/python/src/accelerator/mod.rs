@@ -1,15 +1,15 @@
-//! Devices, streams, events, graphs and memory.
+//! The module `interlock._core.accelerator`: devices, streams, events, graphs and memory.
 
-mod config;
-mod current;
+mod allocator_config;
+mod args;
+mod callback_queue;
+mod current_device;
 mod device;
 mod event;
-mod exchange;
-mod faults;
-mod functions;
+mod fault_injection;
 mod graph;
 mod history;
-mod integer;
+mod host_callbacks;
 mod memory;
 mod pinned;
 mod snapshot;
@@ -17,8 +17,10 @@ mod stream;
 
 use pyo3::prelude::*;
 
+pub(crate) use callback_queue::{
+    close as close_functions, forget as forget_functions, open as open_functions,
+};
 pub(crate) use device::{Device, parse};
-pub(crate) use exchange::{close as close_functions, forget as forget_functions, open as open_functions};
 pub(crate) use memory::forget_callbacks;
 
 use crate::submodule::submodule;
@@ -26,15 +28,15 @@ use crate::submodule::submodule;
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "accelerator")?;
     device::register(&module)?;
-    current::register(&module)?;
+    current_device::register(&module)?;
     stream::register(&module)?;
     event::register(&module)?;
     graph::register(&module)?;
-    functions::register(&module)?;
+    host_callbacks::register(&module)?;
     memory::register(&module)?;
     pinned::register(&module)?;
-    config::register(&module)?;
+    allocator_config::register(&module)?;
     history::register(&module)?;
     snapshot::register(&module)?;
-    faults::register(&module)
+    fault_injection::register(&module)
 }

@@ -1,4 +1,4 @@
-//! What is kept of pinned memory.
+//! The cache of pinned memory.
 
 use interlock::accelerator::memory;
 use pyo3::prelude::*;
@@ -13,20 +13,20 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reset_accumulated_host_memory_stats, module)?)
 }
 
-/// Gives pinned memory back to the system that nothing uses, neither the program nor what is queued. Waits for
-/// nothing that is queued. Does nothing before an accelerator is used.
+/// Release cached pinned memory that neither the program nor queued work uses. Does not wait for queued work. Has no
+/// effect before an accelerator is used.
 #[pyfunction]
 fn empty_host_cache(py: Python<'_>) {
     detach(py, memory::empty_host_cache);
 }
 
-/// What is counted of pinned memory, by name, in the order of the names. Zeros before an accelerator is used.
+/// Return the statistics of pinned memory as a dict, sorted by name. All are 0 before an accelerator is used.
 ///
-/// `allocations` are blocks that are in use or kept, `active_requests` those that are in use, by the program or by
-/// what is queued; `allocated_bytes` and `active_bytes` are their bytes, after rounding. Each has `.current`, `.peak`,
-/// `.allocated` (by how much it went up) and `.freed` (by how much it went down). `num_host_alloc` and
-/// `num_host_free` are how many blocks were made and given back. `host_alloc_time` and `host_free_time` are how
-/// long the driver took for that, in microseconds: `.total`, `.max`, `.min`, `.count` and `.avg`.
+/// `allocations` counts blocks in use or cached, `active_requests` blocks in use by the program or by queued work;
+/// `allocated_bytes` and `active_bytes` are their bytes after rounding. Each has `.current`, `.peak`, `.allocated` (the
+/// sum of increases) and `.freed` (the sum of decreases). `num_host_alloc` and `num_host_free` count the blocks that
+/// the driver allocated and released. `host_alloc_time` and `host_free_time` are the durations of these calls in
+/// microseconds: `.total`, `.max`, `.min`, `.count` and `.avg`.
 #[pyfunction]
 fn host_memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let named = PyDict::new(py);
@@ -36,13 +36,13 @@ fn host_memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(named)
 }
 
-/// Makes every `.peak` of `host_memory_stats` what there is now, and every `.max` and `.min` 0.
+/// Set every `.peak` of `host_memory_stats` to the current amount, and every `.max` and `.min` to 0.
 #[pyfunction]
 fn reset_peak_host_memory_stats(py: Python<'_>) {
     detach(py, memory::reset_peak_host_memory_stats);
 }
 
-/// Makes every `.allocated`, `.freed`, `.total` and `.count` of `host_memory_stats` 0, and `num_host_alloc` and
+/// Set every `.allocated`, `.freed`, `.total` and `.count` of `host_memory_stats` to 0, and `num_host_alloc` and
 /// `num_host_free`.
 #[pyfunction]
 fn reset_accumulated_host_memory_stats(py: Python<'_>) {

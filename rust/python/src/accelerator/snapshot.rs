@@ -15,7 +15,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(snapshot, module)?)
 }
 
-/// The segments, and the traces of all devices; of one device alone if it is given.
+/// Return the segments and the traces of all devices, or of one device.
 #[pyfunction]
 #[pyo3(signature = (device))]
 fn snapshot<'py>(
@@ -24,24 +24,24 @@ fn snapshot<'py>(
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
     let device = device::optional(device)?;
     let taken = detach(py, || memory::snapshot(device)).into_py_result(py)?;
-    let mut converted = Converted { py, stacks: HashMap::new() };
-    let segments = taken.segments.iter().map(|segment| converted.segment(segment));
+    let mut converter = Converter { py, stacks: HashMap::new() };
+    let segments = taken.segments.iter().map(|segment| converter.segment(segment));
     let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;
     let traces = PyList::empty(py);
     for trace in &taken.traces {
-        let entries = trace.iter().map(|entry| converted.entry(entry)).collect::<PyResult<Vec<_>>>()?;
+        let entries = trace.iter().map(|entry| converter.entry(entry)).collect::<PyResult<Vec<_>>>()?;
         traces.append(PyList::new(py, entries)?)?;
     }
     Ok((segments, traces))
 }
 
-/// Makes dicts. Entries of one stack share the list of its frames, which keeps what is pickled small.
-struct Converted<'py> {
+/// Converts snapshots to dicts. Entries with one stack share its list of frames, which keeps pickled snapshots small.
+struct Converter<'py> {
     py: Python<'py>,
     stacks: HashMap<*const Frame, Bound<'py, PyList>>,
 }
 
-impl<'py> Converted<'py> {
+impl<'py> Converter<'py> {
     fn segment(&mut self, segment: &SegmentState) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(self.py);
         dict.set_item("device", segment.device)?;
@@ -52,7 +52,7 @@ impl<'py> Converted<'py> {
         dict.set_item("requested_size", segment.requested_size)?;
         dict.set_item("stream", segment.stream)?;
         dict.set_item("segment_type", if segment.small { "small" } else { "large" })?;
-        dict.set_item("segment_pool_id", told(segment.pool))?;
+        dict.set_item("segment_pool_id", pool_id(segment.pool))?;
         dict.set_item("is_expandable", segment.expandable)?;
         dict.set_item("frames", self.frames(segment.stack.as_ref())?)?;
         let blocks = segment.blocks.iter().map(|block| self.block(block)).collect::<PyResult<Vec<_>>>()?;
@@ -78,7 +78,7 @@ impl<'py> Converted<'py> {
         dict.set_item("size", entry.size)?;
         dict.set_item("stream", entry.stream)?;
         dict.set_item("time_us", entry.time)?;
-        dict.set_item("pool_id", told(entry.pool))?;
+        dict.set_item("pool_id", pool_id(entry.pool))?;
         if let Some(cause) = entry.cause {
             dict.set_item("cause", cause.name())?;
         }
@@ -88,8 +88,8 @@ impl<'py> Converted<'py> {
 
     fn frames(&mut self, stack: Option<&Stack>) -> PyResult<Bound<'py, PyList>> {
         let Some(stack) = stack else { return Ok(PyList::empty(self.py)) };
-        if let Some(made) = self.stacks.get(&stack.as_ptr()) {
-            return Ok(made.clone());
+        if let Some(frames) = self.stacks.get(&stack.as_ptr()) {
+            return Ok(frames.clone());
         }
         let frames = PyList::empty(self.py);
         for frame in stack.iter() {
@@ -104,7 +104,7 @@ impl<'py> Converted<'py> {
     }
 }
 
-/// A pool as PyTorch tells it, which calls the common one so.
-fn told(pool: Option<PoolId>) -> PoolId {
+/// Returns the pool id in PyTorch's format, which is (0, 0) for the default pool.
+fn pool_id(pool: Option<PoolId>) -> PoolId {
     pool.unwrap_or((0, 0))
 }

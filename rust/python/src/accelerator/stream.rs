@@ -1,18 +1,18 @@
-//! Streams.
+//! The stream class, and the extraction of stream arguments.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use interlock::accelerator::{
-    Device as CoreDevice, DeviceType, PlaceScope, Stream as CoreStream, StreamKind,
+    Device as CoreDevice, DeviceScope, DeviceType, Stream as CoreStream, StreamKind,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::args;
 use super::device::{self, Device};
 use super::event::Event;
-use super::integer;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
 use crate::errors::IntoPyResult;
@@ -23,120 +23,132 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Stream>()
 }
 
-/// A queue of work for one device: what is put into one runs in order, apart from what is in others.
+/// A queue of work for one device. The work of one stream runs in order, independently of other streams.
 ///
 /// `with stream:` makes it the current stream of its device on this thread, and that device the current one.
-/// `Stream(device)` hands out the 32 streams that a device has for each priority in turn, so another part of the
-/// program may get the same one; with `exclusive=True` it is a stream of its own. `priority` is 0 or less, and a
-/// smaller number goes first (`accelerator.stream_priority_range`); numbers below the range count as its end.
-/// `Stream(stream_id=..., device_index=..., device_type=...)` is a stream that is alive, by its numbers.
+/// `Stream(stream_id=..., device_index=..., device_type=...)` returns an existing stream.
 ///
-/// Raises `NoAcceleratorError` without an accelerator, `DeviceError` for a device that it does not have,
-/// `ArgumentError` for a priority above 0 or numbers of no stream.
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
+///     priority: 0 or less. Streams with smaller numbers run first; numbers below the range of the device
+///         (`accelerator.stream_priority_range`) mean its greatest priority.
+///     dedicated: Whether to create a new stream. Otherwise the 32 pooled streams of the device and priority are
+///         returned in turn, so another part of the program may use the same stream.
+///     stream_id: The id of an existing stream, with `device_index` and `device_type`.
+///     device_index: The index of its device.
+///     device_type: The number of its device type.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
+///     ArgumentError: The priority is above 0, or no stream has these numbers.
 #[pyclass(frozen, subclass, weakref, module = "interlock", name = "Stream")]
 pub(crate) struct Stream {
     pub(super) core: CoreStream,
-    scope: PlaceScope,
+    scope: DeviceScope,
 }
 
 impl Stream {
     pub(super) fn of(core: CoreStream) -> Self {
-        Stream { scope: PlaceScope::of_stream(&core), core }
+        Stream { scope: DeviceScope::of_stream(&core), core }
     }
 }
 
 #[pymethods]
 impl Stream {
     #[new]
-    #[pyo3(signature = (device=None, *, priority=0, exclusive=false, stream_id=None, device_index=None, device_type=None))]
+    #[pyo3(signature = (device=None, *, priority=0, dedicated=false, stream_id=None, device_index=None, device_type=None))]
     fn new(
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = priority_of)] priority: i32,
-        exclusive: bool,
+        #[pyo3(from_py_with = extract_priority)] priority: i32,
+        dedicated: bool,
         stream_id: Option<&Bound<'_, PyAny>>,
         device_index: Option<&Bound<'_, PyAny>>,
         device_type: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         const ALIVE: &str = "a number of a stream that is alive";
-        let stream_id = integer::optional(stream_id, "stream_id of a Stream", ALIVE)?;
-        let device_index = integer::optional(device_index, "device_index of a Stream", ALIVE)?;
-        let device_type = integer::optional(device_type, "device_type of a Stream", ALIVE)?;
+        let stream_id = args::extract_optional_int(stream_id, "stream_id of a Stream", ALIVE)?;
+        let device_index = args::extract_optional_int(device_index, "device_index of a Stream", ALIVE)?;
+        let device_type = args::extract_optional_int(device_type, "device_type of a Stream", ALIVE)?;
         match (stream_id, device_index, device_type) {
             (None, None, None) => {
                 let device = device::optional(device)?;
-                let made = detach(py, || match exclusive {
-                    true => CoreStream::exclusive(device, priority),
+                let stream = detach(py, || match dedicated {
+                    true => CoreStream::dedicated(device, priority),
                     false => CoreStream::new(device, priority),
                 });
-                Ok(Stream::of(made.into_py_result(py)?))
+                Ok(Stream::of(stream.into_py_result(py)?))
             }
-            (Some(id), Some(index), Some(kind)) if device.is_none() => by_numbers(py, id, index, kind),
+            (Some(id), Some(index), Some(kind)) if device.is_none() => of_id(py, id, index, kind),
             _ => Err(PyTypeError::new_err(
                 "a Stream takes a device, or stream_id, device_index and device_type together",
             )),
         }
     }
 
-    /// The device whose work it orders.
+    /// The device of the stream.
     #[getter]
     fn device(&self) -> Device {
         Device::of(self.core.device())
     }
 
-    /// The index of that device.
+    /// The index of the device.
     #[getter]
     fn device_index(&self) -> u8 {
         self.core.device_index()
     }
 
-    /// The number of the type of that device.
+    /// The number of the device type.
     #[getter]
     fn device_type(&self) -> u32 {
         self.core.device().kind().number()
     }
 
-    /// A number that no other stream of the device has while this one lives; 0 for the default stream.
+    /// The id, which is unique on the device while the stream is alive; 0 for the default stream.
     #[getter]
     fn stream_id(&self) -> i64 {
         self.core.id()
     }
 
-    /// The priority that the device gives it: 0 or less, and a smaller number goes first.
+    /// The priority, limited to the range of the device. Streams with smaller numbers run first.
     #[getter]
     fn priority(&self) -> i32 {
         self.core.priority()
     }
 
-    /// Whether it was made for whoever asked. Otherwise others may get the same stream, as it is a default stream
-    /// or one that is handed out in turn, or it belongs to another library.
+    /// Whether the stream was created with `dedicated=True`. Otherwise it is a default stream, a pooled stream or a
+    /// stream of another library.
     #[getter]
-    fn exclusive(&self) -> bool {
-        self.core.kind() == StreamKind::Exclusive
+    fn dedicated(&self) -> bool {
+        self.core.kind() == StreamKind::Dedicated
     }
 
-    /// What other libraries for these devices call it, as a number: on NVIDIA's a `cudaStream_t`.
+    /// The raw handle of the stream as an int, for CUDA a `cudaStream_t`.
     #[getter]
     fn native_handle(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.core.handle().into_py_result(py)?.raw)
     }
 
-    /// The protocol by which libraries for NVIDIA's devices take each other's streams: version 0, and the handle.
+    /// Return version 0 and the raw handle: the CUDA stream protocol for other libraries.
     fn __cuda_stream__(&self, py: Python<'_>) -> PyResult<(u32, u64)> {
         Ok((0, self.native_handle(py)?))
     }
 
-    /// Whether all that was queued has been done. Raises what failed there, if that was not raised before.
+    /// Return whether all queued work is done. Raises asynchronous errors that were not reported yet.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
-        detach(py, || self.core.is_done()).into_py_result(py)
+        detach(py, || self.core.query()).into_py_result(py)
     }
 
-    /// Waits until all that was queued has been done. Raises what failed there, if that was not raised before.
+    /// Wait for all queued work. Raises asynchronous errors that were not reported yet.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        wait(py, || self.core.waiting().map(Some))
+        wait(py, || self.core.begin_wait().map(Some))
     }
 
-    /// Marks the place after all that is queued with `event`, or with a new one, and returns the event.
+    /// Record an event after all queued work, and return it.
+    ///
+    /// Args:
+    ///     event: The event. None creates one.
     #[pyo3(signature = (event=None))]
     fn record_event<'py>(
         &self,
@@ -152,21 +164,21 @@ impl Stream {
         Ok(event)
     }
 
-    /// What is queued from now on waits for what the event marks now.
+    /// Make later work of this stream wait for the current record of an event.
     #[pyo3(signature = (event))]
     fn wait_event(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
         detach(py, || self.core.wait_event(&event.0)).into_py_result(py)
     }
 
-    /// What is queued from now on waits for all that is queued on another stream now.
+    /// Make later work of this stream wait for all work that is queued on another stream now.
     #[pyo3(signature = (stream))]
     fn wait_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
-        let other = taken(stream)?;
+        let other = extract(stream)?;
         detach(py, || self.core.wait_stream(&other)).into_py_result(py)
     }
 
-    /// Whether what is queued is recorded into a graph.
+    /// Return whether the stream is being captured into a graph.
     fn is_capturing(&self, py: Python<'_>) -> PyResult<bool> {
         self.core.is_capturing().into_py_result(py)
     }
@@ -201,7 +213,7 @@ impl Stream {
         let kind = match self.core.kind() {
             StreamKind::Default => "default",
             StreamKind::Pooled => "pooled",
-            StreamKind::Exclusive => "exclusive",
+            StreamKind::Dedicated => "dedicated",
             StreamKind::External => "external",
         };
         let (device, index) = (self.core.device().kind(), self.core.device_index());
@@ -213,11 +225,11 @@ impl Stream {
     }
 }
 
-fn priority_of(given: &Bound<'_, PyAny>) -> PyResult<i32> {
-    integer::integer(given, "priority of a Stream", "0 or less")
+fn extract_priority(given: &Bound<'_, PyAny>) -> PyResult<i32> {
+    args::extract_int(given, "priority of a Stream", "0 or less")
 }
 
-fn by_numbers(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
+fn of_id(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
     let unknown = || interlock::accelerator::Error::Argument {
         name: "Stream",
         given: format!("stream_id={id}, device_index={index}, device_type={kind}"),
@@ -229,9 +241,9 @@ fn by_numbers(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream>
     Ok(Stream::of(found.ok_or_else(unknown).into_py_result(py)?))
 }
 
-/// A stream as an argument: one of ours, or an object of another library that has `__cuda_stream__`, for the
-/// current device.
-pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
+/// Extracts a stream argument: a `Stream`, or an object of another library with `__cuda_stream__`, for the current
+/// device.
+pub(super) fn extract(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     let py = given.py();
     if let Ok(stream) = given.cast::<Stream>() {
         return Ok(stream.get().core.clone());
@@ -243,19 +255,19 @@ pub(super) fn taken(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
         );
         return Err(PyTypeError::new_err(message));
     };
-    // A few libraries made it an attribute before the protocol was settled.
+    // A few libraries have it as an attribute, from before the protocol was final.
     let answer = if protocol.is_callable() { protocol.call0()? } else { protocol };
     let Some(handle) = handle_of(&answer)? else {
-        let message = format!("__cuda_stream__ tells version 0 and a handle, got {}", answer.repr()?);
+        let message = format!("__cuda_stream__ must return version 0 and a handle, got {}", answer.repr()?);
         return Err(PyTypeError::new_err(message));
     };
     let owner = Arc::new(DeferredDrop::new(given.clone()));
-    // SAFETY: an object with `__cuda_stream__` promises by that protocol that the handle is its stream, which is valid
-    // as long as the object is. The driver refuses a number that cannot be a stream of the current device.
+    // SAFETY: by the protocol, the handle is a stream that is valid as long as the object lives. The driver rejects a
+    // number that cannot be a stream of the current device.
     detach(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_py_result(py)
 }
 
-/// The handle of a pair of version 0 and a handle.
+/// Extracts the handle from a pair of version 0 and a handle; returns `None` for other objects.
 fn handle_of(pair: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     let Ok((version, handle)) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
         return Ok(None);
@@ -265,7 +277,7 @@ fn handle_of(pair: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     Ok(handle.filter(|_| version == Some(0)))
 }
 
-/// The same where none may be given.
+/// Extracts an optional stream argument.
 pub(super) fn optional(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreStream>> {
-    given.map(taken).transpose()
+    given.map(extract).transpose()
 }

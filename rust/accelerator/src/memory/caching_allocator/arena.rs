@@ -1,4 +1,4 @@
-//! Values that refer to each other by keys: a typed slab.
+//! A typed slab, whose values refer to each other by keys.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 
 /// The key of a value in its arena. A key is reused once its value has been removed.
 pub(crate) struct Key<T> {
-    /// One more than the place in the arena, so that an optional key is one word.
+    /// One more than the index in the arena, so that an optional key is one word.
     number: NonZeroUsize,
     value: PhantomData<fn() -> T>,
 }
@@ -25,7 +25,7 @@ impl<T> Key<T> {
     }
 }
 
-/// Values by their keys.
+/// Values by key.
 ///
 /// Blocks are added and removed with almost every allocation and free, and the functions of the `slab` crate, which are
 /// not inlined, move each value through memory twice.
@@ -51,7 +51,7 @@ impl<T> Arena<T> {
         self.insert_with(|| value)
     }
 
-    /// Inserts a value that is written in place.
+    /// Inserts a value that is constructed in place.
     #[inline]
     pub(super) fn insert_with(&mut self, value: impl FnOnce() -> T) -> Key<T> {
         let key = self.next_key();
@@ -70,7 +70,7 @@ impl<T> Arena<T> {
         key
     }
 
-    /// The key that the next value gets.
+    /// Returns the key of the next inserted value.
     #[inline]
     pub(super) fn next_key(&self) -> Key<T> {
         Key::of_place(self.vacant)
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_reused_once_its_value_was_removed() {
+    fn arena_reuses_the_key_of_a_removed_value() {
         let mut arena = Arena::default();
         let [first, second, third] = [1, 2, 3].map(|value| arena.insert(value));
         assert_eq!((arena.remove(second), arena.remove(first)), (2, 1));

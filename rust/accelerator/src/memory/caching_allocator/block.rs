@@ -1,6 +1,6 @@
 //! Segments of device memory, and the blocks that they are split into.
 //!
-//! The [heap](super::heap::Heap) owns both and is what changes them; other parts read them through shared references.
+//! The [heap](super::heap::Heap) owns both and alone modifies them; other parts read them through shared references.
 
 use interlock_driver::{Address, EventHandle};
 
@@ -12,7 +12,7 @@ use crate::memory::trace::ReleaseReason;
 pub(crate) type BlockId = Key<Block>;
 pub(super) type SegmentId = Key<Segment>;
 
-/// A part of a segment. It owns nothing, so that adding and removing it is a few stores.
+/// A part of a segment. It owns no heap memory, so that adding and removing it takes a few stores.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(super) segment: SegmentId,
@@ -24,31 +24,31 @@ pub(crate) struct Block {
     /// The neighbours in the segment.
     prev: Option<BlockId>,
     next: Option<BlockId>,
-    /// Streams other than its own have used it since it was allocated, which the heap has a list of.
+    /// Whether streams other than its own have used it since it was allocated; the heap has the list.
     pub(super) has_stream_uses: bool,
-    /// When it was allocated or freed last, in allocations on the device.
+    /// The time when it was last allocated or freed, in allocations on the device.
     pub(super) last_used_tick: u64,
-    /// When it was freed last, in frees on the device.
+    /// The time when it was last freed, in frees on the device.
     pub(super) freed_tick: u64,
     pub(super) is_oversize: bool,
 }
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockState {
-    /// By nothing; it is in a free list, unless its segment is retired.
+    /// Unused. It is in a free list, unless its segment is retired.
     Free,
-    /// By the program.
+    /// Used by the program.
     Allocated,
-    /// The program has freed it; this number of events has to complete first.
+    /// Freed by the program, and waiting for this number of events.
     PendingEvents(u32),
-    /// It is on its way to the driver, or is about to get memory.
+    /// Detached while the driver releases or maps its memory.
     Releasing,
     /// Addresses without memory.
     Unmapped,
 }
 
-/// Memory that the driver returned at once, or addresses that it reserved at once.
+/// Memory of one allocation of the driver, or one range of reserved addresses.
 #[derive(Debug)]
 pub(super) struct Segment {
     /// The number of segments that were added before it.
@@ -56,30 +56,30 @@ pub(super) struct Segment {
     pub(super) address: Address,
     pub(super) bytes: usize,
     pub(super) pool: PoolKey,
-    /// It is for small blocks.
+    /// Whether it is for small blocks.
     pub(super) is_small: bool,
-    /// The id of the stream that uses its blocks first.
+    /// The id of the stream that its blocks are allocated for.
     pub(super) stream: i64,
     /// The first of its blocks, which follow each other without gaps.
     pub(super) first: BlockId,
-    /// By how many bytes it grows and shrinks, if it does: then its addresses are reserved, and have memory where
-    /// blocks are not unmapped.
+    /// The number of bytes by which an expandable segment grows and shrinks. Its addresses are reserved, and have
+    /// memory except in unmapped blocks.
     pub(super) map_unit: Option<usize>,
     pub(super) is_oversize: bool,
-    /// Its stream or its pool is gone: its free blocks are not allocated any more, and it is released once all are free
-    /// and the events of [`ReleaseState::after`] have completed.
+    /// Whether its stream was destroyed or its pool released. Its free blocks are no longer allocated, and it is
+    /// released once all are free and the events of [`ReleaseState::after`] have completed.
     pub(super) is_retired: bool,
     pub(super) release: ReleaseState,
 }
 
-/// What the release of a segment waits for.
+/// The conditions for the release of a segment.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseState {
-    /// The event behind all work of its stream, which was destroyed while a graph used the segment.
+    /// An event after all work of its stream, which was destroyed while a graph used the segment.
     pub(super) stream_end: Option<EventHandle>,
-    /// The events behind which the segment is unused once it is retired.
+    /// The events after which a retired segment is unused.
     pub(super) after: Vec<EventHandle>,
-    /// Why it is about to be released.
+    /// The reason of the release.
     pub(super) reason: Option<ReleaseReason>,
 }
 
@@ -114,8 +114,8 @@ impl Segment {
         self.map_unit.is_some()
     }
 
-    /// Where in one of its blocks the part begins that can be released, and how many bytes it has: the whole block if it
-    /// is the whole segment, or the whole map units of an expandable segment.
+    /// Returns the offset and the size of the part of a block that can be released: the block if it is the whole
+    /// segment, or the map units of an expandable segment that it contains.
     pub(super) fn releasable_part(&self, block: &Block) -> Option<(usize, usize)> {
         let Some(map_unit) = self.map_unit else {
             return (!block.is_split()).then_some((0, block.bytes));
@@ -126,13 +126,13 @@ impl Segment {
         Some((first - start, length))
     }
 
-    /// The entry of a block in a free list.
+    /// Returns the entry of a block in a free list.
     #[inline]
     pub(super) fn entry(&self, id: BlockId, block: &Block) -> FreeBlock {
         self.entry_of(id, block.bytes, block.address)
     }
 
-    /// The entry of a block of this size at this address.
+    /// Returns the entry of a block of this size at this address.
     #[inline]
     pub(super) fn entry_of(&self, id: BlockId, bytes: usize, address: Address) -> FreeBlock {
         FreeBlock::new(id, self.stream, bytes, (self.number, address), self.is_expandable())
@@ -141,12 +141,12 @@ impl Segment {
 
 /// Blocks of segments, linked to their neighbours.
 impl Arena<Block> {
-    /// The blocks from this one on, in the order of their addresses.
+    /// Returns `first` and the blocks after it, in the order of their addresses.
     pub(super) fn chain(&self, first: BlockId) -> impl Iterator<Item = BlockId> {
         std::iter::successors(Some(first), |id| self[*id].next)
     }
 
-    /// The neighbours before and after a block that are in this state.
+    /// Returns the previous and the next block if they are in this state.
     #[inline]
     pub(super) fn neighbours(&self, id: BlockId, state: BlockState) -> [Option<BlockId>; 2] {
         let Block { prev, next, .. } = self[id];
@@ -154,19 +154,19 @@ impl Arena<Block> {
         [prev.filter(is_in_state), next.filter(is_in_state)]
     }
 
-    /// The bytes of the free block before a block.
+    /// Returns the size of the free block before a block, 0 if there is none.
     pub(super) fn free_before(&self, id: BlockId) -> usize {
         let [prev, _] = self.neighbours(id, BlockState::Free);
         prev.map_or(0, |prev| self[prev].bytes)
     }
 
-    /// The bytes that a free block has, or would have if its segment grew behind it.
+    /// Returns the size of a free block including the unmapped addresses after it.
     pub(super) fn bytes_if_grown(&self, id: BlockId) -> usize {
         let [_, unmapped] = self.neighbours(id, BlockState::Unmapped);
         self[id].bytes + unmapped.map_or(0, |unmapped| self[unmapped].bytes)
     }
 
-    /// Splits a block in two; returns the second, which has the same state. Neither is in a free list for its new size.
+    /// Splits a block in two; returns the second one, which has the same state. The caller updates the free lists.
     #[inline]
     pub(super) fn split(&mut self, id: BlockId, bytes: usize) -> BlockId {
         let rest = self.next_key();
@@ -186,7 +186,7 @@ impl Arena<Block> {
         })
     }
 
-    /// Makes one block of two neighbours.
+    /// Merges two neighbours into the left one.
     #[inline]
     pub(super) fn merge(&mut self, left: BlockId, right: BlockId) {
         let Block { next, bytes, .. } = self.remove(right);

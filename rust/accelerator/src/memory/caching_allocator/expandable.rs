@@ -1,8 +1,8 @@
-//! Segments that grow where they are: addresses are reserved once and get memory unit by unit.
+//! Expandable segments: addresses are reserved once, and memory is mapped unit by unit.
 //!
-//! What was freed in blocks of one size serves requests of another, and whole units are released from between blocks in
-//! use. This file contains the driver's part; blocks are changed by [`Heap`](super::heap::Heap). Everything here may
-//! block, so no lock is held.
+//! Blocks of any size can be merged and reused for requests of another size, and units between allocated blocks can be
+//! released. This file contains the calls of the driver, which may block, so no lock is held;
+//! [`Heap`](super::heap::Heap) modifies the blocks.
 
 use interlock_driver::Address;
 
@@ -11,17 +11,17 @@ use super::heap::{Addresses, PlannedMap, Request};
 use super::inner::Growth;
 use crate::{Error, Result};
 
-/// What a request needs to grow a segment.
+/// The prepared growth of a segment for a request.
 pub(super) struct Expansion {
-    /// By how many bytes the segment grows.
+    /// The number of bytes by which the segment grows.
     pub(super) map_unit: usize,
-    /// Reserved for a new segment, if no existing one can grow enough.
+    /// Addresses reserved for a new segment, if no existing one can grow enough.
     pub(super) addresses: Option<Addresses>,
 }
 
 impl Expansion {
     /// Prepares the growth of a segment for a request; reserves addresses unless one can grow. Returns `None` if the
-    /// device has no virtual memory.
+    /// device has no virtual memory management.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -35,8 +35,8 @@ impl Expansion {
         Ok(Some(Expansion { map_unit, addresses }))
     }
 
-    /// Reserves the addresses of a segment that serves a request: an eighth more than the device has memory, so that it
-    /// can grow around blocks in use. `None` if no memory of the device can serve it.
+    /// Reserves the addresses of a segment for a request: an eighth more than the memory of the device, so that it can
+    /// grow past allocated blocks. Returns `None` if the device has less memory than the request.
     fn reserve(ctx: &AllocCtx, request: &Request, map_unit: usize) -> Result<Option<Addresses>> {
         let total = ctx.driver().memory_info(ctx.device)?.total;
         let total = usize::try_from(total).unwrap_or(usize::MAX);
@@ -50,7 +50,7 @@ impl Expansion {
     }
 }
 
-/// Has the driver map all units, or none; returns false if it has too little memory.
+/// Maps all units or none; returns false if the driver has too little memory.
 ///
 /// # Errors
 /// Returns every other error of the driver.
@@ -60,7 +60,7 @@ pub(super) fn map(ctx: &AllocCtx, map: &PlannedMap) -> Result<bool> {
     for address in units.clone() {
         let Err(error) = ctx.driver().map(ctx.device, Address(address), unit) else { continue };
         for address in units.take_while(|mapped| *mapped < address) {
-            // SAFETY: it was mapped just now, and no block that is allocated contains it.
+            // SAFETY: it was mapped above, and no allocated block contains it.
             let _ = unsafe { ctx.driver().unmap(ctx.device, Address(address), unit) };
         }
         return if matches!(error, Error::OutOfMemory(_)) { Ok(false) } else { Err(error) };
@@ -68,7 +68,7 @@ pub(super) fn map(ctx: &AllocCtx, map: &PlannedMap) -> Result<bool> {
     Ok(true)
 }
 
-/// Has the driver release reserved addresses, which no segment contains any more.
+/// Releases reserved addresses that no segment contains.
 pub(super) fn free_addresses(ctx: &AllocCtx, addresses: Option<Addresses>) {
     if let Some(Addresses { start, bytes }) = addresses {
         // SAFETY: the driver reserved them for this device and size, and none has memory.

@@ -1,4 +1,4 @@
-//! Free blocks in the order of a best fit.
+//! Free lists, sorted for best-fit searches.
 
 use interlock_driver::Address;
 
@@ -11,8 +11,7 @@ use super::size_policy::SizePolicy;
 /// moves nothing; a `BTreeMap` takes four times as long there.
 #[derive(Debug, Default)]
 pub(super) struct FreeList {
-    /// Each is sorted, and what it contains precedes what the next one contains. Only the first may be empty, and only
-    /// if it is the only one.
+    /// Sorted chunks in sorted order. Only the first may be empty, and only if it is the only one.
     chunks: Vec<Vec<FreeBlock>>,
 }
 
@@ -24,9 +23,8 @@ pub(super) struct FreeBlock {
     is_expandable: bool,
 }
 
-/// Where an entry belongs. Blocks of one size are ordered by the number of their segment and by their address in it,
-/// not by address alone: a driver returns other addresses in every run, and the blocks of a program are to have the
-/// same layout in each.
+/// The sort key of an entry. Blocks of one size are sorted by the number of their segment before their address:
+/// addresses of the driver differ between runs, and a program should get the same layout of blocks in each run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FreeKey {
     stream: i64,
@@ -36,7 +34,7 @@ struct FreeKey {
 }
 
 impl FreeBlock {
-    /// The entry of `block`, which has `bytes` bytes for `stream`.
+    /// Returns the entry of `block`, which has `bytes` bytes for `stream`.
     #[inline]
     pub(super) fn new(
         block: BlockId,
@@ -48,14 +46,14 @@ impl FreeBlock {
         FreeBlock { key: FreeKey { stream, bytes, segment_number, address }, block, is_expandable }
     }
 
-    /// Returns whether it may serve a request of a stream for a block that is not larger.
+    /// Returns whether it may serve a request of a stream for `bytes` bytes, which it contains.
     #[inline]
     fn fits(&self, stream: i64, bytes: usize, policy: &SizePolicy) -> bool {
         self.key.stream == stream && policy.accepts(self.key.bytes, bytes, self.is_expandable)
     }
 }
 
-/// Where an entry is in a list, until the list changes.
+/// The position of an entry in a list, valid until the list changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     chunk: usize,
@@ -65,7 +63,7 @@ pub(super) struct Position {
 impl FreeList {
     const CHUNK: usize = 64;
 
-    /// Adds an entry, which is not in the list.
+    /// Inserts an entry, which must not be in the list.
     pub(super) fn insert(&mut self, entry: FreeBlock) {
         let index = self.chunk_of(&entry.key).min(self.chunks.len().saturating_sub(1));
         let Some(chunk) = self.chunks.get_mut(index) else {
@@ -79,7 +77,7 @@ impl FreeList {
         }
     }
 
-    /// The position of an entry that is in the list.
+    /// Returns the position of an entry; `None` if it is not in the list.
     #[inline]
     pub(super) fn position(&self, entry: &FreeBlock) -> Option<Position> {
         let chunk = self.chunk_of(&entry.key);
@@ -97,8 +95,8 @@ impl FreeList {
         }
     }
 
-    /// Removes the entry at a position and adds `new`. Moves no other entry if `new` belongs where the old one was, as
-    /// the rest of a large block mostly does.
+    /// Replaces the entry at a position with `new`. Moves no other entry if `new` has the same position, which is usual
+    /// for the rest of a large block.
     #[inline(always)]
     pub(super) fn replace(&mut self, position: Position, new: FreeBlock) {
         let Position { chunk, place } = position;
@@ -118,7 +116,7 @@ impl FreeList {
         }
     }
 
-    /// The position and the block of the first entry of [`fitting`](FreeList::fitting).
+    /// Returns the position and the block of the first entry of [`fitting`](FreeList::fitting).
     #[inline]
     pub(super) fn best_fit(
         &self,
@@ -133,7 +131,7 @@ impl FreeList {
             Some(first) if first.fits(stream, bytes, policy) => {
                 Some((Position { chunk, place }, first.block))
             }
-            // It is not accepted, or in a later chunk.
+            // The policy rejects it, or the first entry is in a later chunk.
             _ => {
                 let found = self.fitting(stream, bytes, policy).next()?;
                 Some((self.position(found)?, found.block))
@@ -141,10 +139,9 @@ impl FreeList {
         }
     }
 
-    /// The blocks of a stream that have at least `bytes` bytes and that the policy accepts, the smallest first and of
-    /// one size the first in position.
+    /// Returns the blocks of a stream that have at least `bytes` bytes and that the policy accepts, in sorted order.
     ///
-    /// Blocks that are not accepted are skipped, because accepted ones may follow.
+    /// Rejected blocks are skipped, because accepted ones may follow.
     #[inline]
     pub(super) fn fitting(
         &self,
@@ -162,7 +159,7 @@ impl FreeList {
         of_stream.filter(move |entry| entry.fits(stream, bytes, policy))
     }
 
-    /// The size of the largest block, 0 if there is none.
+    /// Returns the size of the largest block, 0 if there is none.
     pub(super) fn largest(&self) -> usize {
         self.chunks.iter().flatten().map(|entry| entry.key.bytes).max().unwrap_or(0)
     }
@@ -172,18 +169,18 @@ impl FreeList {
         self.chunks.get(chunk).and_then(|chunk| chunk.get(place))
     }
 
-    /// The first chunk that may contain a key.
+    /// Returns the first chunk that may contain a key.
     #[inline]
     fn chunk_of(&self, key: &FreeKey) -> usize {
         match self.chunks.len() {
-            // The usual case, without a search.
+            // The usual case needs no search.
             0 | 1 => 0,
             _ => self.chunks.partition_point(|chunk| chunk.last().is_some_and(|last| last.key < *key)),
         }
     }
 }
 
-/// Where a key is in a chunk, or belongs.
+/// Returns the index of a key in a chunk, or the index to insert it at.
 #[inline]
 fn place_in(chunk: &[FreeBlock], key: &FreeKey) -> usize {
     chunk.partition_point(|entry| entry.key < *key)
@@ -212,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_block_that_is_large_enough_is_found() {
+    fn fitting_returns_the_smallest_block_that_is_large_enough() {
         let list = list(&[(0, 4096, 1, false), (0, 1024, 9, false), (0, 1024, 2, false), (1, 512, 3, false)]);
         let policy = SizePolicy::default();
         assert_eq!(best(&list, 0, 512, &policy), Some(2.into()));
@@ -223,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn of_blocks_of_one_size_the_one_in_the_oldest_segment_is_found() {
+    fn fitting_returns_the_oldest_segment_first_for_one_size() {
         let mut list = FreeList::default();
         for (number, address) in [(2, 1), (1, 9), (1, 8)] {
             list.insert(entry(address as usize, 0, 512, (number, address), false));
@@ -232,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_not_accepted_hides_none_that_is() {
+    fn fitting_skips_blocks_that_the_policy_rejects() {
         let list = list(&[(0, 4096, 1, false), (0, 8192, 2, true)]);
         assert_eq!(best(&list, 0, 512, &SizePolicy::with_max_split_size(4096)), Some(1.into()));
     }
 
     #[test]
-    fn it_is_sorted_whatever_is_inserted_removed_and_replaced() {
+    fn free_list_agrees_with_a_sorted_set() {
         let (mut list, mut model) = (FreeList::default(), BTreeSet::new());
         let mut state = 1_u64;
         let mut draw = |below: u64| {

@@ -1,18 +1,18 @@
-//! Which free blocks can be released, and which of them are released first. Nothing here changes the heap.
+//! Selects the free blocks that can be released, and the order of their release. Does not modify the heap.
 
 use super::block::{BlockId, BlockState, Segment, SegmentId};
 use super::heap::Heap;
 use super::mem_pool::PoolKey;
 
-/// Blocks that may be released: all of unused segments, and free blocks of expandable ones. Not those of graphs, and not
-/// those of retired segments.
+/// Returns the blocks that may be released: unused segments and free blocks of expandable segments, except segments of
+/// private pools and retired ones.
 pub(super) fn unused(heap: &Heap) -> Vec<BlockId> {
     let may_be_released = |segment: &Segment| heap.pool(segment.pool).id.is_none() && !segment.is_retired;
     let segments = heap.segments().filter(|(_, segment)| may_be_released(segment));
     segments.flat_map(|(id, _)| unused_of(heap, id)).collect()
 }
 
-/// Blocks of one segment that may be released.
+/// Returns the blocks of one segment that may be released.
 pub(super) fn unused_of(heap: &Heap, id: SegmentId) -> Vec<BlockId> {
     let segment = heap.segment(id);
     let may_be_released = |id: &BlockId| {
@@ -27,7 +27,7 @@ pub(super) fn is_unused(heap: &Heap, segment: SegmentId) -> bool {
     heap.blocks_of(segment).all(|id| matches!(heap.block(id).state, BlockState::Free | BlockState::Unmapped))
 }
 
-/// Segments that meet a condition and are not being released.
+/// Returns the segments that meet a condition and are not being released.
 pub(super) fn live_segments(heap: &Heap, condition: impl Fn(&Segment) -> bool) -> Vec<SegmentId> {
     let is_live = |segment: &Segment| {
         segment.is_expandable() || heap.block(segment.first).state != BlockState::Releasing
@@ -36,19 +36,19 @@ pub(super) fn live_segments(heap: &Heap, condition: impl Fn(&Segment) -> bool) -
     found.map(|(id, _)| id).collect()
 }
 
-/// Live segments of a pool whose free blocks are allocated.
+/// Returns the segments of a pool that are neither retired nor being released.
 pub(super) fn active_segments(heap: &Heap, pool: PoolKey) -> Vec<SegmentId> {
     live_segments(heap, |segment| segment.pool == pool && !segment.is_retired)
 }
 
-/// Free blocks of at least `excess` bytes, those that were freed first.
+/// Returns the blocks that were freed first, with at least `excess` bytes in total.
 pub(super) fn oldest_unused(heap: &Heap, excess: u64) -> Vec<BlockId> {
     let mut unused = unused(heap);
     unused.sort_by_key(|block| heap.block(*block).freed_tick);
     first_with(heap, unused, excess)
 }
 
-/// Large segments that are unused for longer than others, of at least `excess` bytes if there are as many: PyTorch's
+/// Returns the least recently used large segments, with at least `excess` bytes in total if there are enough: PyTorch's
 /// `garbage_collect_cached_blocks`.
 pub(super) fn garbage(heap: &Heap, mut excess: u64) -> Vec<BlockId> {
     let mut garbage = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn garbage(heap: &Heap, mut excess: u64) -> Vec<BlockId> {
         let segment = heap.segment_of(*block);
         !segment.is_small && !segment.is_expandable()
     });
-    // Each round takes what is at least of average age, which makes the average younger.
+    // Each round selects blocks of at least average age, which lowers the average.
     while excess > 0 && !unused.is_empty() {
         let age = |block: &BlockId| heap.allocations() - heap.block(*block).last_used_tick;
         let average = unused.iter().map(age).sum::<u64>() / unused.len() as u64;
@@ -70,7 +70,7 @@ pub(super) fn garbage(heap: &Heap, mut excess: u64) -> Vec<BlockId> {
     garbage
 }
 
-/// The first blocks that have at least this number of bytes.
+/// Returns the first blocks whose sizes sum up to at least `bytes`.
 fn first_with(heap: &Heap, blocks: Vec<BlockId>, bytes: u64) -> Vec<BlockId> {
     let mut missing = bytes;
     let is_needed = |block: &BlockId| {

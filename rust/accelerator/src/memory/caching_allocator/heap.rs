@@ -1,8 +1,8 @@
 //! The segments and blocks of one device.
 //!
-//! [`Heap`] owns what has to agree at all times: blocks follow each other in their segment without gaps or overlaps, no
-//! two neighbours are free, a block is in a free list if and only if it is free and its segment is not retired, and the
-//! statistics count exactly these blocks. It calls no driver.
+//! [`Heap`] maintains the invariants of the allocator: blocks follow each other in their segment without gaps or
+//! overlaps, no two neighbours are free, a block is in a free list if and only if it is free and its segment is not
+//! retired, and the statistics count exactly these blocks. It calls no driver.
 
 use std::collections::HashMap;
 
@@ -26,15 +26,15 @@ pub(super) struct Heap {
     default_pool: PoolKey,
     /// The streams other than their own that have used allocated blocks.
     stream_uses: HashMap<BlockId, Vec<Stream>>,
-    /// The number of segments that were ever added.
+    /// The number of segments added so far.
     segments_added: u64,
     /// The number of allocations: the clock of [`Block::last_used_tick`].
     allocations: u64,
     /// The number of frees: the clock of [`Block::freed_tick`].
     frees: u64,
-    /// Bytes in free lists.
+    /// The bytes in free lists.
     cached_bytes: u64,
-    /// Everything that is counted. The heap counts segments and blocks, the slow path what it does.
+    /// All statistics. The heap counts segments and blocks; the slow path counts retries and failures.
     pub(super) stats: Statistics,
     pub(super) policy: SizePolicy,
 }
@@ -46,7 +46,7 @@ pub(super) struct Request {
     pub(super) stream: i64,
     /// The bytes that the program requested.
     pub(super) requested: usize,
-    /// The size of a block for them.
+    /// The size of the block.
     pub(super) bytes: usize,
     pub(super) pool: PoolKey,
 }
@@ -58,12 +58,12 @@ impl Request {
     }
 }
 
-/// Addresses of an expandable segment that are about to get memory.
+/// Addresses of an expandable segment that are about to be mapped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedMap {
-    /// Detached, without memory so far.
+    /// The detached block of these addresses, without memory so far.
     block: BlockId,
-    /// The free block before it, which was detached for the same request. Other blocks before it belong to others.
+    /// The free block before it, if it was detached for the same request.
     prev: Option<BlockId>,
     pub(super) segment: SegmentId,
     pub(super) address: Address,
@@ -72,14 +72,14 @@ pub(super) struct PlannedMap {
     pub(super) map_unit: usize,
 }
 
-/// Reserved addresses of a segment, all without memory.
+/// The reserved addresses of a segment, none of which has memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Addresses {
     pub(super) start: Address,
     pub(super) bytes: usize,
 }
 
-/// Free blocks that share their segment with others: how many, and their bytes.
+/// The number and the bytes of free blocks that share their segment with others.
 type InactiveSplit = (u64, u64);
 
 impl Default for Heap {
@@ -113,7 +113,7 @@ impl Heap {
         &self.segments[id]
     }
 
-    /// The segment that a block is a part of.
+    /// Returns the segment that a block is a part of.
     pub(super) fn segment_of(&self, id: BlockId) -> &Segment {
         &self.segments[self.blocks[id].segment]
     }
@@ -122,28 +122,28 @@ impl Heap {
         self.segments.iter()
     }
 
-    /// The blocks of a segment, in the order of their addresses.
+    /// Returns the blocks of a segment, in the order of their addresses.
     pub(super) fn blocks_of(&self, segment: SegmentId) -> impl Iterator<Item = BlockId> {
         self.blocks.chain(self.segments[segment].first)
     }
 
-    /// The number of allocations so far.
+    /// Returns the number of allocations so far.
     pub(super) fn allocations(&self) -> u64 {
         self.allocations
     }
 
-    /// Bytes of free blocks that can be allocated.
+    /// Returns the bytes of free blocks that can be allocated.
     #[inline]
     pub(super) fn cached_bytes(&self) -> u64 {
         self.cached_bytes
     }
 
-    /// The size of the largest free block, in bytes.
+    /// Returns the size of the largest free block, in bytes.
     pub(super) fn largest_free(&self) -> u64 {
         self.pools.largest_free() as u64
     }
 
-    /// Allocates the free block that fits best, split to size; `None` if no block fits.
+    /// Allocates the best-fitting free block, split to size; `None` if no block fits.
     #[inline]
     pub(super) fn allocate(&mut self, request: &Request) -> Option<BlockId> {
         let list = self.pools[request.pool].list(request.is_small());
@@ -157,8 +157,8 @@ impl Heap {
         Some(block)
     }
 
-    /// The smallest free block that is large enough, where one that can still grow counts as large as it can grow: the
-    /// end of an expandable segment is spared for requests that need it. `first` is the smallest.
+    /// Returns the best-fitting free block of expandable segments. A block that can still grow counts with the size
+    /// that it can reach, to save the end of a segment for requests that need it. `first` is the smallest block.
     fn best_expandable(&self, first: BlockId, request: &Request) -> BlockId {
         let list = self.pools[request.pool].list(request.is_small());
         let mut best = first;
@@ -171,12 +171,12 @@ impl Heap {
         best
     }
 
-    /// Allocates a free block that is large enough, split to size if the rest is large enough to be a block.
+    /// Allocates a free block that is large enough, split if the rest is large enough to be a block.
     pub(super) fn allocate_block(&mut self, id: BlockId, request: &Request) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
         let list = self.pools[segment.pool].list(segment.is_small);
-        // Without a position it is in no list, because its segment is retired.
+        // Blocks of retired segments are in no list and have no position.
         let position = list.position(&segment.entry(id, block));
         self.allocate_listed(id, position, request);
     }
@@ -231,8 +231,8 @@ impl Heap {
         }
     }
 
-    /// Counts a block as not allocated any more. It stays active until it is [freed](Heap::free): streams may still use
-    /// it.
+    /// Counts a block as no longer allocated. It remains active until it is [freed](Heap::free), because streams may
+    /// still use it.
     #[inline]
     pub(super) fn mark_freed(&mut self, id: BlockId) {
         let block = &self.blocks[id];
@@ -244,7 +244,7 @@ impl Heap {
         }
     }
 
-    /// Notes that a stream other than its own uses a block.
+    /// Records that a stream other than its own uses a block.
     pub(super) fn add_stream_use(&mut self, id: BlockId, stream: &Stream) {
         self.blocks[id].has_stream_uses = true;
         let stream_uses = self.stream_uses.entry(id).or_default();
@@ -253,12 +253,12 @@ impl Heap {
         }
     }
 
-    /// Makes a block that is not allocated any more wait for a number of events.
+    /// Sets the number of events that a freed block waits for.
     pub(super) fn set_pending_events(&mut self, id: BlockId, events: usize) {
         self.blocks[id].state = BlockState::PendingEvents(u32::try_from(events).unwrap_or(u32::MAX));
     }
 
-    /// The streams other than its own that have used a block since it was allocated.
+    /// Returns the streams other than its own that have used a block since it was allocated.
     pub(super) fn stream_uses(&self, id: BlockId) -> &[Stream] {
         self.stream_uses.get(&id).map_or(&[], Vec::as_slice)
     }
@@ -269,14 +269,14 @@ impl Heap {
         self.stream_uses.remove(&id).unwrap_or_default()
     }
 
-    /// Counts a completed event of a block; returns whether it was the last one that the block waited for.
+    /// Counts a completed event of a block; returns whether the block waits for no other.
     pub(super) fn complete_event(&mut self, id: BlockId) -> bool {
         let BlockState::PendingEvents(events) = &mut self.blocks[id].state else { return false };
         *events = events.saturating_sub(1);
         *events == 0
     }
 
-    /// Frees a block that no stream uses any more and merges it with its free neighbours. Returns its segment.
+    /// Frees a block that no stream uses and merges it with its free neighbours. Returns its segment.
     #[inline]
     pub(super) fn free(&mut self, id: BlockId) -> SegmentId {
         let block = &self.blocks[id];
@@ -289,7 +289,7 @@ impl Heap {
         segment
     }
 
-    /// Makes a block free, merged with its free neighbours. Returns the merged block.
+    /// Inserts a block as free and merges it with its free neighbours. Returns the merged block.
     #[inline]
     fn insert_free(&mut self, id: BlockId) -> BlockId {
         self.frees += 1;
@@ -332,7 +332,7 @@ impl Heap {
     }
 
     /// Adds a free block to its free list.
-    fn list(&mut self, id: BlockId) {
+    fn add_to_free_list(&mut self, id: BlockId) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
         if !segment.is_retired {
@@ -342,7 +342,7 @@ impl Heap {
     }
 
     /// Removes a block from its free list.
-    fn unlist(&mut self, id: BlockId) {
+    fn remove_from_free_list(&mut self, id: BlockId) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
         let list = self.pools[segment.pool].list_mut(segment.is_small);
@@ -362,11 +362,11 @@ impl Heap {
         }
     }
 
-    /// Adds a segment that the driver returned, as one free block, which is returned.
+    /// Adds a segment that the driver has allocated as one free block, which it returns.
     pub(super) fn add_segment(&mut self, request: &Request, address: Address, bytes: usize) -> BlockId {
         let small = request.is_small();
         let block = self.insert_segment(request, Addresses { start: address, bytes }, None);
-        self.list(block);
+        self.add_to_free_list(block);
         self.stats.segment.increase(small, 1);
         self.count_reserved(request.pool, small, 0, bytes);
         if self.segment_of(block).is_oversize {
@@ -375,8 +375,8 @@ impl Heap {
         block
     }
 
-    /// Adds a segment as one block, which is returned: one whose addresses have memory, or an expandable one, which grows
-    /// by whole units.
+    /// Adds a segment as one block, which it returns. With a `map_unit`, the segment is expandable and has no memory
+    /// yet.
     pub(super) fn insert_segment(
         &mut self,
         request: &Request,
@@ -405,7 +405,7 @@ impl Heap {
         first
     }
 
-    /// Removes a segment whose one block was detached.
+    /// Removes a segment whose only block is detached.
     pub(super) fn remove_segment(&mut self, id: SegmentId) {
         let Segment { is_small: small, pool, bytes, is_oversize, .. } = self.segments[id];
         self.stats.segment.decrease(small, 1);
@@ -416,7 +416,7 @@ impl Heap {
         self.take_segment(id);
     }
 
-    /// Removes a segment of one block.
+    /// Removes a segment with one block from the arenas.
     fn take_segment(&mut self, id: SegmentId) -> Segment {
         let segment = self.segments.remove(id);
         self.blocks.remove(segment.first);
@@ -425,7 +425,7 @@ impl Heap {
         segment
     }
 
-    /// Counts bytes that the driver has returned (`before` is 0) or got back (`after` is 0).
+    /// Counts bytes that the driver has allocated (`before` is 0) or released (`after` is 0).
     fn count_reserved(&mut self, pool: PoolKey, small: bool, before: usize, after: usize) {
         let stats = &mut self.stats;
         *(if before == 0 { &mut stats.num_device_alloc } else { &mut stats.num_device_free }) += 1;
@@ -441,32 +441,32 @@ impl Heap {
         }
     }
 
-    /// Takes the [part of a free block that can be released](Segment::releasable_part) out of the free lists, and
+    /// Detaches the [part of a free block that can be released](Segment::releasable_part) from the free lists, and
     /// returns it.
     pub(super) fn detach_releasable(&mut self, id: BlockId) -> Option<BlockId> {
         let (start, length) = self.segment_of(id).releasable_part(&self.blocks[id])?;
-        self.unlist(id);
+        self.remove_from_free_list(id);
         let units = if start > 0 { self.blocks.split(id, start) } else { id };
         if self.blocks[units].bytes > length {
             let tail = self.blocks.split(units, length);
-            self.list(tail);
+            self.add_to_free_list(tail);
         }
         if units != id {
-            self.list(id);
+            self.add_to_free_list(id);
         }
         self.blocks[units].state = BlockState::Releasing;
         Some(units)
     }
 
-    /// Allocates no free block of a segment any more.
+    /// Retires a segment: its free blocks are no longer allocated.
     pub(super) fn retire_segment(&mut self, segment: SegmentId) {
         let is_free = |id: &BlockId| self.blocks[*id].state == BlockState::Free;
         let blocks: Vec<_> = self.blocks_of(segment).filter(is_free).collect();
-        blocks.into_iter().for_each(|id| self.unlist(id));
+        blocks.into_iter().for_each(|id| self.remove_from_free_list(id));
         self.segments[segment].is_retired = true;
     }
 
-    /// What the release of a segment waits for.
+    /// Returns the conditions for the release of a segment.
     pub(super) fn release_state(&mut self, segment: SegmentId) -> &mut ReleaseState {
         &mut self.segments[segment].release
     }
@@ -480,12 +480,12 @@ impl Heap {
         self.default_pool
     }
 
-    /// The pool of graphs with this id, which is added if there is none.
+    /// Returns the private pool with this id, adding it if there is none.
     pub(super) fn private_pool(&mut self, id: PoolId) -> PoolKey {
-        self.pools.find(id).unwrap_or_else(|| self.pools.insert(MemPool::of_graphs(id)))
+        self.pools.find(id).unwrap_or_else(|| self.pools.insert(MemPool::private(id)))
     }
 
-    /// Keeps a pool until the request has [ended](Heap::end_request).
+    /// Prevents the removal of a pool until the request has [ended](Heap::end_request).
     pub(super) fn begin_request(&mut self, pool: PoolKey) {
         self.pools[pool].pending_requests += 1;
     }
@@ -495,27 +495,27 @@ impl Heap {
         self.pools[pool].pending_requests -= 1;
     }
 
-    /// Retires the pool of graphs with this id. Returns it unless it was unused, and so removed.
+    /// Retires the private pool with this id. Returns it unless it was unused and therefore removed.
     pub(super) fn retire_pool(&mut self, id: PoolId) -> Option<PoolKey> {
         let pool = self.pools.find(id)?;
         self.pools[pool].is_retired = true;
         (!self.remove_pool_if_unused(pool)).then_some(pool)
     }
 
-    /// Removes a retired pool that has no segments and gets none; returns whether it was removed.
+    /// Removes a retired pool without segments and pending requests; returns whether it was removed.
     pub(super) fn remove_pool_if_unused(&mut self, pool: PoolKey) -> bool {
         if !self.pools[pool].is_unused() {
             return false;
         }
         let id = self.pools.remove(pool).id;
-        // A graph that is captured again uses its id again.
+        // A graph that is captured again reuses the id.
         if self.pools.iter().all(|(_, other)| other.id != id) {
             self.stats.reserved_bytes_by_private_pools.retain(|(counted, _)| Some(*counted) != id);
         }
         true
     }
 
-    /// Addresses without memory that, with the free block before them, are enough for a request: those that need the
+    /// Returns the unmapped block that, with the free block before it, is large enough for a request and needs the
     /// least new memory.
     fn find_unmapped(&self, request: &Request) -> Option<BlockId> {
         let fits = |segment: &Segment| {
@@ -537,17 +537,17 @@ impl Heap {
         self.find_unmapped(request).is_some()
     }
 
-    /// Detaches addresses that get memory for a request, and the free block before them.
+    /// Detaches the addresses to be mapped for a request, and the free block before them.
     pub(super) fn begin_map(&mut self, request: &Request) -> Option<PlannedMap> {
         let block = self.find_unmapped(request)?;
         let Block { segment, address, .. } = self.blocks[block];
         let map_unit = self.segments[segment].map_unit?;
-        // The free block before them may be enough by now.
+        // The free block before them may be large enough by now.
         let missing = request.bytes.saturating_sub(self.blocks.free_before(block)).max(1);
         let bytes = missing.checked_next_multiple_of(map_unit)?;
         let [prev, _] = self.blocks.neighbours(block, BlockState::Free);
         if let Some(prev) = prev {
-            self.unlist(prev);
+            self.remove_from_free_list(prev);
             self.blocks[prev].state = BlockState::Releasing;
         }
         if self.blocks[block].bytes > bytes {
@@ -557,7 +557,7 @@ impl Heap {
         Some(PlannedMap { block, prev, segment, address, bytes, map_unit })
     }
 
-    /// Returns the free block that mapped addresses have become.
+    /// Adds mapped addresses as a free block, which it returns.
     pub(super) fn commit_map(&mut self, map: &PlannedMap) -> BlockId {
         let Segment { pool, is_small: small, .. } = self.segments[map.segment];
         self.count_reserved(pool, small, 0, map.bytes);
@@ -567,13 +567,13 @@ impl Heap {
         self.insert_free(map.block)
     }
 
-    /// Puts back addresses that got no memory. Returns those of the segment if none has memory: then it is removed.
+    /// Restores addresses that could not be mapped. If none of the segment has memory, removes it and returns its
+    /// addresses.
     pub(super) fn abort_map(&mut self, map: &PlannedMap) -> Option<Addresses> {
         self.make_unmapped(map.block, map.prev)
     }
 
-    /// Takes the memory of a detached block off the heap. Returns the addresses of its segment if none has memory: then
-    /// it is removed.
+    /// Marks a detached block as unmapped. If none of its segment has memory, removes it and returns its addresses.
     pub(super) fn end_unmap(&mut self, id: BlockId) -> Option<Addresses> {
         let Block { segment, bytes, .. } = self.blocks[id];
         let Segment { pool, is_small: small, .. } = self.segments[segment];
@@ -581,7 +581,7 @@ impl Heap {
         self.make_unmapped(id, None)
     }
 
-    /// Makes a block one without memory, merged with such neighbours, and a block that was `detached` with it free.
+    /// Makes a block unmapped, merged with unmapped neighbours, and frees the block that was `detached` with it.
     fn make_unmapped(&mut self, id: BlockId, detached: Option<BlockId>) -> Option<Addresses> {
         let [prev, next] = self.blocks.neighbours(id, BlockState::Unmapped);
         self.blocks[id].state = BlockState::Unmapped;
@@ -603,8 +603,8 @@ impl Heap {
     }
 }
 
-/// How a free block counts. Those of expandable segments do not: they are released unit by unit, whatever blocks are
-/// beside them.
+/// Returns the contribution of a free block to the statistics. Blocks of expandable segments contribute nothing,
+/// because they are released unit by unit, whatever their neighbours are.
 #[inline]
 fn inactive_split(segment: &Segment, block: &Block) -> InactiveSplit {
     if block.is_split() && !segment.is_expandable() { (1, block.bytes as u64) } else { (0, 0) }

@@ -1,4 +1,4 @@
-//! The state of a caching allocator, which its lock guards.
+//! The state of a caching allocator, guarded by its lock.
 
 use interlock_driver::{Address, AllocatorState, DeviceIndex};
 
@@ -17,9 +17,8 @@ use crate::memory::config::AllocatorConfig;
 use crate::memory::snapshot::SegmentState;
 use crate::memory::trace::{TraceAction, TraceEntry};
 
-/// Composes the parts of a caching allocator. Each part keeps what has to agree within it, and is used directly for what
-/// concerns it alone; the functions here are what concerns several. Calls of the driver are those that are allowed while
-/// locks are held.
+/// The parts of a caching allocator. Each part maintains its own invariants; the functions here are operations that
+/// involve several parts. They call the driver only where that is allowed while locks are held.
 #[derive(Default)]
 pub(super) struct Inner {
     pub(super) heap: Heap,
@@ -29,39 +28,39 @@ pub(super) struct Inner {
     pub(super) trackers: Trackers,
     /// The number of the configuration that was applied last.
     config_number: u64,
-    /// Held blocks that are freed when everything unused is released.
+    /// Held blocks that are freed with the next release of all unused memory.
     deferred_frees: Vec<BlockId>,
 }
 
 /// A request that no cached block serves.
 pub(super) struct Miss {
     pub(super) request: Request,
-    /// How segments grow, if they do.
+    /// The growth of segments, if they are expandable.
     pub(super) growth: Option<Growth>,
 }
 
-/// How segments grow that serve a request.
+/// The growth of a segment for a request.
 pub(super) struct Growth {
-    /// By how many bytes, before the granularity of the driver.
+    /// The bytes to grow by, before rounding to the granularity of the driver.
     pub(super) unit: usize,
-    /// An existing segment can grow enough.
+    /// Whether an existing segment can grow enough.
     pub(super) can_grow: bool,
 }
 
-/// Memory that the driver is asked for.
+/// A planned allocation by the driver.
 pub(super) struct SegmentPlan {
     pub(super) bytes: usize,
-    /// The addresses that get it, if a segment grows; otherwise it is a new segment.
+    /// The addresses to be mapped if a segment grows; `None` for a new segment.
     pub(super) map: Option<PlannedMap>,
-    /// The quota permits it, and contains it until the plan is committed or aborted.
+    /// Whether the quota permits it, and counts it until the plan is committed or aborted.
     pub(super) is_reserved: bool,
-    /// The driver has to be asked first whether it has enough memory.
+    /// Whether the free memory of the driver has to be queried first.
     pub(super) throw_on_oom: bool,
 }
 
-/// Allocating and freeing.
+/// Allocation and free.
 impl Inner {
-    /// The request for a number of bytes; `None` if it exceeds the address space.
+    /// Creates a request for a number of bytes; `None` if it exceeds the address space.
     #[inline]
     pub(super) fn request(&mut self, stream: i64, requested: usize, pool: Option<PoolId>) -> Option<Request> {
         let bytes = self.heap.policy.round(requested)?;
@@ -87,10 +86,10 @@ impl Inner {
         AllocatedBlock { id, address: block.address }
     }
 
-    /// Frees a block that the program does not use any more, once other streams do not use it either.
+    /// Frees a block of the program, after the events of other streams that use it.
     #[inline]
     pub(super) fn free(&mut self, ctx: &AllocCtx, id: BlockId) {
-        self.end_use(id);
+        self.mark_freed(id);
         if self.heap.block(id).has_stream_uses {
             let streams = self.heap.take_stream_uses(id);
             self.heap.set_pending_events(id, streams.len());
@@ -102,7 +101,7 @@ impl Inner {
     }
 
     #[inline]
-    fn end_use(&mut self, id: BlockId) {
+    fn mark_freed(&mut self, id: BlockId) {
         let block = self.heap.block(id);
         self.trackers.on_free(block.last_used_tick, block.bytes as u64);
         self.recorder.trace_block(TraceAction::FreeRequested, &self.heap, id);
@@ -118,13 +117,13 @@ impl Inner {
         }
     }
 
-    /// Like [`free`](Inner::free), but work counts as using the block until it is [completed](Inner::complete).
+    /// Frees a block as if work used it, until the free is [completed](Inner::complete).
     pub(super) fn hold(&mut self, id: BlockId) {
-        self.end_use(id);
+        self.mark_freed(id);
         self.heap.set_pending_events(id, 1);
     }
 
-    /// Frees a held block, now or when everything unused is released.
+    /// Frees a held block, now or with the next release of all unused memory.
     pub(super) fn complete(&mut self, ctx: &AllocCtx, id: BlockId, later: bool) {
         if later { self.deferred_frees.push(id) } else { self.complete_free(ctx, id) }
     }
@@ -134,8 +133,8 @@ impl Inner {
         std::mem::take(&mut self.deferred_frees).into_iter().for_each(|id| self.complete_free(ctx, id));
     }
 
-    /// Frees the blocks whose events have completed, and retries what could not be done during a capture. Does nothing
-    /// while a graph is captured.
+    /// Frees the blocks whose events have completed, and retries releases that were deferred. Does nothing while a
+    /// graph is captured.
     #[inline]
     pub(super) fn process_events(&mut self, ctx: &AllocCtx) {
         if !(self.releases.events.is_empty() && self.releases.is_idle() || ctx.capturing) {
@@ -156,14 +155,15 @@ impl Inner {
 
 /// Memory from the driver.
 impl Inner {
-    /// Begins a request that no cached block serves. Its pool stays until the request has [ended](Inner::end_request).
+    /// Begins a request that no cached block serves. Its pool is not removed before the request has
+    /// [ended](Inner::end_request).
     #[cold]
     pub(super) fn begin_request(&mut self, request: Request) -> Miss {
         self.heap.begin_request(request.pool);
         self.miss(request)
     }
 
-    /// Describes a request that no cached block serves for the slow path.
+    /// Describes for the slow path a request that no cached block serves.
     pub(super) fn miss(&self, request: Request) -> Miss {
         let growth = self.heap.policy.expandable_segments.then(|| Growth {
             unit: self.heap.policy.map_unit(request.is_small()),
@@ -172,7 +172,7 @@ impl Inner {
         Miss { request, growth }
     }
 
-    /// Ends a request that could have added memory to a pool, which may be retired meanwhile.
+    /// Ends a request that could have added memory to a pool, which may have been retired meanwhile.
     pub(super) fn end_request(&mut self, ctx: &AllocCtx, pool: PoolKey) {
         self.heap.end_request(pool);
         if self.heap.pool(pool).is_retired {
@@ -180,8 +180,8 @@ impl Inner {
         }
     }
 
-    /// Plans memory for a request, from a segment that grows if `expansion` says how. Returns `None` if none may be
-    /// reserved, and addresses that are of no use then.
+    /// Plans memory for a request: a new segment, or the growth of one with an `expansion`. Returns `None` if the quota
+    /// does not permit it, and addresses that the caller releases then.
     pub(super) fn plan_segment(
         &mut self,
         request: &Request,
@@ -200,7 +200,7 @@ impl Inner {
         if plan.is_reserved || throw_on_oom { (Some(plan), None) } else { (None, self.abort_segment(&plan)) }
     }
 
-    /// Begins the growth of a segment, which is added if no existing one can grow enough.
+    /// Begins the growth of a segment, adding one if no existing segment can grow enough.
     fn begin_map(&mut self, request: &Request, expansion: &mut Expansion) -> Option<PlannedMap> {
         if !self.heap.can_grow(request) {
             self.heap.insert_segment(request, expansion.addresses.take()?, Some(expansion.map_unit));
@@ -208,7 +208,7 @@ impl Inner {
         self.heap.begin_map(request)
     }
 
-    /// Ends a plan for which the driver returned no memory. Returns addresses that the caller releases.
+    /// Aborts a plan for which the driver has no memory. Returns addresses that the caller releases.
     pub(super) fn abort_segment(&mut self, plan: &SegmentPlan) -> Option<Addresses> {
         if plan.is_reserved {
             self.quota.end_reservation(plan.bytes as u64);
@@ -216,7 +216,7 @@ impl Inner {
         plan.map.as_ref().and_then(|map| self.heap.abort_map(map))
     }
 
-    /// Allocates a block of the memory that the driver returned for a plan: a segment at `address`, or mapped
+    /// Allocates a block from the memory that the driver returned for a plan: a segment at `address`, or mapped
     /// addresses.
     pub(super) fn commit_segment(
         &mut self,
@@ -235,7 +235,7 @@ impl Inner {
         self.on_alloc(block)
     }
 
-    /// Removes what the driver has released. Returns addresses that the caller releases.
+    /// Removes memory that the driver has released. Returns addresses that the caller releases.
     pub(super) fn finish_release(&mut self, ctx: &AllocCtx, releasable: &Releasable) -> Option<Addresses> {
         self.releases.finish(releasable);
         let (id, block) = (releasable.block, self.heap.block(releasable.block));
@@ -256,13 +256,13 @@ impl Inner {
         addresses
     }
 
-    /// Releases everything that is unused.
+    /// Releases all unused memory.
     pub(super) fn release_unused(&mut self, ctx: &AllocCtx) {
         let unused = gc::unused(&self.heap);
         self.releases.release_blocks(ctx, &mut self.heap, unused);
     }
 
-    /// Releases cached blocks beyond the limit, those first that were freed first.
+    /// Releases cached blocks beyond the limit, in the order in which they were freed.
     #[inline]
     pub(super) fn trim(&mut self, ctx: &AllocCtx) {
         let limit = if self.heap.policy.caching { self.quota.cache_limit } else { Some(0) };
@@ -273,8 +273,8 @@ impl Inner {
         }
     }
 
-    /// Releases large segments that have been unused for long if more is reserved than the configured share of the
-    /// limit: PyTorch's `garbage_collection_threshold`.
+    /// Releases the least recently used large segments if more is reserved than the configured fraction of the limit:
+    /// PyTorch's `garbage_collection_threshold`.
     pub(super) fn garbage_collect(&mut self, ctx: &AllocCtx) {
         let threshold = self.heap.policy.garbage_collection_threshold;
         let Some(limit) = self.quota.limit.filter(|_| threshold > 0.0 && !ctx.capturing) else { return };
@@ -285,9 +285,9 @@ impl Inner {
     }
 }
 
-/// Configuration and reports.
+/// Configuration and statistics.
 impl Inner {
-    /// Applies a configuration, unless a later one was applied, on a device with this number of bytes.
+    /// Applies a configuration on a device with `total` bytes, unless a later one was applied.
     pub(super) fn configure(&mut self, number: u64, config: &AllocatorConfig, total: u64) {
         self.quota.total = total;
         if number > self.config_number {
@@ -298,8 +298,7 @@ impl Inner {
         }
     }
 
-    /// Counts and records a request that failed while the driver had `free` bytes, and describes the state at this
-    /// moment.
+    /// Counts and records a failed request while the driver had `free` bytes; returns the state of the allocator.
     pub(super) fn note_oom(
         &mut self,
         (requested, rounded): (usize, usize),
@@ -323,7 +322,7 @@ impl Inner {
         }
     }
 
-    /// The segments, and what is recorded, up to this snapshot.
+    /// Returns the segments and the recorded entries, and records the snapshot.
     pub(super) fn snapshot(&mut self, device: DeviceIndex) -> (Vec<SegmentState>, Vec<TraceEntry>) {
         let segments = snapshot::segment_states(device, &self.heap, &self.recorder);
         let active = segments.iter().map(|segment| segment.active_size).sum();

@@ -1,4 +1,4 @@
-//! Pools of segments that share free blocks: the default pool, and one for each pool of graphs.
+//! Pools of segments that share free lists: the default pool, and the private pools of graphs.
 
 use super::arena::{Arena, Key};
 use super::free_list::FreeList;
@@ -6,7 +6,7 @@ use crate::PoolId;
 
 pub(super) type PoolKey = Key<MemPool>;
 
-/// Segments that share free blocks: a `torch.cuda.MemPool`.
+/// A pool of segments that share free lists, like `torch.cuda.MemPool`.
 #[derive(Debug, Default)]
 pub(super) struct MemPool {
     /// `None` for the default pool.
@@ -14,15 +14,15 @@ pub(super) struct MemPool {
     small: FreeList,
     large: FreeList,
     pub(super) segments: usize,
-    /// No graph uses it any more.
+    /// Whether the last graph that used it was destroyed.
     pub(super) is_retired: bool,
-    /// Requests that may still add a segment.
+    /// The number of requests that may still add a segment.
     pub(super) pending_requests: usize,
 }
 
 impl MemPool {
-    /// The pool of graphs with this id.
-    pub(super) fn of_graphs(id: PoolId) -> Self {
+    /// Creates a private pool.
+    pub(super) fn private(id: PoolId) -> Self {
         MemPool { id: Some(id), ..MemPool::default() }
     }
 
@@ -36,20 +36,20 @@ impl MemPool {
         if is_small { &mut self.small } else { &mut self.large }
     }
 
-    /// Returns whether it is retired, has no segments and gets none.
+    /// Returns whether it is retired and has neither segments nor pending requests.
     pub(super) fn is_unused(&self) -> bool {
         self.is_retired && self.pending_requests == 0 && self.segments == 0
     }
 }
 
 impl Arena<MemPool> {
-    /// The pool of graphs that has this id and is not retired.
+    /// Returns the private pool that has this id and is not retired.
     pub(super) fn find(&self, id: PoolId) -> Option<PoolKey> {
         let found = self.iter().find(|(_, pool)| pool.id == Some(id) && !pool.is_retired);
         found.map(|(key, _)| key)
     }
 
-    /// The size of the largest free block of all pools.
+    /// Returns the size of the largest free block of all pools.
     pub(super) fn largest_free(&self) -> usize {
         let lists = self.iter().flat_map(|(_, pool)| [&pool.small, &pool.large]);
         lists.map(FreeList::largest).max().unwrap_or(0)

@@ -1,13 +1,14 @@
-//! Caches freed memory of a device for later requests, after the design of PyTorch's caching allocator.
+//! Caches freed memory of a device for later requests, following the design of PyTorch's caching allocator.
 //!
-//! The driver returns segments, which are split into blocks. A freed block is put into a free list of its stream at
-//! once, although work that is queued on the stream may still use it: what is queued there later runs later. Other
-//! streams that have used it are awaited with events. A request gets the smallest free block of its stream that is
-//! large enough, and free neighbours are merged. What is entirely free is released to the driver when memory is short,
-//! and when the program asks for it.
+//! The driver allocates segments, which are split into blocks. A freed block is added to the free list of its stream at
+//! once, although queued work of that stream may still use it: later work runs after it. For other streams that have
+//! used the block, events are recorded and awaited first. A request gets the smallest free block of its stream that is
+//! large enough; free neighbours are merged. Unused segments are released to the driver when memory runs out and by
+//! `empty_cache`.
 //!
-//! This file is the fast path and the locking. One lock guards [`Inner`], which composes the heap, the event queue, the
-//! releases and the recorder; it is never held while the driver allocates or releases memory, nor during a wait.
+//! This file contains the fast path and the locking. One lock guards [`Inner`], which composes the heap, the event
+//! queue, the releases and the recorder; it is never held while the driver allocates or releases memory, nor during a
+//! wait.
 
 mod arena;
 mod block;
@@ -52,24 +53,25 @@ pub(crate) struct CachingAllocator {
     device: DeviceIndex,
     config: ConfigWatch,
     inner: Mutex<Inner>,
-    /// How often the lock was taken.
+    /// The number of times that the lock was taken.
     #[cfg(test)]
     locks: std::sync::atomic::AtomicUsize,
 }
 
-/// A block that the program uses.
+/// An allocated block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllocatedBlock {
     pub(super) id: BlockId,
     pub(super) address: Address,
 }
 
-/// What an operation of the allocator works with.
+/// The arguments that all operations of the allocator share.
 #[derive(Clone, Copy)]
 struct AllocCtx {
     accelerator: &'static Accelerator,
     device: DeviceIndex,
-    /// A graph is captured in this process. Events could become a part of it, and a driver permits few calls meanwhile.
+    /// Whether a graph is being captured in this process. Events could then become a part of it, and a driver permits
+    /// few calls.
     capturing: bool,
 }
 
@@ -92,7 +94,11 @@ impl CachingAllocator {
 
     #[inline]
     fn ctx(&self, accelerator: &'static Accelerator) -> AllocCtx {
-        AllocCtx { accelerator, device: self.device, capturing: accelerator.captures().any() }
+        AllocCtx {
+            accelerator,
+            device: self.device,
+            capturing: accelerator.private_pools().captures_underway(),
+        }
     }
 
     #[inline]
@@ -102,7 +108,7 @@ impl CachingAllocator {
         self.inner.lock()
     }
 
-    /// Calls `function` with the state, under the lock.
+    /// Calls `function` with the locked state.
     #[inline]
     fn with_inner<T>(&self, function: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
@@ -113,7 +119,7 @@ impl CachingAllocator {
         result
     }
 
-    /// Like [`with_inner`](CachingAllocator::with_inner), and releases what can be released then.
+    /// Calls `function` with the locked state, then releases the memory that can be released to the driver.
     #[inline]
     fn update<T>(&self, ctx: &AllocCtx, function: impl FnOnce(&mut Inner, &AllocCtx) -> T) -> T {
         let mut inner = self.lock();
@@ -127,7 +133,7 @@ impl CachingAllocator {
         result
     }
 
-    /// Has the driver release blocks.
+    /// Releases blocks to the driver.
     #[cold]
     fn release_blocks(&self, ctx: &AllocCtx, blocks: Vec<Releasable>) {
         for releasable in blocks {
@@ -137,7 +143,7 @@ impl CachingAllocator {
         }
     }
 
-    /// Allocates at least `requested` bytes for a stream, from the pool of a graph if `pool` is one. `requested` is not
+    /// Allocates at least `requested` bytes for a stream, from a private pool if `pool` is set. `requested` must not be
     /// 0.
     ///
     /// # Errors
@@ -149,7 +155,7 @@ impl CachingAllocator {
         requested: usize,
         pool: Option<PoolId>,
     ) -> Result<AllocatedBlock> {
-        let ctx = self.ctx(stream.home());
+        let ctx = self.ctx(stream.accelerator());
         self.refresh_config(&ctx)?;
         let mut miss = None;
         match self.allocate_cached(&ctx, stream.id(), requested, pool, &mut miss) {
@@ -158,8 +164,8 @@ impl CachingAllocator {
         }
     }
 
-    /// Allocates a cached block, or sets `miss` unless the request exceeds the address space. A function of its own,
-    /// because this result is returned in registers.
+    /// Allocates a cached block, or sets `miss` unless the request exceeds the address space. The miss is an out
+    /// parameter, so that the block is returned in registers.
     fn allocate_cached(
         &self,
         ctx: &AllocCtx,
@@ -192,41 +198,41 @@ impl CachingAllocator {
         let slow_path = SlowPath { allocator: self, ctx, stream, pool };
         match miss {
             Some(miss) => slow_path.allocate(miss),
-            // It exceeds the address space.
+            // The request exceeds the address space.
             None => Err(slow_path.oom_error(requested, requested)),
         }
     }
 
-    /// Applies a configuration that was set since.
+    /// Applies the active configuration if it has changed.
     #[inline]
     fn refresh_config(&self, ctx: &AllocCtx) -> Result<()> {
         self.config.refresh(|number, config| {
-            // A device that reports no memory has none to be limited.
+            // Without a reported total, fractions of it are 0.
             let total = ctx.driver().memory_info(self.device).map_or(0, |info| info.total);
             self.with_inner(|inner| inner.configure(number, config, total));
         })
     }
 
-    /// Frees a block that the program does not use any more; work that is queued may still use it.
+    /// Frees a block of the program, which queued work may still use.
     pub(crate) fn free(&self, accelerator: &'static Accelerator, block: BlockId) {
         self.update(&self.ctx(accelerator), |inner, ctx| inner.free(ctx, block));
     }
 
-    /// Notes that work of another stream uses a block.
+    /// Records that work of another stream uses a block.
     pub(crate) fn record_stream(&self, block: BlockId, stream: &Stream) {
         self.with_inner(|inner| inner.heap.add_stream_use(block, stream));
     }
 
-    /// The other streams whose work uses a block.
+    /// Returns the other streams whose work uses a block.
     pub(crate) fn stream_uses(&self, block: BlockId) -> Vec<Stream> {
         self.with_inner(|inner| inner.heap.stream_uses(block).to_vec())
     }
 
-    /// Releases what is unused to the driver, once the work that is queued now is done. Does nothing while a graph is
-    /// captured.
+    /// Releases unused memory to the driver, after waiting for the work that is queued now. Does nothing while a graph
+    /// is captured.
     ///
     /// # Errors
-    /// Returns the error of a device that can't report how far its streams are.
+    /// Returns the error of a device whose streams can't be queried.
     pub(crate) fn release_cached_blocks(&self, accelerator: &'static Accelerator) -> Result<()> {
         let ctx = self.ctx(accelerator);
         match ctx.capturing {
@@ -247,8 +253,8 @@ impl CachingAllocator {
         });
     }
 
-    /// Releases the memory of a pool that no graph uses any more, once it is unused. The streams may still run a graph
-    /// that did.
+    /// Releases the memory of a pool whose last graph was destroyed, once it is unused. `streams` may still run such a
+    /// graph.
     pub(crate) fn on_pool_released(
         &self,
         accelerator: &'static Accelerator,
@@ -265,12 +271,12 @@ impl CachingAllocator {
         self.with_inner(|inner| function(&mut inner.heap.stats))
     }
 
-    /// The size of the largest free block, and all cached bytes.
+    /// Returns the size of the largest free block, and all cached bytes.
     pub(crate) fn free_bytes(&self) -> (u64, u64) {
         self.with_inner(|inner| (inner.heap.largest_free(), inner.heap.cached_bytes()))
     }
 
-    /// Reads or sets the largest number of bytes that may be reserved. A configuration that was set before applies first.
+    /// Reads or sets the largest number of bytes that may be reserved, after applying the active configuration.
     ///
     /// # Errors
     /// Returns the error of an invalid configuration.
@@ -283,7 +289,7 @@ impl CachingAllocator {
         Ok(self.with_inner(|inner| function(&mut inner.quota.limit)))
     }
 
-    /// Sets the largest number of bytes that may be cached, and releases what is beyond it; returns the previous one.
+    /// Sets the largest number of bytes that may be cached, and releases blocks beyond it; returns the previous limit.
     pub(crate) fn set_cache_limit(
         &self,
         accelerator: &'static Accelerator,
@@ -304,29 +310,29 @@ impl CachingAllocator {
         self.device
     }
 
-    /// Records what happens from now on, or no more, unless a later change was applied already. Where that `begins` a
-    /// history, here or on other devices, what was recorded is forgotten.
+    /// Begins or ends the recording of events, unless a later change was applied already. If the change `begins` a
+    /// history, here or on other devices, earlier entries are discarded.
     pub(crate) fn set_history(&self, changes: u64, begins: bool, config: Option<HistoryConfig>) {
-        // What was recorded is dropped without the lock: it may be much.
+        // Many entries may be dropped, so this happens without the lock.
         drop(self.with_inner(|inner| inner.recorder.configure(changes, begins, config)));
     }
 
-    /// The segments, and what is recorded.
+    /// Returns the segments and the recorded entries.
     pub(crate) fn snapshot(&self) -> (Vec<SegmentState>, Vec<TraceEntry>) {
         self.with_inner(|inner| inner.snapshot(self.device))
     }
 
-    /// For replays: frees a block once it is [completed](CachingAllocator::complete), as if queued work used it.
+    /// Frees a block as if queued work used it, until the free is [completed](CachingAllocator::complete). For replays.
     pub(crate) fn hold(&self, block: BlockId) {
         self.with_inner(|inner| inner.hold(block));
     }
 
-    /// For replays: completes the free of a held block, now or `later`, when everything unused is released next.
+    /// Completes the free of a held block, now or `later`, with the next release of all unused memory. For replays.
     pub(crate) fn complete(&self, accelerator: &'static Accelerator, block: BlockId, later: bool) {
         self.update(&self.ctx(accelerator), |inner, ctx| inner.complete(ctx, block, later));
     }
 
-    /// For replays: completes all frees that were to be completed later.
+    /// Completes all frees that were deferred. For replays.
     pub(crate) fn complete_all(&self, accelerator: &'static Accelerator) {
         self.update(&self.ctx(accelerator), |inner, ctx| inner.complete_all(ctx));
     }
@@ -336,7 +342,7 @@ impl CachingAllocator {
         self.with_inner(|inner| inner.trackers.open(inner.heap.allocations()))
     }
 
-    /// What an open tracker has counted.
+    /// Returns the counts of an open tracker.
     pub(crate) fn tracker_stats(&self, id: u64) -> Option<TrackerStats> {
         self.with_inner(|inner| inner.trackers.stats(id))
     }
@@ -347,7 +353,7 @@ impl CachingAllocator {
     }
 }
 
-/// Unlocks the state, and then drops handles that it has collected.
+/// Unlocks the state, then drops the handles in `deferred_drops`.
 #[cold]
 fn drop_without_lock(mut inner: MutexGuard<'_, Inner>) {
     let deferred_drops = std::mem::take(&mut inner.releases.deferred_drops);

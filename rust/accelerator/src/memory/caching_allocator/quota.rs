@@ -1,8 +1,8 @@
-//! How much memory may be reserved and cached on a device.
+//! The limits of reserved and cached memory on a device.
 
 use crate::memory::config::AllocatorConfig;
 
-/// The limits of the process on a device, and what is being reserved.
+/// The limits of the process on a device, and the bytes that are being reserved.
 #[derive(Debug, Default)]
 pub(super) struct Quota {
     /// The largest number of bytes that may be reserved.
@@ -11,14 +11,14 @@ pub(super) struct Quota {
     pub(super) cache_limit: Option<u64>,
     /// The memory of the device in bytes; 0 if it is not known.
     pub(super) total: u64,
-    /// The share of the device's memory in the configuration that was applied last, if there was one.
+    /// The `per_process_memory_fraction` of the configuration that was applied last.
     configured_fraction: Option<f64>,
-    /// Bytes that the driver is being asked for.
+    /// Bytes of allocations by the driver that are in progress.
     in_flight_bytes: u64,
 }
 
 impl Quota {
-    /// Applies a configuration. A limit that the program has set stays unless the configured share has changed.
+    /// Applies a configuration. A limit that the program has set remains unless the configured fraction has changed.
     pub(super) fn configure(&mut self, config: &AllocatorConfig) {
         let fraction = config.per_process_memory_fraction;
         if fraction != self.configured_fraction.unwrap_or(1.0) {
@@ -27,9 +27,8 @@ impl Quota {
         self.configured_fraction = Some(fraction);
     }
 
-    /// Counts bytes as in flight if they are within the memory of the device and the limit, given what is reserved;
-    /// returns whether they are. A device cannot have more memory than its driver reports, even if the driver would
-    /// return more.
+    /// Counts bytes as in flight if, with the reserved ones, they are within the limit and the memory of the device;
+    /// returns whether they are. The total that the driver reports is a bound even if the driver would allocate more.
     pub(super) fn try_reserve(&mut self, bytes: u64, reserved: u64) -> bool {
         let wanted = reserved.saturating_add(self.in_flight_bytes).saturating_add(bytes);
         let exists = self.total == 0 || wanted <= self.total;
@@ -40,7 +39,7 @@ impl Quota {
         fits
     }
 
-    /// Ends a reservation, because the driver has answered.
+    /// Ends a reservation after the call of the driver.
     pub(super) fn end_reservation(&mut self, bytes: u64) {
         self.in_flight_bytes -= bytes;
     }

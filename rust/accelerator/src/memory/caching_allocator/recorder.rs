@@ -14,20 +14,20 @@ use crate::memory::trace::{
 /// The last entries of the history, and the stacks of the blocks and segments that exist.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
-    /// The last change of the process's configuration that was applied.
+    /// The number of the last change of the process-wide recording that was applied.
     changes: u64,
     config: Option<HistoryConfig>,
     entries: VecDeque<TraceEntry>,
-    /// The stacks that allocated the blocks which are not free.
+    /// The allocation stacks of the blocks that are not free.
     block_stacks: HashMap<BlockId, Stack>,
     segment_stacks: HashMap<SegmentId, Stack>,
-    /// The reason of all frees and releases just now, if there is one.
+    /// The reason of frees and releases during a release of all unused memory.
     pub(super) release_reason: Option<ReleaseReason>,
 }
 
 impl Recorder {
-    /// Records from now on or no more, unless a later change was applied already. Where that `begins` a history, here
-    /// or on other devices, the recorded entries are removed, and returned.
+    /// Begins or ends the recording, unless a later change was applied already. If the change `begins` a history, here
+    /// or on other devices, removes and returns the recorded entries.
     pub(super) fn configure(
         &mut self,
         changes: u64,
@@ -41,7 +41,7 @@ impl Recorder {
         if begins { std::mem::take(&mut self.entries) } else { VecDeque::new() }
     }
 
-    /// Returns whether nothing is recorded, and nothing recorded is to be forgotten.
+    /// Returns whether there is no recording and no stored stack to be removed.
     #[inline]
     fn is_idle(&self) -> bool {
         self.config.is_none() && self.block_stacks.is_empty() && self.segment_stacks.is_empty()
@@ -65,12 +65,12 @@ impl Recorder {
         self.add(TraceEntry { stream, pool, stack, ..entry(TraceAction::OutOfMemory, free, size) });
     }
 
-    /// Records a snapshot, taken while this number of bytes is active.
+    /// Records a snapshot with this number of active bytes.
     pub(super) fn trace_snapshot(&mut self, size: u64) {
         self.add(TraceEntry { stack: current_stack(), ..entry(TraceAction::Snapshot, 0, size) });
     }
 
-    /// Records what happens to a block, while it is as large as it was when it was allocated.
+    /// Records an event of a block, which must have the size that it was allocated with.
     #[inline]
     pub(super) fn trace_block(&mut self, action: TraceAction, heap: &Heap, id: BlockId) {
         if !self.is_idle() {
@@ -96,7 +96,7 @@ impl Recorder {
         self.add(TraceEntry { stream: segment.stream, pool, cause, stack, ..entry });
     }
 
-    /// Records what happens to `size` bytes of the segment of a block.
+    /// Records an event of `size` bytes of the segment of a block.
     #[inline]
     pub(super) fn trace_segment(
         &mut self,
@@ -145,7 +145,7 @@ impl Recorder {
     }
 }
 
-/// What happens now to `size` bytes at an address.
+/// Creates an entry with the current time.
 fn entry(action: TraceAction, address: u64, size: u64) -> TraceEntry {
     TraceEntry { action, address, size, stream: 0, time: now(), pool: None, cause: None, stack: None }
 }

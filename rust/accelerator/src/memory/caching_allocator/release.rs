@@ -1,4 +1,4 @@
-//! Memory on its way back to the driver, and what keeps it from being released or reused.
+//! Deferred frees and releases: memory that waits for events before it is reused or released to the driver.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,15 @@ pub(super) struct Releases {
     /// Freed blocks that other streams still use.
     pub(super) events: EventQueue<BlockId>,
     pending: Vec<PendingRelease>,
-    /// The tickets of blocks that the driver is releasing just now.
+    /// The tickets of blocks that the driver is releasing.
     in_flight: Vec<u64>,
     last_ticket: u64,
-    /// Unused segments that are retired and can't be released yet, because no event can be recorded on their streams.
+    /// Unused retired segments that can't be released yet, because no event can be recorded on their streams.
     blocked_segments: Vec<SegmentId>,
-    /// Retired pools with segments that are not retired yet, and the streams that may still run a graph which used them.
+    /// Retired pools with segments that are not retired yet, and the streams that may still run their graphs.
     pending_pools: Vec<(PoolKey, Vec<Stream>)>,
-    /// Handles of streams that the caller drops without the lock, because the last handle of a stream takes it.
+    /// Stream handles that the caller drops after unlocking, because dropping the last handle of a stream takes the
+    /// lock.
     pub(super) deferred_drops: Vec<Stream>,
 }
 
@@ -36,7 +37,7 @@ struct PendingRelease {
     blocks: Vec<BlockId>,
 }
 
-/// A detached block that no stream uses any more.
+/// A detached block that no stream uses.
 #[must_use]
 pub(super) struct Releasable {
     ticket: u64,
@@ -46,7 +47,7 @@ pub(super) struct Releasable {
     map_unit: Option<usize>,
 }
 
-/// Waiting for events.
+/// Waits for events.
 impl Releases {
     /// Returns whether no release waits.
     #[inline]
@@ -54,7 +55,7 @@ impl Releases {
         self.pending.is_empty() && self.blocked_segments.is_empty() && self.pending_pools.is_empty()
     }
 
-    /// Keeps a freed block until these streams have done what is queued there.
+    /// Defers the free of a block until the queued work of these streams is done.
     pub(super) fn defer_free(&mut self, ctx: &AllocCtx, id: BlockId, streams: Vec<Stream>) {
         for stream in &streams {
             match ctx.capturing {
@@ -65,13 +66,13 @@ impl Releases {
         self.deferred_drops.extend(streams);
     }
 
-    /// The blocks of completed events, a block once for each.
+    /// Removes and returns the blocks of completed events, a block once for each of its events.
     pub(super) fn drain_completed(&mut self, ctx: &AllocCtx) -> Vec<BlockId> {
         self.deferred_drops.extend(self.events.retry_deferred(ctx.driver()));
         self.events.drain_completed(ctx.driver(), Some(ctx.device))
     }
 
-    /// Retries what could not be released before.
+    /// Retries releases that were not possible before.
     pub(super) fn retry(&mut self, ctx: &AllocCtx, heap: &mut Heap) {
         for segment in std::mem::take(&mut self.blocked_segments) {
             self.release_if_unused(ctx, heap, segment);
@@ -110,7 +111,7 @@ impl Releases {
         }
     }
 
-    /// The ticket of the last release.
+    /// Returns the ticket of the last release.
     pub(super) fn last_ticket(&self) -> u64 {
         self.last_ticket
     }
@@ -121,7 +122,7 @@ impl Releases {
         pending.chain(self.in_flight.iter().copied()).any(|unfinished| unfinished <= ticket)
     }
 
-    /// An event behind all that is queued on a stream; `None` if none can be recorded.
+    /// Records an event after all queued work of a stream; returns `None` if none can be recorded.
     fn event_after(&mut self, ctx: &AllocCtx, stream: i64) -> Option<EventHandle> {
         let stream = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten()?;
         let event = stream.handle().and_then(|handle| self.events.record_event(ctx.driver(), handle));
@@ -130,10 +131,10 @@ impl Releases {
     }
 }
 
-/// Beginning releases.
+/// Starts of releases.
 impl Releases {
-    /// Releases free blocks once their streams have done what is queued there. Blocks whose streams can't record an
-    /// event stay.
+    /// Releases free blocks after the queued work of their streams. Blocks whose streams can't record an event remain
+    /// cached.
     pub(super) fn release_blocks(&mut self, ctx: &AllocCtx, heap: &mut Heap, blocks: Vec<BlockId>) {
         let mut by_stream: BTreeMap<i64, Vec<BlockId>> = BTreeMap::new();
         for id in blocks {
@@ -156,8 +157,7 @@ impl Releases {
         self.pending.push(PendingRelease { ticket: self.last_ticket, events, blocks });
     }
 
-    /// Releases a retired segment if it is unused. Since it was retired its stream may have been given work that uses
-    /// it.
+    /// Releases a retired segment if it is unused, after the work that was queued on its stream since it was retired.
     pub(super) fn release_if_unused(&mut self, ctx: &AllocCtx, heap: &mut Heap, id: SegmentId) {
         self.blocked_segments.retain(|blocked| *blocked != id);
         let segment = heap.segment(id);
@@ -166,14 +166,14 @@ impl Releases {
         }
         let stream = segment.stream;
         let found = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten();
-        // A stream that is being destroyed records no event any more, and calls `on_stream_destroyed` in a moment.
+        // A stream that is being destroyed records no events, and is about to call `on_stream_destroyed`.
         let is_alive = found.is_some() || ctx.accelerator.is_registered(stream);
         self.deferred_drops.extend(found);
         let own = if is_alive && !ctx.capturing { self.event_after(ctx, stream) } else { None };
         if is_alive && own.is_none() {
             self.blocked_segments.push(id);
         } else {
-            // It stays retired: units of an expandable segment are released one by one.
+            // It remains retired: units of an expandable segment are released one by one.
             let mut after = std::mem::take(&mut heap.release_state(id).after);
             after.extend(own);
             let blocks = gc::unused_of(heap, id);
@@ -189,7 +189,7 @@ impl Releases {
         id: i64,
         stream: StreamHandle,
     ) {
-        // Not before: as long as the stream is registered, its memory waits for it.
+        // Only now, because segments of a registered stream wait for it.
         ctx.accelerator.unregister(id);
         for id in gc::live_segments(heap, |segment| segment.stream == id) {
             // If no event can be recorded, because the stream is lost or captured, the memory is never released.
@@ -206,8 +206,8 @@ impl Releases {
         }
     }
 
-    /// Releases the memory of a pool that no graph uses any more, once it is unused and these streams have done what is
-    /// queued there.
+    /// Releases the memory of a pool whose last graph was destroyed, once it is unused and the queued work of these
+    /// streams is done.
     pub(super) fn on_pool_released(
         &mut self,
         ctx: &AllocCtx,
@@ -220,8 +220,8 @@ impl Releases {
         }
     }
 
-    /// Retires the segments of a retired pool, or defers that: while a graph is captured or a request may add a
-    /// segment, or if a stream can't record an event.
+    /// Retires the segments of a retired pool. Deferred while a graph is captured or a request may add a segment, and
+    /// if a stream can't record an event.
     fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
         for id in segments {
@@ -259,8 +259,8 @@ impl Releases {
 }
 
 impl Releasable {
-    /// Has the driver release the memory. It may block, so no lock is held. A lost device refuses, and has nothing to
-    /// be released.
+    /// Releases the memory to the driver, which may block, so no lock is held. Errors are ignored: a lost device has no
+    /// memory to release.
     pub(super) fn release_to_driver(&self, ctx: &AllocCtx) {
         let Some(map_unit) = self.map_unit else {
             // SAFETY: the driver allocated it for this device and size. The block was detached, so nothing allocates

@@ -1,40 +1,40 @@
-//! Sizes of blocks and segments: PyTorch's constants, so that figures can be compared.
+//! Sizes of blocks and segments, with PyTorch's constants, so that statistics are comparable.
 
 use crate::memory::config::{AllocatorConfig, RoundupDivisions};
 
-/// Sizes of blocks are multiples of this.
+/// The unit of block sizes.
 const MIN_BLOCK_SIZE: usize = 512;
 
-/// Blocks up to this size come from small segments.
+/// The largest block of small segments.
 const SMALL_SIZE: usize = 1 << 20;
 
 /// The size of small segments.
 const SMALL_BUFFER: usize = 2 << 20;
 
-/// Blocks of at least this size get a segment of their own size, rounded up to [`ROUND_LARGE`].
+/// The smallest block that gets a segment of its own size, rounded up to [`ROUND_LARGE`].
 const MIN_LARGE_ALLOC: usize = 10 << 20;
 
-/// Sizes of such segments are multiples of this.
+/// The unit of the sizes of such segments.
 const ROUND_LARGE: usize = 2 << 20;
 
-/// The configured arithmetic of sizes, and what is configured besides it.
+/// The settings that determine sizes, splitting and caching.
 #[derive(Clone, Debug)]
 pub(super) struct SizePolicy {
-    /// Blocks of this size and more are oversize: never split, and not used for smaller requests.
+    /// The size from which blocks are oversize: never split, and not used for smaller requests.
     max_split_size: usize,
-    /// How much larger than its request an oversize block may be, in bytes.
+    /// The bytes by which an oversize block may exceed its request.
     max_non_split_rounding: usize,
     /// The size of segments for blocks between small and exact ones.
     large_segment_size: usize,
-    /// The share of the limit above which blocks that were unused for long are released; 0 is never.
+    /// The fraction of the limit above which the least recently used blocks are released; 0 disables it.
     pub(super) garbage_collection_threshold: f64,
     /// The number of steps between two powers of two to which sizes are rounded up.
     roundup_divisions: RoundupDivisions,
-    /// Segments grow where they are. Without caching they do not, because each block is a segment of its own.
+    /// Whether segments are expandable. Without caching they are not, because each block is a segment of its own.
     pub(super) expandable_segments: bool,
-    /// Free blocks are cached.
+    /// Whether free blocks are cached.
     pub(super) caching: bool,
-    /// Requests for which the driver has too little memory fail without calling it.
+    /// Whether requests that exceed the free memory of the driver fail without an allocation by the driver.
     pub(super) throw_on_oom: bool,
 }
 
@@ -49,7 +49,7 @@ impl Default for SizePolicy {
 }
 
 impl SizePolicy {
-    /// The policy of a configuration.
+    /// Creates the policy of a configuration.
     pub(super) fn of(config: &AllocatorConfig) -> Self {
         SizePolicy {
             max_split_size: config.max_split_size_mb.map_or(usize::MAX, in_bytes),
@@ -63,7 +63,7 @@ impl SizePolicy {
         }
     }
 
-    /// The size of a block for a request; `None` if it exceeds the address space.
+    /// Returns the block size for a request; `None` if it exceeds the address space.
     #[inline]
     pub(super) fn round(&self, requested: usize) -> Option<usize> {
         let divisions = self.roundup_divisions.divisions_for(requested);
@@ -87,7 +87,7 @@ impl SizePolicy {
         bytes >= self.max_split_size
     }
 
-    /// The size of a segment for a block of this size; `None` if it exceeds the address space.
+    /// Returns the segment size for a block of this size; `None` if it exceeds the address space.
     pub(super) fn segment_size(&self, bytes: usize) -> Option<usize> {
         match bytes {
             _ if !self.caching => Some(bytes),
@@ -97,12 +97,12 @@ impl SizePolicy {
         }
     }
 
-    /// The number of bytes by which an expandable segment grows, if the driver's granularity allows it.
+    /// Returns the bytes by which an expandable segment grows, before rounding to the driver's granularity.
     pub(super) fn map_unit(&self, small: bool) -> usize {
         if small { SMALL_BUFFER } else { self.large_segment_size }
     }
 
-    /// Returns whether the rest of a block that serves a smaller request becomes a block.
+    /// Returns whether a block with a `rest` beyond the request is split.
     #[inline]
     pub(super) fn should_split(&self, bytes: usize, rest: usize, expandable: bool) -> bool {
         if expandable || Self::is_small(bytes) {
@@ -112,7 +112,8 @@ impl SizePolicy {
         }
     }
 
-    /// Returns whether a free block may serve a request. Blocks of expandable segments always may: they can be split.
+    /// Returns whether a free block may serve a request. Blocks of expandable segments always may, because they can be
+    /// split.
     #[inline]
     pub(super) fn accepts(&self, block: usize, bytes: usize, expandable: bool) -> bool {
         if expandable {
@@ -124,7 +125,8 @@ impl SizePolicy {
         }
     }
 
-    /// The size from which blocks are oversize, -1 if there is none: `max_split_size` of PyTorch's `memory_stats`.
+    /// Returns the size from which blocks are oversize, -1 if there is none: `max_split_size` of PyTorch's
+    /// `memory_stats`.
     pub(super) fn reported_max_split_size(&self) -> i64 {
         if self.max_split_size == usize::MAX {
             -1
@@ -148,7 +150,7 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     #[test]
-    fn requests_are_rounded_to_the_least_size() {
+    fn round_returns_multiples_of_the_smallest_block() {
         let policy = SizePolicy::default();
         for (requested, rounded) in [(1, 512), (512, 512), (513, 1024), (MIB - 1, MIB), (MIB + 1, MIB + 512)]
         {
@@ -158,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_two_are_divided_into_equal_steps() {
+    fn round_divides_powers_of_two_into_equal_steps() {
         let policy = SizePolicy { roundup_divisions: RoundupDivisions::Same(4), ..SizePolicy::default() };
-        // Below 512 bytes for each step nothing is divided.
+        // Steps have at least 512 bytes.
         for (requested, rounded) in [(1200, 1536), (2048, 2048), (2049, 2560), (1025 << 10, 1280 << 10)] {
             assert_eq!(policy.round(requested), Some(rounded), "{requested}");
         }
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_is_asked_for_segments() {
+    fn segment_size_depends_on_the_size_of_the_block() {
         let policy = SizePolicy::default();
         for (bytes, segment) in [
             (512, 2 * MIB),
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn small_rests_stay_with_large_blocks() {
+    fn should_split_keeps_small_rests_with_large_blocks() {
         let policy = SizePolicy { max_split_size: 64 * MIB, ..SizePolicy::default() };
         assert!(policy.should_split(512, 512, false) && !policy.should_split(512, 511, false));
         assert!(policy.should_split(2 * MIB, MIB + 1, false) && !policy.should_split(2 * MIB, MIB, false));
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn oversize_blocks_are_for_oversize_requests() {
+    fn policy_accepts_oversize_blocks_for_oversize_requests_only() {
         let policy = SizePolicy {
             max_split_size: 64 * MIB,
             max_non_split_rounding: 20 * MIB,

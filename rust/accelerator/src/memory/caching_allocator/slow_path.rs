@@ -1,4 +1,4 @@
-//! What happens when no cached block serves a request.
+//! Requests that no cached block serves.
 
 use std::time::Duration;
 
@@ -20,16 +20,16 @@ pub(super) struct SlowPath<'a> {
 }
 
 impl SlowPath<'_> {
-    /// Allocates a block that is not cached. In this order: the callbacks that may free memory run; blocks that were
-    /// unused for long are released, if that is configured; the driver is asked for a segment; everything unused is
-    /// released, and the driver is asked again.
+    /// Allocates a block that is not cached. In this order: runs the callbacks that may free memory; releases blocks
+    /// that have not been used for long, if configured; allocates a segment from the driver; releases all unused memory
+    /// and tries the driver again.
     ///
     /// # Errors
-    /// Returns [`Error::OutOfMemory`] if all that is not enough, and every other error of the driver at once.
+    /// Returns [`Error::OutOfMemory`] if all steps fail, and every other error of the driver at once.
     pub(super) fn allocate(&self, miss: Miss) -> Result<AllocatedBlock> {
         let request = miss.request;
         let error = match self.try_allocate(miss) {
-            // The request has ended under the lock under which its block was allocated.
+            // The request was ended together with the allocation of its block.
             Ok(Some(block)) => return Ok(block),
             Ok(None) => self.oom_error(request.requested, request.bytes),
             Err(error) => error,
@@ -59,7 +59,7 @@ impl SlowPath<'_> {
         }
     }
 
-    /// Allocates a block that was cached since.
+    /// Repeats the search for a cached block.
     fn retry(
         &self,
         Miss { request, .. }: Miss,
@@ -74,8 +74,8 @@ impl SlowPath<'_> {
         })
     }
 
-    /// Allocates a block of memory that the driver returns now; `None` if it has too little, or may not be asked. Takes
-    /// the lock twice unless there is something to be released first.
+    /// Allocates a segment from the driver and a block from it; `None` if the driver or the quota has too little
+    /// memory. Takes the lock twice unless memory is released first.
     fn alloc_segment(&self, miss: &Miss, collect: bool) -> Result<Option<AllocatedBlock>> {
         let request = &miss.request;
         let mut expansion = match &miss.growth {
@@ -83,7 +83,7 @@ impl SlowPath<'_> {
             None => None,
         };
         let plan = self.plan_segment(miss, &mut expansion, collect);
-        // They were reserved for nothing if another segment grows, or none may.
+        // Addresses that were reserved here and are not used by the plan.
         expandable::free_addresses(self.ctx, expansion.and_then(|expansion| expansion.addresses));
         let Some(plan) = plan else { return Ok(None) };
         let driver = self.ctx.driver();
@@ -112,7 +112,7 @@ impl SlowPath<'_> {
         }
     }
 
-    /// Plans memory for a request, after blocks were released that are unused for long if this may `collect` them.
+    /// Plans memory for a request, after releasing blocks that have not been used for long if `collect` is set.
     fn plan_segment(
         &self,
         miss: &Miss,
@@ -125,7 +125,7 @@ impl SlowPath<'_> {
                     inner.garbage_collect(self.ctx);
                 }
                 let releasable = inner.releases.take_releasable(self.ctx, &inner.heap);
-                // The quota is free again only once they are released.
+                // They count against the quota until they are released.
                 let is_final = releasable.is_empty() || !collect;
                 (is_final.then(|| inner.plan_segment(&miss.request, expansion.as_mut())), releasable)
             });
@@ -138,7 +138,7 @@ impl SlowPath<'_> {
         }
     }
 
-    /// The error of a request that was rounded up to `rounded` bytes.
+    /// Returns the error of a failed request that was rounded up to `rounded` bytes.
     pub(super) fn oom_error(&self, requested: usize, rounded: usize) -> Error {
         let free = self.ctx.driver().memory_info(self.ctx.device).ok().map(|info| info.free);
         let state = self
@@ -149,11 +149,11 @@ impl SlowPath<'_> {
     }
 }
 
-/// Releases what is unused to the driver, once streams have done what they had queued when it was freed: c10's
+/// Releases unused memory to the driver, after waiting for the work that was queued when it was freed: c10's
 /// `release_cached_blocks`.
 ///
 /// # Errors
-/// Returns the error of a device that can't report how far its streams are: if it is lost, that would never be known.
+/// Returns the error of a device whose streams can't be queried, such as a lost device.
 pub(super) fn release_cached_blocks(
     allocator: &CachingAllocator,
     ctx: &AllocCtx,
@@ -178,23 +178,24 @@ pub(super) fn release_cached_blocks(
     released
 }
 
-/// Waits, and releases what can be released meanwhile. A function that runs on a stream does not wait: what it would
-/// wait for may be queued behind it.
+/// Waits while `is_pending` returns true, and releases memory whose events complete meanwhile. Returns at once within a
+/// host function of a stream, because the awaited work may be queued after it.
 fn wait_while(
     allocator: &CachingAllocator,
     ctx: &AllocCtx,
     is_pending: impl Fn(&Inner) -> bool,
 ) -> Result<()> {
     let mut backoff = Backoff::new(Duration::MAX, true);
-    // An earlier error is no reason not to try.
+    // Errors of earlier queries are ignored.
     let _ = allocator.with_inner(|inner| inner.releases.events.take_last_error());
     loop {
         allocator.update(ctx, Inner::process_events);
-        let over = allocator.with_inner(|inner| match !is_pending(inner) || wait::served().is_some() {
-            true => Ok(true),
-            false => inner.releases.events.take_last_error().map(|()| false),
-        })?;
-        if over {
+        let is_done =
+            allocator.with_inner(|inner| match !is_pending(inner) || wait::current_host_fn().is_some() {
+                true => Ok(true),
+                false => inner.releases.events.take_last_error().map(|()| false),
+            })?;
+        if is_done {
             return Ok(());
         }
         check_interrupts()?;

@@ -1,4 +1,4 @@
-//! The state of a device's memory at one moment.
+//! Conversion of the heap to the public snapshot types.
 
 use interlock_driver::DeviceIndex;
 
@@ -7,12 +7,12 @@ use super::heap::Heap;
 use super::recorder::Recorder;
 use crate::memory::snapshot::{BlockState, BlockUsage, SegmentState};
 
-/// The segments of a device in the order of their addresses.
+/// Returns the segments of a device in the order of their addresses.
 pub(super) fn segment_states(device: DeviceIndex, heap: &Heap, recorder: &Recorder) -> Vec<SegmentState> {
     let mut segments = Vec::new();
     for (id, _) in heap.segments() {
         let blocks: Vec<_> = heap.blocks_of(id).collect();
-        // One state for each run of blocks that have memory, as PyTorch reports expandable segments.
+        // One segment for each run of mapped blocks, as PyTorch reports expandable segments.
         let runs = blocks.split(|block| heap.block(*block).state == State::Unmapped);
         let runs = runs.filter(|run| !run.is_empty());
         segments.extend(runs.map(|run| segment_state(device, heap, recorder, id, run)));

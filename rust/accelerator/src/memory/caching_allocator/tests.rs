@@ -1,4 +1,4 @@
-//! A caching allocator on devices of its own, with configurations that can't be configured from outside of it.
+//! Tests of a caching allocator on its own host driver, with settings of its own.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, mpsc};
@@ -16,7 +16,7 @@ use crate::stream::Stream;
 const MIB: usize = 1 << 20;
 
 struct Rig {
-    home: &'static Accelerator,
+    accelerator: &'static Accelerator,
     faults: FaultInjector,
 }
 
@@ -25,19 +25,19 @@ impl Rig {
         let faults = FaultInjector::new();
         let options = HostOptions { memory: memory as u64, faults: faults.clone(), ..HostOptions::default() };
         let driver = HostDriver::new(options).unwrap();
-        let home: &'static Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
-        let allocator = home.allocator(0, "a test").unwrap();
-        // No configuration of the process comes later.
+        let accelerator: &'static Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
+        let allocator = accelerator.allocator(0, "a test").unwrap();
+        // No configuration of the process has a greater number.
         allocator.with_inner(|inner| inner.configure(u64::MAX, &config, memory as u64));
-        Rig { home, faults }
+        Rig { accelerator, faults }
     }
 
     fn allocator(&self) -> &'static CachingAllocator {
-        self.home.allocator(0, "a test").unwrap()
+        self.accelerator.allocator(0, "a test").unwrap()
     }
 
     fn stream(&self) -> Stream {
-        self.home.default_stream(0).unwrap()
+        self.accelerator.default_stream(0).unwrap()
     }
 
     fn allocate(&self, bytes: usize) -> Result<DeviceBuffer> {
@@ -48,8 +48,8 @@ impl Rig {
         self.allocator().with_stats(|stats| stats.clone()).reserved_bytes.all.current as usize
     }
 
-    /// The number of the segment and the place in it.
-    fn place_of(&self, memory: &DeviceBuffer) -> i64 {
+    /// Returns a number that identifies the segment and the offset of a buffer.
+    fn position_of(&self, memory: &DeviceBuffer) -> i64 {
         let address = memory.address().0;
         self.allocator().with_inner(|inner| {
             let inside = |segment: &Segment| {
@@ -65,12 +65,12 @@ impl Rig {
     }
 }
 
-fn growing() -> AllocatorConfig {
+fn expandable() -> AllocatorConfig {
     AllocatorConfig { expandable_segments: true, ..AllocatorConfig::default() }
 }
 
-/// Numbers that look random and are the same in each run.
-fn draws(seed: u64) -> impl FnMut(usize) -> usize {
+/// Returns a deterministic generator of pseudo-random numbers.
+fn generator(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |below| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -78,18 +78,19 @@ fn draws(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Where pieces come to lie in a program, from the first on, and what is counted in the end.
-fn program(seed: u64, config: &AllocatorConfig, looks: bool) -> (Vec<i64>, Statistics) {
+/// Runs a random program; returns the positions of its blocks and the final statistics. `queries` reads the statistics
+/// after each step.
+fn program(seed: u64, config: &AllocatorConfig, queries: bool) -> (Vec<i64>, Statistics) {
     let rig = Rig::new(400 * MIB, config.clone());
-    let streams = [rig.stream(), rig.home.pooled_stream(0, 0).unwrap()];
+    let streams = [rig.stream(), rig.accelerator.pooled_stream(0, 0).unwrap()];
     let sizes = [100, 600, 600, 4096, 300_000, MIB, 3 * MIB, 3 * MIB, 5 * MIB, 12 * MIB];
-    let mut draw = draws(seed);
-    let (mut live, mut places) = (Vec::new(), Vec::new());
+    let mut draw = generator(seed);
+    let (mut live, mut positions) = (Vec::new(), Vec::new());
     for _ in 0..300 {
         match draw(9) {
             0..=4 => {
                 let memory = DeviceBuffer::on(&streams[draw(2)], sizes[draw(sizes.len())]).unwrap();
-                places.push(rig.place_of(&memory));
+                positions.push(rig.position_of(&memory));
                 live.push(memory);
                 if live.len() > 25 {
                     live.swap_remove(draw(25));
@@ -97,31 +98,31 @@ fn program(seed: u64, config: &AllocatorConfig, looks: bool) -> (Vec<i64>, Stati
             }
             5..=7 if !live.is_empty() => drop(live.swap_remove(draw(live.len()))),
             8 if draw(10) == 0 => {
-                rig.allocator().release_cached_blocks(rig.home).unwrap();
+                rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
             }
             _ => {}
         }
-        if looks {
+        if queries {
             rig.allocator().with_stats(|stats| stats.clone());
         }
     }
-    (places, rig.allocator().with_stats(|stats| stats.clone()))
+    (positions, rig.allocator().with_stats(|stats| stats.clone()))
 }
 
 #[test]
-fn it_makes_no_difference_whether_somebody_looks_between_a_free_and_the_next_request() {
-    let growing = growing();
+fn statistics_queries_do_not_affect_the_layout_of_blocks() {
+    let expandable = expandable();
     let oversize = AllocatorConfig { max_split_size_mb: Some(20), ..AllocatorConfig::default() };
     for seed in 0..60 {
-        for config in [&AllocatorConfig::default(), &growing, &oversize] {
+        for config in [&AllocatorConfig::default(), &expandable, &oversize] {
             assert_eq!(program(seed, config, false), program(seed, config, true), "seed {seed}");
         }
     }
 }
 
 #[test]
-fn a_segment_grows_where_it_is() {
-    let rig = Rig::new(200 * MIB, growing());
+fn expandable_segment_grows_in_place() {
+    let rig = Rig::new(200 * MIB, expandable());
     let first = rig.allocate(30 * MIB).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (40 * MIB, 40 * MIB));
     let second = rig.allocate(30 * MIB).unwrap();
@@ -131,7 +132,7 @@ fn a_segment_grows_where_it_is() {
     assert_eq!((statistics.segment.all.current, statistics.num_device_alloc), (0, 2));
     assert_eq!(statistics.inactive_split.all.allocated, 0);
     drop(first);
-    // What is free before the end counts: two more pages are enough for 60 MiB nowhere, and three are after.
+    // The growth includes the free block at the end: three more units are enough for 60 MiB, and two are not.
     let third = rig.allocate(60 * MIB).unwrap();
     assert_eq!(rig.reserved(), 120 * MIB);
     drop((second, third));
@@ -139,11 +140,11 @@ fn a_segment_grows_where_it_is() {
 }
 
 #[test]
-fn the_end_of_a_segment_is_spared_for_what_needs_it() {
-    let rig = Rig::new(200 * MIB, growing());
+fn expandable_segment_reuses_inner_blocks_before_its_end() {
+    let rig = Rig::new(200 * MIB, expandable());
     let [first, second, third] = [50, 10, 10].map(|size| rig.allocate(size * MIB).unwrap());
     let start = first.address().0;
-    // 50 MiB at the start are free, and 20 at the end, which can grow.
+    // 50 MiB at the start are free, and 20 MiB at the end, where the segment can grow.
     drop((first, third));
     assert_eq!(rig.allocator().free_bytes().1, 70 * MIB as u64);
     let again = rig.allocate(5 * MIB).unwrap();
@@ -152,88 +153,88 @@ fn the_end_of_a_segment_is_spared_for_what_needs_it() {
 }
 
 #[test]
-fn whole_pages_go_back_from_between_pieces_in_use() {
-    let rig = Rig::new(200 * MIB, growing());
+fn expandable_segment_releases_units_between_used_blocks() {
+    let rig = Rig::new(200 * MIB, expandable());
     let [first, middle, last] = [(); 3].map(|()| rig.allocate(30 * MIB).unwrap());
     drop(middle);
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
-    // Of the bytes from 30 to 60 MiB one page of 20 lies within.
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
+    // The free block from 30 to 60 MiB contains one unit of 20 MiB.
     assert_eq!((rig.reserved(), rig.used_by_driver()), (80 * MIB, 80 * MIB));
     let again = rig.allocate(30 * MIB).unwrap();
     assert_eq!(rig.reserved(), 100 * MIB);
     drop((first, last, again));
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
     assert_eq!(rig.allocator().with_inner(|inner| inner.heap.segments().count()), 0);
 }
 
 #[test]
-fn a_segment_that_gets_a_part_of_what_it_needs_gives_it_back() {
-    let rig = Rig::new(100 * MIB, growing());
-    let kept = rig.allocate(50 * MIB).unwrap();
+fn expandable_segment_unmaps_a_part_if_the_rest_fails() {
+    let rig = Rig::new(100 * MIB, expandable());
+    let large = rig.allocate(50 * MIB).unwrap();
     assert!(rig.allocate(70 * MIB).is_err());
     assert_eq!((rig.reserved(), rig.used_by_driver()), (60 * MIB, 60 * MIB));
     rig.faults.fail_allocation(Some(2)).unwrap();
     let small = rig.allocate(40 * MIB).unwrap();
     assert_eq!(rig.allocator().with_stats(|stats| stats.clone()).num_alloc_retries, 2);
-    drop((kept, small));
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    drop((large, small));
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
 }
 
 #[test]
-fn a_segment_does_not_grow_into_pages_that_go_back() {
-    let rig = Rig::new(200 * MIB, growing());
+fn expandable_segment_does_not_grow_into_units_being_released() {
+    let rig = Rig::new(200 * MIB, expandable());
     let first = rig.allocate(20 * MIB).unwrap();
     let (opens, latch) = mpsc::channel::<()>();
     let latch = Mutex::new(latch);
     let held = HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())));
     rig.stream().launch(held).unwrap();
-    rig.allocator().set_cache_limit(rig.home, Some(0));
-    let leaving = first.address().0;
+    rig.allocator().set_cache_limit(rig.accelerator, Some(0));
+    let releasing = first.address().0;
     drop(first);
-    // The pages before it go back as soon as the stream has got past the latch.
+    // The units before it are released once the stream has passed the latch.
     let second = rig.allocate(20 * MIB).unwrap();
-    assert_eq!((second.address().0, rig.reserved()), (leaving + 20 * MIB as u64, 40 * MIB));
+    assert_eq!((second.address().0, rig.reserved()), (releasing + 20 * MIB as u64, 40 * MIB));
     drop(opens);
     rig.stream().synchronize().unwrap();
     drop(second);
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
 }
 
 #[test]
-fn addresses_that_get_no_memory_go_back() {
-    let rig = Rig::new(100 * MIB, growing());
-    rig.allocator().with_limit(rig.home, |limit| *limit = Some(0)).unwrap();
+fn expandable_segment_without_memory_is_removed() {
+    let rig = Rig::new(100 * MIB, expandable());
+    rig.allocator().with_limit(rig.accelerator, |limit| *limit = Some(0)).unwrap();
     assert!(rig.allocate(MIB).is_err());
     assert_eq!(rig.allocator().with_inner(|inner| inner.heap.segments().count()), 0);
 }
 
 #[test]
-fn without_keeping_every_piece_goes_back() {
+fn allocator_without_caching_releases_every_block() {
     let rig = Rig::new(100 * MIB, AllocatorConfig { caching: false, ..AllocatorConfig::default() });
-    let piece = rig.allocate(1000).unwrap();
+    let block = rig.allocate(1000).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (1024, 1024));
-    drop(piece);
+    drop(block);
     rig.stream().synchronize().unwrap();
-    rig.allocator().release_cached_blocks(rig.home).unwrap();
+    rig.allocator().release_cached_blocks(rig.accelerator).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
 }
 
 #[test]
-fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
+fn garbage_collect_releases_the_least_recently_used_segments() {
     let rig = Rig::new(
         1000 * MIB,
         AllocatorConfig { garbage_collection_threshold: 0.5, ..AllocatorConfig::default() },
     );
-    rig.allocator().with_limit(rig.home, |limit| *limit = Some(180 * MIB as u64)).unwrap();
-    let pieces: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
-    for piece in pieces {
-        drop(piece);
+    rig.allocator().with_limit(rig.accelerator, |limit| *limit = Some(180 * MIB as u64)).unwrap();
+    let blocks: Vec<_> = [30, 32, 34].map(|size| rig.allocate(size * MIB).unwrap()).into_iter().collect();
+    for block in blocks {
+        drop(block);
         drop(rig.allocate(512).unwrap());
     }
-    // 98 MiB are reserved, which is more than half of the limit: what is oldest goes.
+    // 98 MiB are reserved, more than half of the limit, so the oldest segment is released.
     drop(rig.allocate(40 * MIB).unwrap());
     let statistics = rig.allocator().with_stats(|stats| stats.clone());
     assert_eq!(statistics.num_alloc_retries, 0);
@@ -241,7 +242,7 @@ fn what_is_long_unused_is_collected_before_the_driver_is_asked() {
 }
 
 #[test]
-fn what_the_driver_lacks_is_refused_without_asking_it() {
+fn throw_on_oom_rejects_requests_beyond_the_free_memory() {
     let rig =
         Rig::new(100 * MIB, AllocatorConfig { throw_on_cudamalloc_oom: true, ..AllocatorConfig::default() });
     assert!(rig.allocate(120 * MIB).is_err());
@@ -250,8 +251,8 @@ fn what_the_driver_lacks_is_refused_without_asking_it() {
 }
 
 #[test]
-fn a_hit_takes_the_lock_once_and_a_miss_at_most_three_times() {
-    for config in [AllocatorConfig::default(), growing()] {
+fn allocator_locks_once_for_a_hit_and_at_most_three_times_for_a_miss() {
+    for config in [AllocatorConfig::default(), expandable()] {
         let rig = Rig::new(400 * MIB, config);
         let locks = || rig.allocator().locks.load(Ordering::Relaxed);
         // The first request applies the configuration of the process.
@@ -264,7 +265,7 @@ fn a_hit_takes_the_lock_once_and_a_miss_at_most_three_times() {
         let allocations = || rig.allocator().with_stats(|stats| stats.clone()).num_device_alloc;
         let (hit, on_hit) = allocate(512);
         assert_eq!((on_hit, allocations()), (1, 1));
-        // A new segment, and then one that grows if segments do.
+        // The first request adds a segment; the second adds another one, or grows the first if it is expandable.
         let ((first, on_first), (second, on_second)) = (allocate(30 * MIB), allocate(40 * MIB));
         assert_eq!(allocations(), 3);
         assert!(on_first <= 3 && on_second <= 3, "{on_first} {on_second}");

@@ -1,7 +1,6 @@
-//! Counters of the memory trackers that are open on a device.
+//! The counters of open memory trackers.
 
-/// What was allocated on a device while a [`MemoryTracker`](crate::memory::MemoryTracker) was open, in
-/// bytes.
+/// Allocations on a device while a [`MemoryTracker`](crate::memory::MemoryTracker) was open, in bytes.
 ///
 /// ```
 /// use interlock_accelerator::memory::{DeviceBuffer, MemoryTracker};
@@ -15,11 +14,11 @@
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrackerStats {
-    /// Bytes that were allocated since it was opened and are still in use.
+    /// Bytes that were allocated since the tracker was opened and are still in use.
     pub current: u64,
     /// The maximum of [`current`](TrackerStats::current).
     pub peak: u64,
-    /// All bytes that were allocated since it was opened.
+    /// All bytes that were allocated since the tracker was opened.
     pub total: u64,
     /// The number of allocations.
     pub allocations: u64,
@@ -35,13 +34,13 @@ pub(super) struct Trackers {
 #[derive(Debug)]
 struct Tracker {
     id: u64,
-    /// The tick of the last allocation before it was opened.
+    /// The tick of the last allocation before the tracker was opened.
     opened_tick: u64,
     stats: TrackerStats,
 }
 
 impl Trackers {
-    /// Opens a tracker after the allocation with this tick; returns the id that it is closed with.
+    /// Opens a tracker after the allocation with this tick; returns its id.
     pub(super) fn open(&mut self, tick: u64) -> u64 {
         self.opened += 1;
         let tracker = Tracker { id: self.opened, opened_tick: tick, stats: TrackerStats::default() };
@@ -49,7 +48,7 @@ impl Trackers {
         self.opened
     }
 
-    /// What an open tracker has counted so far.
+    /// Returns the counts of an open tracker.
     pub(super) fn stats(&self, id: u64) -> Option<TrackerStats> {
         self.open.iter().find(|tracker| tracker.id == id).map(|tracker| tracker.stats)
     }
@@ -70,7 +69,7 @@ impl Trackers {
         }
     }
 
-    /// Counts a free of what was allocated at a tick.
+    /// Counts the free of a block that was allocated at a tick.
     #[inline]
     pub(super) fn on_free(&mut self, allocated_tick: u64, bytes: u64) {
         for tracker in self.open.iter_mut().filter(|tracker| tracker.opened_tick < allocated_tick) {
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tracker_counts_only_what_was_allocated_while_it_was_open() {
+    fn tracker_counts_only_allocations_while_it_is_open() {
         let mut trackers = Trackers::default();
         let outer = trackers.open(0);
         trackers.on_alloc(10);

@@ -11,7 +11,7 @@ use super::keys::{AllocatorConfig, Applies, KEYS};
 use super::value::Value;
 use crate::{Error, Result};
 
-/// The active configuration, once it was read.
+/// The active configuration; `None` before the environment was read.
 static ACTIVE: ForkLock<Option<ActiveConfig>> = ForkLock::new(rank::ALLOCATOR_CONFIG, None);
 
 static EPOCH: Epoch = Epoch::new();
@@ -20,7 +20,7 @@ static EPOCH: Epoch = Epoch::new();
 pub(crate) struct ActiveConfig {
     config: Result<Arc<AllocatorConfig>>,
     source: Source,
-    /// The environment disables caching, whatever the program sets.
+    /// Whether the environment disables caching, which the program can't override.
     is_uncached: bool,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Source {
 }
 
 impl ActiveConfig {
-    /// The configuration of the environment: the first variable that is set and not empty.
+    /// Returns the configuration of the environment, from the first variable that is set and not empty.
     fn from_env(value_of: impl Fn(&str) -> Option<String>) -> Self {
         let is_uncached = value_of(env::NO_MEMORY_CACHING).is_some();
         let text_of = |variable| value_of(variable).filter(|text: &String| !text.is_empty());
@@ -70,7 +70,7 @@ impl ActiveConfig {
         ActiveConfig { config, source, is_uncached }
     }
 
-    /// The source of a key's value.
+    /// Returns the source of a key's value.
     fn source_of(&self, key: &str) -> Source {
         if key == "caching" && self.is_uncached {
             Source::Environment(env::NO_MEMORY_CACHING)
@@ -80,7 +80,7 @@ impl ActiveConfig {
     }
 }
 
-/// The error with the name of the variable in it.
+/// Adds the name of the variable to an error.
 fn in_variable(variable: &'static str, mut error: Error) -> Error {
     if let Error::Argument { given, .. } = &mut error {
         *given = format!("{given} in {variable}");
@@ -97,7 +97,7 @@ fn active() -> ActiveConfig {
     ACTIVE.lock().get_or_insert(read).clone()
 }
 
-/// The active configuration. The environment is read on first use.
+/// Returns the active configuration. The environment is read on first use.
 ///
 /// # Errors
 /// Returns the error of an invalid environment until the program [sets](set_config) a configuration.
@@ -105,15 +105,15 @@ pub fn config() -> Result<Arc<AllocatorConfig>> {
     active().config
 }
 
-/// The source of the active configuration.
+/// Returns the source of the active configuration.
 pub fn config_source() -> Source {
     active().source
 }
 
-/// Replaces the active configuration. Only `caching` stays off if the environment disables it.
+/// Replaces the active configuration. `caching` remains off if the environment disables it.
 ///
 /// # Errors
-/// Returns [`Error::Argument`] if a key has a value that it does not accept.
+/// Returns [`Error::Argument`] if a key does not accept its value.
 pub fn set_config(config: AllocatorConfig) -> Result<()> {
     config.check()?;
     let is_uncached = active().is_uncached;
@@ -147,11 +147,11 @@ pub struct ConfigEntry {
     pub is_default: bool,
     /// The source of the value.
     pub source: Source,
-    /// When it applies here.
+    /// When the key takes effect in this process.
     pub applies: Applies,
 }
 
-/// The value of every key, its source, and when it applies in this process. Starts no driver.
+/// Returns the value of every key, its source, and when it takes effect in this process. Starts no driver.
 ///
 /// # Errors
 /// Returns the error of an invalid environment.
@@ -168,19 +168,19 @@ pub fn config_report() -> Result<Vec<ConfigEntry>> {
     Ok(reported.collect())
 }
 
-/// Watches the active configuration for an allocator. While it does not change a check costs two loads.
+/// Detects changes of the active configuration for an allocator. Without a change a check costs two loads.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigWatch(RelaxedU64);
 
 impl ConfigWatch {
-    /// Calls `apply` with the active configuration if it has changed, and with a number that grows with each: if two
-    /// threads call it at once, the greater number is the later configuration.
+    /// Calls `apply` with the active configuration if it has changed, and with a number that increases with each
+    /// change. If two threads call it at once, the greater number belongs to the later configuration.
     ///
     /// # Errors
     /// Returns the errors of [`config`].
     #[inline]
     pub(crate) fn refresh(&self, apply: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
-        // Read before the configuration, which is no older then. 0 means that none was applied yet.
+        // Read before the configuration, which is then at least as new. 0 means that none was applied yet.
         let number = EPOCH.get() + 1;
         if self.0.get() == number { Ok(()) } else { self.apply(number, apply) }
     }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_variable_goes_first_and_pytorchs_old_one_last() {
+    fn config_prefers_its_own_variable_to_pytorchs() {
         let all = [
             ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33"),
             ("PYTORCH_ALLOC_CONF", "max_split_size_mb:32"),
@@ -221,14 +221,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_variable_says_nothing_and_the_next_is_asked() {
+    fn config_ignores_empty_variables() {
         let variables = [("PYTORCH_ALLOC_CONF", ""), ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33")];
         assert_eq!(split_size(&variables), Some(33));
         assert_eq!(read(&[("PYTORCH_ALLOC_CONF", "")]).source, Source::Default);
     }
 
     #[test]
-    fn the_first_variable_is_taken_whole_or_is_an_error_that_names_it() {
+    fn config_error_contains_the_name_of_the_variable() {
         let variables = [
             ("PYTORCH_ALLOC_CONF", "expandable_segments:True,max_split_size_mb:1"),
             ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:33"),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn caching_is_off_where_its_variable_is_set_to_anything() {
+    fn caching_is_disabled_by_any_value_of_its_variable() {
         for text in ["", "0", "1"] {
             let read = read(&[(env::NO_MEMORY_CACHING, text)]);
             assert!(!read.config.as_ref().unwrap().caching);

@@ -1,4 +1,4 @@
-//! Every key, declared once: parsing, text, checks, reports, stubs and documentation come from here.
+//! The keys of the configuration. Parsing, text, checks, reports, stubs and documentation are derived from them.
 
 use Applies::{Immediately, Never, ToNewSegments};
 
@@ -7,14 +7,14 @@ use super::value::{Backend, ConfigValue, Value};
 use crate::accelerator::Accelerator;
 use crate::{Error, Result, registry};
 
-/// More megabytes than this can't be counted in bytes.
-const MOST_MEGABYTES: usize = usize::MAX >> 20;
+/// The largest number of megabytes that can be counted in bytes.
+const MAX_MEGABYTES: usize = usize::MAX >> 20;
 
 macro_rules! keys {
     ($(
         $(#[doc = $doc:literal])+
         $name:ident: $type:ty = $default:expr, expects $expected:literal if $validate:expr,
-            applies $applies:expr $(, requires $($requirement:ident)+)? $(, apart from the text: $apart:literal)?;
+            applies $applies:expr $(, requires $($requirement:ident)+)? $(, not in conf string: $absent:literal)?;
     )+) => {
         /// A configuration of the allocators. Its values are checked when it becomes active, or by
         /// [`check`](AllocatorConfig::check).
@@ -39,7 +39,7 @@ macro_rules! keys {
             }
         }
 
-        /// Every key, in the order in which a text has them.
+        /// All keys, in the order of the text format.
         pub static KEYS: &[Key] = &[$(
             Key {
                 name: stringify!($name),
@@ -47,7 +47,7 @@ macro_rules! keys {
                 expected: $expected,
                 applies: $applies,
                 requires: &[$($(Requirement::$requirement),+)?],
-                in_conf_string: true $(&& !$apart)?,
+                in_conf_string: true $(&& !$absent)?,
                 validate: $validate,
                 get: |config| config.$name.clone().into_value(),
                 set: |config, value| {
@@ -64,11 +64,11 @@ macro_rules! keys {
 }
 
 const fn is_countable(megabytes: usize) -> bool {
-    megabytes <= MOST_MEGABYTES
+    megabytes <= MAX_MEGABYTES
 }
 
 keys! {
-    /// Which of PyTorch's allocators a program asks for.
+    /// The allocator of PyTorch to use, for compatibility.
     backend: Backend = Backend::Native, expects "native or cudaMallocAsync" if |_| true,
         applies Never("there is one allocator, with the statistics of native");
     /// Blocks of at least this size are not split, and serve no smaller requests.
@@ -76,7 +76,7 @@ keys! {
         expects "a number of megabytes, at least large_segment_size_mb"
             if |config| config.max_split_size_mb.is_none_or(|size| size >= config.large_segment_size_mb && is_countable(size)),
         applies Immediately, requires Caching;
-    /// By how much a block that is not split may be larger than the request that it serves.
+    /// The megabytes by which a block that is not split may exceed its request.
     max_non_split_rounding_mb: usize = 20,
         expects "20, or a number of megabytes, at least large_segment_size_mb"
             if |config| {
@@ -84,49 +84,49 @@ keys! {
                 size == 20 || size >= config.large_segment_size_mb && is_countable(size)
             },
         applies Immediately, requires Caching SplitLimit;
-    /// How much is taken from the driver at once to serve requests of 1 to 10 megabytes.
+    /// The size of segments for requests of 1 to 10 megabytes.
     large_segment_size_mb: usize = 20,
         expects "a number of megabytes above 10"
             if |config| config.large_segment_size_mb > 10 && is_countable(config.large_segment_size_mb),
         applies ToNewSegments, requires Caching;
-    /// Into how many equal steps requests are rounded up between powers of two; 0 is off.
+    /// The number of equal steps between powers of two to which requests are rounded up; 0 disables it.
     roundup_power2_divisions: RoundupDivisions = RoundupDivisions::OFF,
         expects "0, a power of two, or by size [256:1,512:2,>:8], where the sizes are rising powers of two in megabytes"
             if |config| config.roundup_power2_divisions.is_valid(),
         applies Immediately, requires Caching;
-    /// From which part of the limit on unused blocks go back to the driver, the oldest first; 0 is off.
+    /// The fraction of the limit above which unused blocks are released to the driver, oldest first; 0 disables it.
     garbage_collection_threshold: f64 = 0.0,
         expects "0, or a fraction between 0 and 1"
             if |config| (0.0..1.0).contains(&config.garbage_collection_threshold),
         applies Immediately, requires Caching Limit;
-    /// Whether a segment is a range of addresses that gets memory as it grows.
+    /// Whether segments reserve addresses and map memory as they grow.
     expandable_segments: bool = false, expects "True or False" if |_| true,
         applies ToNewSegments, requires Caching VirtualMemory;
-    /// Whether other threads may use the allocator while the driver is asked for memory.
+    /// Whether other threads may use the allocator while the driver allocates memory.
     release_lock_on_cudamalloc: bool = false, expects "True or False" if |_| true,
         applies Never("it is always so: no lock is held while the driver is called");
-    /// Whether memory that several streams used is reused in a capture where the graph allows it.
+    /// Whether memory used by several streams is reused during a capture where the graph allows it.
     graph_capture_record_stream_reuse: bool = false, expects "True or False" if |_| true,
         applies Never("such memory is kept until the capture has ended");
-    /// Which part of the memory of each device may be reserved.
+    /// The fraction of the memory of each device that may be reserved.
     per_process_memory_fraction: f64 = 1.0,
         expects "a fraction from 0 to 1"
             if |config| (0.0..=1.0).contains(&config.per_process_memory_fraction),
         applies Immediately;
-    /// Whether a request that a device has no room for is refused without asking its driver.
+    /// Whether requests that exceed the free memory of a device fail without an allocation by its driver.
     throw_on_cudamalloc_oom: bool = false, expects "True or False" if |_| true, applies Immediately;
     /// Whether pinned memory is ordinary memory that is registered with the driver.
     pinned_use_cuda_host_register: bool = false, expects "True or False" if |_| true,
         applies Never("pinned memory always comes from the driver");
-    /// How many threads touch the pages of pinned memory before it is registered.
+    /// The number of threads that touch the pages of pinned memory before it is registered.
     pinned_num_register_threads: usize = 1,
         expects "a power of two up to 128"
             if |config| config.pinned_num_register_threads.is_power_of_two() && config.pinned_num_register_threads <= 128,
         applies Never("pinned memory always comes from the driver");
-    /// Whether a thread looks for pinned memory that copies have finished with.
+    /// Whether a background thread polls the events of pinned memory.
     pinned_use_background_threads: bool = false, expects "True or False" if |_| true,
         applies Never("that is looked for when pinned memory is asked for");
-    /// How much pinned memory is taken at once, to be handed out in pieces and kept for good.
+    /// The size of a segment of pinned memory that is split into blocks and never released.
     pinned_reserve_segment_size_mb: usize = 0,
         expects "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
         applies ToNewSegments;
@@ -134,15 +134,15 @@ keys! {
     pinned_max_round_threshold_mb: Option<usize> = None,
         expects "a number of megabytes" if |config| config.pinned_max_round_threshold_mb.is_none_or(is_countable),
         applies Immediately;
-    /// Blocks of pinned memory above this size are given back instead of being kept.
+    /// Blocks of pinned memory above this size are released instead of cached.
     pinned_max_cached_size_mb: Option<usize> = None,
         expects "a number of megabytes" if |config| config.pinned_max_cached_size_mb.is_none_or(is_countable),
         applies Immediately;
-    /// Whether errors of giving pinned memory back are passed over.
+    /// Whether errors are ignored when pinned memory is released.
     pinned_free_catch_all: bool = false, expects "True or False" if |_| true,
         applies Never("giving memory back never fails here");
-    /// Whether memory is kept for later; never where `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
-    caching: bool = true, expects "True or False" if |_| true, applies Immediately, apart from the text: true;
+    /// Whether freed memory is cached; never if `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
+    caching: bool = true, expects "True or False" if |_| true, applies Immediately, not in conf string: true;
 }
 
 /// A key of the configuration.
@@ -158,17 +158,17 @@ keys! {
 /// ```
 #[derive(Debug)]
 pub struct Key {
-    /// The name, as PyTorch's text and the struct have it.
+    /// The name in PyTorch's text format, which is also the field of the struct.
     pub name: &'static str,
-    /// What it means, in sentences.
+    /// The documentation, in sentences.
     pub doc: &'static str,
-    /// The values that it accepts, in words.
+    /// A description of the values that it accepts.
     pub expected: &'static str,
-    /// When it applies where its requirements are met.
+    /// When it takes effect if its requirements are met.
     pub applies: Applies,
-    /// Without what it does not apply.
+    /// The conditions without which it has no effect.
     pub requires: &'static [Requirement],
-    /// Whether PyTorch's text may contain it.
+    /// Whether PyTorch's text format has the key.
     pub in_conf_string: bool,
     validate: fn(&AllocatorConfig) -> bool,
     get: fn(&AllocatorConfig) -> Value,
@@ -177,17 +177,17 @@ pub struct Key {
 }
 
 impl Key {
-    /// Its value in a configuration.
+    /// Returns the value of the key in a configuration.
     pub fn value(&self, config: &AllocatorConfig) -> Value {
         (self.get)(config)
     }
 
-    /// Sets its value in a configuration, unchecked; returns whether the value is of the key's type.
+    /// Sets the value of the key in a configuration, without validation; returns false if it has another type.
     pub fn set(&self, config: &mut AllocatorConfig, value: Value) -> bool {
         (self.set)(config, value)
     }
 
-    /// Sets its value in a configuration to one that is parsed.
+    /// Parses a value of the key and sets it in a configuration.
     pub(super) fn parse(&self, config: &mut AllocatorConfig, word: &str) -> Result<()> {
         if (self.parse)(config, word) { Ok(()) } else { Err(self.refused(format!("{word:?}"))) }
     }
@@ -210,16 +210,16 @@ impl Key {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applies {
-    /// From the next call of the allocator on.
+    /// With the next call of the allocator.
     Immediately,
-    /// To segments that are allocated from now on.
+    /// For segments that are allocated from now on.
     ToNewSegments,
-    /// Not at all, and why.
+    /// Never, with the reason.
     Never(&'static str),
 }
 
 impl Applies {
-    /// In words.
+    /// Returns the text of reports and documentation.
     pub const fn when(self) -> &'static str {
         match self {
             Immediately => "now",
@@ -243,21 +243,21 @@ impl Applies {
 pub enum Requirement {
     /// The allocator caches memory.
     Caching,
-    /// There is a limit of what may be reserved.
+    /// The reserved memory is limited.
     Limit,
-    /// There is a size above which blocks are not split.
+    /// `max_split_size_mb` is set.
     SplitLimit,
-    /// The driver maps memory at reserved addresses.
+    /// The driver can map memory at reserved addresses.
     VirtualMemory,
 }
 
 impl Requirement {
-    /// Where a key with this requirement applies, in words.
+    /// Describes the requirement.
     pub const fn condition(self) -> &'static str {
         self.words().0
     }
 
-    /// Where a key with this requirement applies, and why it does not elsewhere.
+    /// Returns the description of the requirement, and the reason if it is not met.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Requirement::Caching => ("where memory is kept", "no memory is kept: caching is off"),
@@ -269,13 +269,13 @@ impl Requirement {
         }
     }
 
-    /// Reads the accelerator of this process without starting its driver.
+    /// Returns whether the requirement is met in this process. Starts no driver.
     fn is_met(self, config: &AllocatorConfig) -> bool {
         match self {
             Requirement::Caching => config.caching,
             Requirement::Limit => {
                 config.per_process_memory_fraction < 1.0
-                    || registry::used_already().is_some_and(Accelerator::limits_memory)
+                    || registry::try_accelerator().is_some_and(Accelerator::limits_memory)
             }
             Requirement::SplitLimit => config.max_split_size_mb.is_some(),
             Requirement::VirtualMemory => registry::has_virtual_memory(),
@@ -284,7 +284,7 @@ impl Requirement {
 }
 
 impl AllocatorConfig {
-    /// When a key of this configuration applies in this process.
+    /// Returns when a key of this configuration takes effect in this process.
     pub fn applies(&self, key: &Key) -> Applies {
         match key.requires.iter().find(|requirement| !requirement.is_met(self)) {
             Some(unmet) if !matches!(key.applies, Never(_)) => Never(unmet.words().1),
@@ -295,7 +295,7 @@ impl AllocatorConfig {
     /// Checks that every key has a value that it accepts.
     ///
     /// # Errors
-    /// Returns [`Error::Argument`] for the first one that does not.
+    /// Returns [`Error::Argument`] for the first key with an invalid value.
     pub fn check(&self) -> Result<()> {
         let wrong = KEYS.iter().find(|key| !(key.validate)(self));
         wrong.map_or(Ok(()), |key| Err(key.refused(key.value(self).to_string())))

@@ -1,8 +1,8 @@
-//! Configuration of the allocators: the settings of PyTorch's caching allocator, as a struct and as PyTorch's text.
+//! Configuration of the allocators: the settings of PyTorch's caching allocator, as a struct and in PyTorch's text
+//! format.
 //!
-//! Every key is declared once, in `keys.rs`. A text is parsed whole and a configuration checked whole before it
-//! takes the place of another, and what a text does not name has its default: nothing is left over from the
-//! configuration before.
+//! Each key is declared once, in `keys.rs`. A configuration replaces the active one as a whole after it was parsed and
+//! checked. Keys that a text does not contain have their defaults, whatever the previous configuration was.
 
 mod active;
 mod keys;

@@ -1,5 +1,5 @@
-//! PyTorch's text: `key:value,key:value`, with lists in brackets. Blanks around its words don't matter; of a key that
-//! is given twice the later value holds.
+//! PyTorch's text format: `key:value,key:value`, with lists in brackets. Whitespace around words is ignored; if a key
+//! occurs twice, the later value is used.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ impl FromStr for AllocatorConfig {
     }
 }
 
-/// The parts between the commas that stand in no brackets; after the last of them may be nothing.
+/// Splits a text at the commas outside brackets. A comma at the end is allowed.
 fn entries(text: &str) -> Result<Vec<&str>> {
     let (mut is_in_list, mut is_balanced) = (false, true);
     let separates = |symbol| {
@@ -35,36 +35,36 @@ fn entries(text: &str) -> Result<Vec<&str>> {
     };
     let mut parts: Vec<_> = text.split(separates).map(str::trim).collect();
     if is_in_list || !is_balanced {
-        return Err(misspelt(text, "each [ closed by one ]"));
+        return Err(syntax_error(text, "each [ closed by one ]"));
     }
     if parts.last().is_some_and(|last| last.is_empty()) {
         parts.pop();
     }
     match parts.iter().any(|part| part.is_empty()) {
-        true => Err(misspelt(text, "a key and a value before each comma")),
+        true => Err(syntax_error(text, "a key and a value before each comma")),
         false => Ok(parts),
     }
 }
 
-fn misspelt(text: &str, allowed: &str) -> Error {
+fn syntax_error(text: &str, allowed: &str) -> Error {
     Error::Argument { name: NAME, given: format!("{text:?}"), allowed: allowed.to_owned() }
 }
 
-/// What a message calls the text.
+/// The name of the text in messages.
 const NAME: &str = "the configuration of the allocator";
 
 fn find(name: &str) -> Result<&'static Key> {
     let keys = || KEYS.iter().filter(|key| key.in_conf_string);
     keys().find(|key| key.name == name).ok_or_else(|| {
         let known: Vec<_> = keys().map(|key| key.name).collect();
-        let near = suggest(name, known.iter().copied());
-        let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
-        let allowed = format!("the keys {}{near}", known.join(", "));
+        let suggestion = suggest(name, known.iter().copied());
+        let suggestion = suggestion.map_or(String::new(), |key| format!(" (did you mean {key}?)"));
+        let allowed = format!("the keys {}{suggestion}", known.join(", "));
         Error::Argument { name: NAME, given: format!("{name:?}"), allowed }
     })
 }
 
-/// The text: what differs from the defaults, in the order of the keys.
+/// Writes the text format of the values that differ from the defaults, in the order of the keys.
 impl fmt::Display for AllocatorConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = AllocatorConfig::default();

@@ -1,12 +1,11 @@
-//! Into how many equal steps the way from one power of two to the next is divided, where sizes are rounded up to
-//! such steps.
+//! The `roundup_power2_divisions` setting.
 
 use std::fmt;
 
 use super::value::parse_number;
 
-/// The number of steps into which the range from one power of two to the next is divided, where sizes are rounded up
-/// to such steps: for all sizes or by size. 0 means that sizes are not rounded so.
+/// The number of equal steps between one power of two and the next to which sizes are rounded up, for all sizes or by
+/// size. 0 disables the rounding.
 ///
 /// ```
 /// use interlock_accelerator::memory::config::RoundupDivisions;
@@ -18,24 +17,24 @@ use super::value::parse_number;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoundupDivisions {
-    /// The same for every size.
+    /// One number for all sizes.
     Same(usize),
-    /// By size.
+    /// Different numbers by size.
     BySize {
-        /// A power of two in megabytes, from which on up to its double there are so many divisions. They rise, and
-        /// the first holds for smaller sizes, too. A power that is left out between two of them has none.
+        /// Powers of two in megabytes, in rising order, with the number of divisions for sizes up to the double of the
+        /// power. The first also applies to smaller sizes. A power that is missing between two others has 0.
         steps: Vec<(usize, usize)>,
-        /// The divisions of sizes from the double of the last power on; 0 if it is left out.
+        /// The divisions of sizes from the double of the last power on; `None` means 0.
         rest: Option<usize>,
     },
 }
 
 impl RoundupDivisions {
-    /// For no size.
+    /// No rounding for any size.
     pub const OFF: RoundupDivisions = RoundupDivisions::Same(0);
 
-    /// The divisions for a size. Sizes are told apart by their power of two, from one megabyte up to 32768; what is
-    /// smaller or larger counts as these.
+    /// Returns the divisions for a size, which depend on its power of two. Powers below 1 and above 32768 megabytes
+    /// count as these.
     pub fn divisions_for(&self, bytes: usize) -> usize {
         let (steps, rest) = match self {
             RoundupDivisions::Same(divisions) => return *divisions,
@@ -52,7 +51,7 @@ impl RoundupDivisions {
         }
     }
 
-    /// Whether all of it is made of powers of two, and the sizes rise.
+    /// Returns whether all numbers are powers of two (divisions may be 0), and the sizes rise.
     pub(super) fn is_valid(&self) -> bool {
         let is_valid = |divisions: &usize| *divisions == 0 || divisions.is_power_of_two();
         match self {
@@ -67,7 +66,7 @@ impl RoundupDivisions {
         }
     }
 
-    /// Reads a number, or a list such as `[256:1,512:2,>:8]`.
+    /// Parses a number, or a list such as `[256:1,512:2,>:8]`.
     pub(super) fn parse(word: &str) -> Option<Self> {
         let Some(list) = word.strip_prefix('[') else {
             return parse_number(word).map(RoundupDivisions::Same);
@@ -87,7 +86,7 @@ impl RoundupDivisions {
     }
 }
 
-/// The number of the interval in which a size lies.
+/// Returns the number of the interval that contains a size.
 fn interval(megabytes: usize) -> u32 {
     const LAST: u32 = 15;
     megabytes.max(1).ilog2().min(LAST)
@@ -116,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn one_number_is_for_every_size() {
+    fn divisions_for_returns_one_number_for_every_size() {
         for bytes in [0, 1, MEGABYTE, usize::MAX] {
             assert_eq!(read("4").divisions_for(bytes), 4);
         }
     }
 
     #[test]
-    fn a_step_holds_from_its_power_of_two_to_the_next_and_the_first_below_it_too() {
+    fn divisions_for_applies_a_step_up_to_the_next_power_of_two() {
         let divisions = read("[256:1,512:2,1024:4,>:8]");
         let at = |megabytes: usize| divisions.divisions_for(megabytes * MEGABYTE);
         assert_eq!([0, 1, 255, 256, 511].map(at), [1; 5]);
@@ -133,20 +132,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_between_and_above_has_none() {
+    fn divisions_for_missing_powers_of_two_is_zero() {
         let divisions = read("[1:2,4:8]");
         assert_eq!([1, 2, 4, 8].map(|megabytes| divisions.divisions_for(megabytes * MEGABYTE)), [2, 0, 8, 0]);
     }
 
     #[test]
-    fn sizes_beyond_the_last_interval_count_as_that() {
+    fn divisions_for_sizes_beyond_the_last_interval_is_the_last() {
         let divisions = read("[16384:2,32768:4,>:8]");
         assert_eq!(divisions.divisions_for(usize::MAX), 4);
         assert_eq!(read("[65536:4]").divisions_for(MEGABYTE << 15), 4);
     }
 
     #[test]
-    fn what_is_no_list_of_pairs_is_not_read() {
+    fn roundup_divisions_parse_rejects_invalid_lists() {
         for text in
             ["", "[", "]", "[]", "[,]", "[256]", "[256:]", "[:2]", "[>:2,256:1]", "[>:1,>:2]", "[a:1]"]
         {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rising_powers_of_two_are_right() {
+    fn roundup_divisions_are_valid_for_rising_powers_of_two() {
         for text in ["0", "1", "128", "[1:0]", "[256:1,512:2,>:8]", "[256:4,1024:1]"] {
             assert!(read(text).is_valid(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Texts, and the configurations that they are forms of.
+//! Tests of the text format of configurations.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn a_text_gives_what_it_names_and_the_defaults_of_the_rest() {
+fn config_parse_uses_defaults_for_keys_that_are_missing() {
     let expected = AllocatorConfig {
         max_split_size_mb: Some(64),
         expandable_segments: true,
@@ -32,18 +32,18 @@ fn a_text_gives_what_it_names_and_the_defaults_of_the_rest() {
 }
 
 #[test]
-fn blanks_around_words_and_a_comma_at_the_end_do_not_matter() {
+fn config_parse_ignores_whitespace_and_a_trailing_comma() {
     let text = " expandable_segments : True ,\troundup_power2_divisions:[ 256 : 1 , > : 2 ] , ";
     assert_eq!(parse(text), parse("expandable_segments:True,roundup_power2_divisions:[256:1,>:2]"));
 }
 
 #[test]
-fn of_a_key_that_is_given_twice_the_later_value_holds() {
+fn config_parse_uses_the_later_of_two_values_of_a_key() {
     assert_eq!(parse("max_split_size_mb:30,max_split_size_mb:40").max_split_size_mb, Some(40));
 }
 
 #[test]
-fn every_default_may_be_written() {
+fn config_parse_accepts_every_default() {
     for key in KEYS.iter().filter(|key| key.in_conf_string) {
         let value = key.value(&AllocatorConfig::default());
         if value != Value::Limit(None) {
@@ -53,7 +53,7 @@ fn every_default_may_be_written() {
 }
 
 #[test]
-fn sizes_are_compared_whatever_their_order() {
+fn config_parse_compares_sizes_in_any_order() {
     for text in
         ["large_segment_size_mb:64,max_split_size_mb:32", "max_split_size_mb:32,large_segment_size_mb:64"]
     {
@@ -67,7 +67,7 @@ fn sizes_are_compared_whatever_their_order() {
 }
 
 #[test]
-fn a_value_that_a_key_does_not_take_is_told_with_the_key() {
+fn config_parse_reports_the_key_of_an_invalid_value() {
     for (key, words) in [
         ("backend", &["", "foo", "Native", "cudamallocasync"][..]),
         ("max_split_size_mb", &["", "-1", "+30", "30.5", "0x30", "1e3", "3 0", "[30]", "19", "0", "none"]),
@@ -90,7 +90,7 @@ fn a_value_that_a_key_does_not_take_is_told_with_the_key() {
 }
 
 #[test]
-fn an_unknown_key_is_told_with_the_known_ones_and_the_near_one() {
+fn config_parse_reports_known_keys_and_a_suggestion() {
     let message = refused("max_splt_size_mb:30");
     assert!(message.contains("\"max_splt_size_mb\""), "{message}");
     assert!(message.contains("did you mean max_split_size_mb?"), "{message}");
@@ -103,7 +103,7 @@ fn an_unknown_key_is_told_with_the_known_ones_and_the_near_one() {
 }
 
 #[test]
-fn what_is_not_made_of_keys_and_values_is_refused() {
+fn config_parse_rejects_malformed_texts() {
     for text in [",", ",backend:native", "backend:native,,backend:native", "backend"] {
         refused(text);
     }
@@ -114,7 +114,7 @@ fn what_is_not_made_of_keys_and_values_is_refused() {
 }
 
 #[test]
-fn a_value_of_another_type_is_not_put() {
+fn key_set_rejects_values_of_another_type() {
     let mut config = AllocatorConfig::default();
     for key in KEYS {
         let other = match key.value(&config) {
@@ -127,7 +127,7 @@ fn a_value_of_another_type_is_not_put() {
 }
 
 #[test]
-fn keys_are_unique_and_documented_in_sentences() {
+fn keys_are_unique_and_have_documentation() {
     let mut names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
     names.sort_unstable();
     names.dedup();
@@ -138,7 +138,7 @@ fn keys_are_unique_and_documented_in_sentences() {
 }
 
 #[test]
-fn a_key_with_an_unmet_requirement_never_applies() {
+fn key_with_an_unmet_requirement_never_applies() {
     // No accelerator is in use in this process, so there is neither virtual memory nor a limit set by the program.
     let when = |text: &str, name: &str| {
         parse(text).applies(KEYS.iter().find(|key| key.name == name).unwrap()).when()
@@ -156,29 +156,29 @@ fn a_key_with_an_unmet_requirement_never_applies() {
 }
 
 #[test]
-fn who_takes_over_sees_what_was_set_and_a_refused_configuration_changes_nothing() {
+fn config_watch_sees_valid_changes_and_no_rejected_ones() {
     // The only test that sets the configuration of this process.
     let before = config().unwrap();
     let watch = ConfigWatch::default();
     let mut seen = Vec::new();
-    let mut look = |times: usize| {
+    let mut refresh = |times: usize| {
         for _ in 0..times {
             watch.refresh(|number, config| seen.push((number, config.clone()))).unwrap();
         }
         seen.clone()
     };
-    assert_eq!(look(2), [(1, (*before).clone())]);
+    assert_eq!(refresh(2), [(1, (*before).clone())]);
     set_config(parse("max_split_size_mb:40,expandable_segments:True")).unwrap();
     assert_eq!(
-        look(2).last().map(|(number, config)| (*number, config.max_split_size_mb)),
+        refresh(2).last().map(|(number, config)| (*number, config.max_split_size_mb)),
         Some((2, Some(40)))
     );
     assert_eq!(config_source(), Source::Program);
     let wrong = AllocatorConfig { max_split_size_mb: Some(1), ..AllocatorConfig::default() };
     assert!(set_config(wrong).is_err());
-    assert_eq!(look(1).len(), 2);
+    assert_eq!(refresh(1).len(), 2);
     set_config(parse("pinned_free_catch_all:True")).unwrap();
-    assert_eq!(look(1).pop(), Some((3, parse("pinned_free_catch_all:True"))), "nothing is left over");
+    assert_eq!(refresh(1).pop(), Some((3, parse("pinned_free_catch_all:True"))), "nothing is left over");
     let report = config_report().unwrap();
     let set: Vec<_> = report.iter().filter(|key| key.source == Source::Program).map(|key| key.name).collect();
     assert_eq!(set, ["pinned_free_catch_all"]);
@@ -238,20 +238,20 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn a_configuration_and_its_text_are_two_forms_of_one_thing(config in any_config()) {
+    fn config_text_round_trips(config in any_config()) {
         config.check().unwrap();
         prop_assert_eq!(parse(&config.to_string()), config);
     }
 
     #[test]
-    fn any_text_is_refused_or_is_a_configuration_that_is_valid(text in "[a-z_0-9:,>\\[\\] TrueFls.]{0,60}") {
+    fn config_parse_rejects_a_text_or_returns_a_valid_config(text in "[a-z_0-9:,>\\[\\] TrueFls.]{0,60}") {
         if let Ok(config) = text.parse::<AllocatorConfig>() {
             config.check().unwrap();
         }
     }
 
     #[test]
-    fn divisions_are_those_of_sixteen_intervals(divisions in divisions(), megabytes in 0_usize..200_000) {
+    fn divisions_for_agrees_with_a_table_of_sixteen_intervals(divisions in divisions(), megabytes in 0_usize..200_000) {
         prop_assert_eq!(divisions.divisions_for(megabytes << 20), sixteen(&divisions)[interval(megabytes)]);
     }
 }
@@ -260,7 +260,7 @@ fn interval(megabytes: usize) -> usize {
     (0..15).take_while(|bits| megabytes >= 2 << bits).count()
 }
 
-/// The divisions of every interval, filled in step by step.
+/// Returns the divisions of every interval, filled in one step after another.
 fn sixteen(divisions: &RoundupDivisions) -> [usize; 16] {
     let mut all = [0; 16];
     match divisions {

@@ -1,4 +1,4 @@
-//! What a key of the configuration holds, of its own type and of any.
+//! Values of configuration keys, typed and untyped.
 
 use std::fmt;
 
@@ -18,21 +18,21 @@ use super::RoundupDivisions;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Which allocator.
+    /// The allocator.
     Backend(Backend),
     /// On or off.
     Switch(bool),
     /// A number.
     Number(usize),
-    /// A limit, if there is one.
+    /// An optional limit.
     Limit(Option<usize>),
-    /// A part of one.
+    /// A fraction from 0 to 1.
     Fraction(f64),
-    /// How sizes are rounded up.
+    /// The rounding of sizes.
     Divisions(RoundupDivisions),
 }
 
-/// As PyTorch's text has it. It has no word for a limit that is not there.
+/// Writes PyTorch's text format, and `none` for an absent limit, which the format can't express.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -60,21 +60,21 @@ named_enum! {
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Backend {
-        /// The one that caches memory itself.
+        /// PyTorch's own caching allocator.
         Native => "native",
-        /// The one that leaves that to the driver.
+        /// The stream-ordered allocator of the driver.
         CudaMallocAsync => "cudaMallocAsync",
     }
 }
 
-/// A type that keys have.
+/// The type of a key's value.
 pub(super) trait ConfigValue: Clone + Sized {
-    /// Reads what a text says of a key.
+    /// Parses the text of a value.
     fn parse(word: &str) -> Option<Self>;
 
     fn into_value(self) -> Value;
 
-    /// Nothing where the value is of another type.
+    /// Returns `None` if the value has another type.
     fn from_value(value: Value) -> Option<Self>;
 }
 
@@ -113,7 +113,7 @@ fn parse_switch(word: &str) -> Option<bool> {
     }
 }
 
-/// Digits and nothing else: a sign, a fraction or a number that does not fit is no number here.
+/// Parses a number that consists of digits only. Rejects signs, fractions and numbers that overflow.
 pub(super) fn parse_number(word: &str) -> Option<usize> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok()).flatten()
 }

@@ -32,7 +32,7 @@ use crate::{Error, Result, Stream, current, registry};
 /// interlock_accelerator::use_named("host")?;
 /// let (device, pinned) = (DeviceBuffer::new(None, 64)?, PinnedMemory::new(64)?);
 /// device.fill(5, None)?;
-/// let target = CopyOperand::Host(pinned.as_end(&current_stream(None)?)?);
+/// let target = CopyOperand::Host(pinned.as_operand(&current_stream(None)?)?);
 /// copy(&target, &CopyOperand::Device(device), None, true)?.synchronize()?;
 /// // SAFETY: the copy has written all bytes, and nothing else uses them.
 /// assert_eq!(unsafe { pinned.pointer().read() }, 5);
@@ -44,17 +44,17 @@ pub struct PinnedMemory(Arc<Pinned>);
 #[derive(Debug)]
 struct Pinned {
     accelerator: &'static Accelerator,
-    /// 0 for no bytes.
+    /// The address of the first byte; 0 for no bytes.
     address: Address,
     bytes: usize,
     uses: Mutex<Uses>,
 }
 
-/// What uses the bytes apart from the program.
+/// The recorded uses of the bytes by queued work.
 #[derive(Debug, Default)]
 struct Uses {
     streams: Vec<Stream>,
-    /// A graph that does not own the bytes.
+    /// Whether a graph that does not own the bytes uses them.
     graph: bool,
 }
 
@@ -62,9 +62,9 @@ impl PinnedMemory {
     /// Allocates `bytes` uninitialized bytes.
     ///
     /// # Errors
-    /// Returns [`Error::OutOfMemory`], and an error without an accelerator.
+    /// Returns [`Error::OutOfMemory`], and [`Error::NoAccelerator`].
     pub fn new(bytes: usize) -> Result<Self> {
-        Self::of(registry::in_use("pinned memory")?, bytes)
+        Self::of(registry::accelerator("pinned memory")?, bytes)
     }
 
     fn of(accelerator: &'static Accelerator, bytes: usize) -> Result<Self> {
@@ -75,27 +75,27 @@ impl PinnedMemory {
         Ok(PinnedMemory(Arc::new(Pinned { accelerator, address, bytes, uses: Mutex::default() })))
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
 
-    /// The first byte; dangling if there are none.
+    /// Returns a pointer to the first byte; dangling if there are no bytes.
     pub fn pointer(&self) -> NonNull<u8> {
         let address = std::ptr::with_exposed_provenance_mut(self.0.address.0 as usize);
         NonNull::new(address).unwrap_or(NonNull::dangling())
     }
 
-    /// Notes that work on `stream` uses the bytes: they are reused only once the work that is queued there when they
-    /// are freed is done. While the stream is captured they are never reused, because a replay may use them at any
-    /// time; [`prepare_use`](PinnedMemory::prepare_use) avoids that.
+    /// Records that work on `stream` uses the bytes, like PyTorch's `record_stream`: when they are freed, they are
+    /// reused only after the work that is queued there. If the stream is being captured, they are never reused, because
+    /// a replay may use them at any time; [`prepare_use`](PinnedMemory::prepare_use) avoids that.
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         let captures = stream.is_capturing().map_err(|error| error.during("PinnedMemory.record_stream"))?;
         self.0.record(stream, captures)
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next; that work has to own what this returns. While the
-    /// stream is captured that is the memory itself, because a replay uses it again.
+    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the
+    /// stream is captured, the object is the memory itself, because a replay uses it again.
     pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
         if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
             return Ok(Some(self.0.clone()));
@@ -106,12 +106,15 @@ impl PinnedMemory {
 
     /// Returns whether the byte at `pointer` is in allocated pinned memory of this process.
     pub fn is_pinned(pointer: *const u8) -> bool {
-        registry::used_already()
+        registry::try_accelerator()
             .is_some_and(|accelerator| accelerator.pinned().lock().pool.is_allocated(pointer as u64))
     }
 
-    /// The bytes as an operand of a copy, on `stream` or another.
-    pub fn as_end(&self, stream: &Stream) -> Result<HostMemory> {
+    /// Returns the bytes as an operand of a copy.
+    ///
+    /// # Errors
+    /// Returns [`Error::Forked`] if `stream` belongs to the parent of this process.
+    pub fn as_operand(&self, stream: &Stream) -> Result<HostMemory> {
         stream.handle().map(|_| HostMemory::pinned(self))
     }
 }
@@ -131,7 +134,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         let uses = std::mem::take(self.uses.get_mut());
-        // A forked child can't use the memory of its parent, and does not free it.
+        // A forked child can't use the memory of its parent and does not free it.
         if self.bytes != 0
             && !uses.graph
             && let Ok(driver) = self.accelerator.driver_for("pinned memory")
@@ -144,7 +147,7 @@ impl Drop for Pinned {
 /// The cache of pinned memory of an accelerator.
 ///
 /// Its lock is never held while the driver allocates or releases memory, nor while a stream is dropped. It is not taken
-/// in a forked child: its callers have checked that the driver belongs to this process.
+/// in a forked child: callers check that this process started the driver.
 #[derive(Debug, Default)]
 pub(crate) struct PinnedCache {
     config: ConfigWatch,
@@ -165,7 +168,7 @@ impl PinnedCache {
         self.inner.lock()
     }
 
-    /// Allocates a block for `bytes` bytes, which are not 0.
+    /// Allocates a block for `bytes` bytes. `bytes` must not be 0.
     fn allocate(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
         self.config.refresh(|number, config| self.lock().configure(number, config))?;
         self.process_events(driver);
@@ -174,7 +177,7 @@ impl PinnedCache {
             Err(Error::OutOfMemory(_)) => {}
             done => return done,
         }
-        // Blocks that were freed in the meantime may be enough, or the memory of cached ones.
+        // Blocks that were freed in the meantime may serve the request, or the memory of cached ones.
         self.release_cached_blocks(driver);
         match self.allocate_block(driver, rounded) {
             Err(Error::OutOfMemory(mut error)) => {
@@ -205,7 +208,7 @@ impl PinnedCache {
         Ok(address)
     }
 
-    /// Allocates the segment. If the driver has too little memory for it, each block is allocated by itself.
+    /// Allocates the segment. If the driver has too little memory for it, blocks are allocated one by one.
     fn allocate_segment(&self, driver: &DynDriver, bytes: usize) {
         let allocated = self.timed_allocation(driver, bytes);
         let segment = allocated
@@ -216,13 +219,14 @@ impl PinnedCache {
 
     fn timed_allocation(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
         let start = Instant::now();
-        let address = driver.allocate_pinned(current::index_below(driver.device_count() as usize), bytes)?;
-        let took = start.elapsed();
-        self.lock().pool.stats.host_alloc_time.add(took);
+        let address =
+            driver.allocate_pinned(current::current_index_or_zero(driver.device_count() as usize), bytes)?;
+        let duration = start.elapsed();
+        self.lock().pool.stats.host_alloc_time.add(duration);
         Ok(address)
     }
 
-    /// Frees a block that the program does not use any more, once the streams have done what is queued there.
+    /// Frees a block of the program, after the queued work of these streams.
     fn free(&self, driver: &DynDriver, address: Address, streams: Vec<Stream>) {
         let to_free = {
             let mut inner = self.lock();
@@ -230,7 +234,7 @@ impl PinnedCache {
             inner.pool.free(address, streams.len())
         };
         self.release(driver, to_free);
-        // Not under the lock: the last handle of a stream calls the driver.
+        // Without the lock, because dropping the last handle of a stream calls the driver.
         drop(streams);
     }
 
@@ -243,11 +247,11 @@ impl PinnedCache {
             (completed.filter_map(|address| pool.complete_event(address)).collect::<Vec<_>>(), unneeded)
         };
         self.release(driver, to_free);
-        // Not under the lock: the last handle of a stream calls the driver.
+        // Without the lock, because dropping the last handle of a stream calls the driver.
         drop(unneeded);
     }
 
-    /// Releases to the driver what nothing uses.
+    /// Releases unused blocks to the driver.
     fn release_cached_blocks(&self, driver: &DynDriver) {
         self.process_events(driver);
         let to_free = self.lock().pool.release_cached_blocks();
@@ -257,11 +261,11 @@ impl PinnedCache {
     fn release(&self, driver: &DynDriver, to_free: impl IntoIterator<Item = ToFree>) {
         for ToFree { address, bytes } in to_free {
             let start = Instant::now();
-            // SAFETY: the driver allocated it for this size, nothing uses it and the pool does not contain it any more.
-            // A driver that refuses has nothing to be released.
+            // SAFETY: the driver allocated it with this size, nothing uses it, and it was removed from the pool.
+            // Errors are ignored: a driver that fails has no memory to release.
             let _ = unsafe { driver.free_pinned(address, bytes) };
-            let took = start.elapsed();
-            self.lock().pool.stats.host_free_time.add(took);
+            let duration = start.elapsed();
+            self.lock().pool.stats.host_free_time.add(duration);
         }
     }
 }
@@ -276,27 +280,27 @@ impl Inner {
     }
 }
 
-/// Calls `function` with the statistics, if there are any.
+/// Calls `function` with the statistics, if an accelerator is in use.
 fn with_stats<T: Default>(function: impl FnOnce(&mut PinnedStats) -> T) -> T {
-    registry::used_already()
+    registry::try_accelerator()
         .map_or_else(T::default, |accelerator| function(&mut accelerator.pinned().lock().pool.stats))
 }
 
-/// The statistics of pinned memory, all zero before its first use.
+/// Returns the statistics of pinned memory, all zero before its first use.
 pub fn host_memory_stats() -> PinnedStats {
     with_stats(|stats| *stats)
 }
 
-/// Releases pinned memory that nothing uses to the driver. Does not wait for queued work.
+/// Releases unused pinned memory to the driver. Does not wait for queued work.
 pub fn empty_host_cache() {
-    if let Some(accelerator) = registry::used_already()
+    if let Some(accelerator) = registry::try_accelerator()
         && let Ok(driver) = accelerator.driver_for("pinned memory")
     {
         accelerator.pinned().release_cached_blocks(driver);
     }
 }
 
-/// Sets the peaks of the statistics to the amounts now, and the longest and the shortest duration to 0.
+/// Sets the peaks of the statistics to the current amounts, and the longest and the shortest duration to 0.
 pub fn reset_peak_host_memory_stats() {
     with_stats(Quantity::reset_peak);
 }

@@ -7,21 +7,21 @@ use interlock_driver::Address;
 use super::stats::PinnedStats;
 use crate::memory::{AllocatorConfig, AllocatorState};
 
-/// How sizes of pinned memory are rounded and which blocks are cached, in bytes. By default every size is rounded and every
-/// block is cached.
+/// The rounding of sizes and the limits of the cache of pinned memory, in bytes. By default every size is rounded and
+/// every block is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PinnedOptions {
     /// The largest size that is rounded up to a power of two.
     pub max_round_threshold: usize,
     /// The largest block that is cached. Larger sizes are not rounded.
     pub max_cached_size: usize,
-    /// The size of a segment that is allocated with the first block. Later blocks come from it while it has room, and it is
-    /// never released. 0 allocates each block by itself.
+    /// The size of a segment that is allocated with the first block and never released. Later blocks are taken from it
+    /// while it has room. 0 allocates blocks one by one.
     pub reserve_segment_size: usize,
 }
 
 impl PinnedOptions {
-    /// The options of a configuration.
+    /// Creates the options of a configuration.
     pub(super) fn of(config: &AllocatorConfig) -> Self {
         let in_bytes = |megabytes: usize| megabytes.saturating_mul(1 << 20);
         PinnedOptions {
@@ -31,10 +31,10 @@ impl PinnedOptions {
         }
     }
 
-    /// The size of a block for a request.
+    /// Returns the block size for a request.
     pub(super) fn round(&self, bytes: usize) -> usize {
         let rounds = bytes <= self.max_round_threshold && bytes <= self.max_cached_size;
-        // Without a larger power of two it is more than any device has.
+        // A size without a larger power of two exceeds the memory of any machine.
         if rounds { bytes.checked_next_power_of_two().unwrap_or(bytes) } else { bytes }
     }
 }
@@ -53,27 +53,27 @@ pub(super) struct ToFree {
     pub(super) bytes: usize,
 }
 
-/// To which blocks of the segment are aligned.
+/// The alignment of blocks in the segment.
 const SEGMENT_ALIGNMENT: usize = 4096;
 
 #[derive(Debug)]
 struct Block {
     bytes: usize,
     state: BlockState,
-    /// It is a part of the segment and is never released.
+    /// Whether it is a part of the segment, and so is never released.
     in_segment: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum BlockState {
-    /// The program uses it.
+    /// Used by the program.
     Allocated,
-    /// The program has freed it; this number of events has to complete before it is reused.
+    /// Freed by the program, and waiting for this number of events.
     PendingEvents(usize),
     Free,
 }
 
-/// The memory that was allocated at once for many blocks.
+/// Memory of one allocation of the driver for several blocks.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
     pub(super) address: u64,
@@ -81,21 +81,21 @@ pub(super) struct Segment {
     pub(super) used: usize,
 }
 
-/// All blocks of pinned memory, and what is counted of them.
+/// All blocks of pinned memory, and their statistics.
 #[derive(Debug, Default)]
 pub(super) struct BlockPool {
     pub(super) options: PinnedOptions,
     pub(super) stats: PinnedStats,
     blocks: BTreeMap<u64, Block>,
-    /// Free blocks by their size. The one that was freed last is reused first.
+    /// Free blocks by size. The block that was freed last is reused first.
     free: BTreeMap<usize, Vec<Address>>,
-    /// Without bytes if the driver had too little memory for it.
+    /// Has 0 bytes if the driver had too little memory for it.
     segment: Option<Segment>,
 }
 
 impl BlockPool {
-    /// Allocates a free block for a request of this rounded size. One of up to the next power of two serves a request
-    /// that is not rounded.
+    /// Allocates a free block for a request of this rounded size, of at most the next power of two if the size was not
+    /// rounded.
     pub(super) fn allocate(&mut self, rounded: usize) -> Option<Address> {
         let largest = rounded.checked_next_power_of_two().unwrap_or(rounded);
         let (bytes, free) = self.free.range_mut(rounded..=largest).next()?;
@@ -108,13 +108,13 @@ impl BlockPool {
         Some(address)
     }
 
-    /// The size of the segment, if it is still to be allocated.
+    /// Returns the size of the segment if it has to be allocated.
     pub(super) fn missing_segment(&self) -> Option<usize> {
         let bytes = self.options.reserve_segment_size;
         (bytes > 0 && self.segment.is_none()).then_some(bytes)
     }
 
-    /// Sets the segment that blocks come from. Returns it to be released if there is one already.
+    /// Sets the segment that blocks are taken from. If there is one already, returns the new one to be released.
     pub(super) fn set_segment(&mut self, segment: Segment) -> Option<ToFree> {
         if self.segment.is_some() {
             let to_free = ToFree { address: Address(segment.address), bytes: segment.bytes };
@@ -124,7 +124,7 @@ impl BlockPool {
         None
     }
 
-    /// Allocates a new block of the segment; `None` if it has too little room.
+    /// Allocates a new block in the segment; `None` if it has too little room.
     pub(super) fn allocate_in_segment(&mut self, bytes: usize) -> Option<Address> {
         let segment = self.segment.as_mut()?;
         let used = bytes.checked_next_multiple_of(SEGMENT_ALIGNMENT)?.checked_add(segment.used)?;
@@ -137,7 +137,7 @@ impl BlockPool {
         Some(address)
     }
 
-    /// Adds a block that the driver has returned, as allocated.
+    /// Adds a block that the driver has allocated, as in use.
     pub(super) fn add_block(&mut self, address: Address, bytes: usize) {
         self.insert(address, bytes, false);
     }
@@ -162,7 +162,7 @@ impl BlockPool {
         if *events == 0 { self.make_free(address) } else { None }
     }
 
-    /// Caches a block that nothing uses, unless it is too large.
+    /// Caches an unused block, or returns it to be released if it is too large.
     fn make_free(&mut self, address: Address) -> Option<ToFree> {
         let block = self.blocks.get_mut(&address.0)?;
         block.state = BlockState::Free;
@@ -196,7 +196,7 @@ impl BlockPool {
         to_free
     }
 
-    /// The state of the cache, for a request of this rounded size that failed.
+    /// Returns the state of the cache for the error of a failed request of this rounded size.
     pub(super) fn oom_state(&self, rounded: usize) -> AllocatorState {
         AllocatorState {
             rounded,
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_rounded_to_powers_of_two_up_to_the_thresholds() {
+    fn pinned_round_uses_powers_of_two_up_to_the_thresholds() {
         let all = PinnedOptions::default();
         assert_eq!(
             [1, 2, 3, 512, 513, usize::MAX].map(|bytes| all.round(bytes)),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::memory::stats::{Quantity, Stat, append_parts, quantities};
 
 quantities! {
-    /// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are those of
-    /// blocks, after rounding.
+    /// Statistics of pinned memory, with the names and meanings of PyTorch's `host_memory_stats`. Sizes are block
+    /// sizes, after rounding.
     ///
     /// ```
     /// use interlock_accelerator::memory::{PinnedMemory, host_memory_stats};
@@ -21,15 +21,15 @@ quantities! {
     pub struct PinnedStats {
         /// Blocks, in use or cached.
         pub allocations: Stat,
-        /// Their bytes.
+        /// Bytes of blocks, in use or cached.
         pub allocated_bytes: Stat,
         /// Blocks in use, by the program or by queued work.
         pub active_requests: Stat,
-        /// Their bytes.
+        /// Bytes of blocks in use.
         pub active_bytes: Stat,
-        /// Durations of the driver's allocations.
+        /// Durations of allocations by the driver.
         pub host_alloc_time: DurationStats,
-        /// Durations of the driver's releases.
+        /// Durations of releases to the driver.
         pub host_free_time: DurationStats,
     }
 }
@@ -47,26 +47,26 @@ quantities! {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DurationStats {
-    /// The sum.
+    /// The sum of all durations.
     pub total: u64,
-    /// The longest.
+    /// The longest duration.
     pub max: u64,
-    /// The shortest above 0; 0 if there is none.
+    /// The shortest duration above 0; 0 if there is none.
     pub min: u64,
     /// The number of calls.
     pub count: u64,
 }
 
 impl DurationStats {
-    pub(super) fn add(&mut self, took: Duration) {
-        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.total = self.total.saturating_add(took);
-        self.max = self.max.max(took);
-        self.min = if self.min == 0 { took } else { self.min.min(took) };
+    pub(super) fn add(&mut self, duration: Duration) {
+        let duration = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        self.total = self.total.saturating_add(duration);
+        self.max = self.max.max(duration);
+        self.min = if self.min == 0 { duration } else { self.min.min(duration) };
         self.count += 1;
     }
 
-    /// The average, rounded down.
+    /// Returns the average duration, rounded down.
     pub fn avg(&self) -> u64 {
         self.total.checked_div(self.count).unwrap_or(0)
     }
@@ -90,12 +90,12 @@ impl Quantity for DurationStats {
 }
 
 impl PinnedStats {
-    /// The number of blocks that were added.
+    /// Returns the number of blocks that were allocated by the driver.
     pub fn num_host_alloc(&self) -> u64 {
         self.allocations.allocated
     }
 
-    /// The number of blocks that were released.
+    /// Returns the number of blocks that were released to the driver.
     pub fn num_host_free(&self) -> u64 {
         self.allocations.freed
     }
@@ -112,19 +112,19 @@ impl PinnedStats {
         self.allocated_bytes.decrease(bytes as u64);
     }
 
-    /// Counts a block that is in use from now on.
+    /// Counts a block that is allocated.
     pub(super) fn on_alloc(&mut self, bytes: usize) {
         self.active_requests.increase(1);
         self.active_bytes.increase(bytes as u64);
     }
 
-    /// Counts a block that nothing uses any more.
+    /// Counts a block that is free.
     pub(super) fn on_free(&mut self, bytes: usize) {
         self.active_requests.decrease(1);
         self.active_bytes.decrease(bytes as u64);
     }
 
-    /// Every number under its name in PyTorch's `host_memory_stats`, in the order of the names.
+    /// Returns all numbers under their names in PyTorch's `host_memory_stats`, sorted by name.
     pub fn named(&self) -> Vec<(String, i64)> {
         let mut named = self.sorted();
         let counts = [("num_host_alloc", self.num_host_alloc()), ("num_host_free", self.num_host_free())];
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_tell_how_long_calls_took() {
+    fn duration_stats_count_durations_of_calls() {
         let mut times = DurationStats::default();
         [5, 3, 9].into_iter().map(Duration::from_micros).for_each(|took| times.add(took));
         assert_eq!(times, DurationStats { total: 17, max: 9, min: 3, count: 3 });
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn resets_leave_what_is_there() {
+    fn pinned_stats_resets_keep_current_amounts() {
         let mut counted = PinnedStats::default();
         counted.on_segment_alloc(64);
         counted.on_alloc(64);
@@ -155,19 +155,19 @@ mod tests {
         counted.on_segment_free(32);
         counted.host_alloc_time.add(Duration::from_micros(4));
         counted.reset_peak();
-        let kept = Stat { current: 64, peak: 64, allocated: 96, freed: 32 };
+        let expected = Stat { current: 64, peak: 64, allocated: 96, freed: 32 };
         assert_eq!(
             (counted.allocated_bytes, counted.num_host_alloc(), counted.num_host_free()),
-            (kept, 2, 1)
+            (expected, 2, 1)
         );
         assert_eq!(counted.host_alloc_time, DurationStats { total: 4, max: 0, min: 0, count: 1 });
         counted.reset_accumulated();
-        assert_eq!(counted.allocated_bytes, Stat { allocated: 0, freed: 0, ..kept });
+        assert_eq!(counted.allocated_bytes, Stat { allocated: 0, freed: 0, ..expected });
         assert_eq!((counted.host_alloc_time, counted.active_requests.current), (DurationStats::default(), 1));
     }
 
     #[test]
-    fn names_are_complete_and_in_order() {
+    fn pinned_stats_named_is_complete_and_sorted() {
         let named = PinnedStats::default().named();
         assert_eq!(named.len(), 4 * 4 + 2 * 5 + 2);
         assert!(named.is_sorted() && named.iter().all(|(_, number)| *number == 0));

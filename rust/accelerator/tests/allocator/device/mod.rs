@@ -1,6 +1,6 @@
-//! What is kept of the memory of one device.
+//! The model of the memory of one device.
 
-mod leaving;
+mod release;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,39 +16,39 @@ pub struct Device {
     pub segments: BTreeMap<u64, Segment>,
     pub used: BTreeMap<u64, Used>,
     pub statistics: Statistics,
-    pub scopes: BTreeMap<u64, Scope>,
+    pub trackers: BTreeMap<u64, Tracker>,
     pub limit: Option<u64>,
     pub cache_limit: Option<u64>,
-    /// Freed, and waiting for other streams: in the order in which they were freed.
+    /// Freed blocks that wait for other streams, in the order of their frees.
     freed: BTreeMap<StreamKey, VecDeque<(Mark, u64)>>,
-    /// Freed while something was captured.
-    postponed: Vec<u64>,
-    /// Segments that became free while something was captured, and that nobody gets any more.
-    stuck: Vec<u64>,
-    /// Pools that went while something was captured.
-    going: Vec<(u64, Vec<StreamKey>)>,
-    /// Pools that graphs use which have allocated here.
+    /// Blocks that were freed during a capture.
+    deferred: Vec<u64>,
+    /// Retired segments that became free during a capture.
+    blocked_segments: Vec<u64>,
+    /// Pools that were released during a capture.
+    pending_pool: Vec<(u64, Vec<StreamKey>)>,
+    /// Pools of graphs that have allocated on this device.
     pub pools: BTreeSet<PoolId>,
-    /// How many pools went, how many segments there were, and how often something was freed.
-    gone: u64,
-    made: u64,
+    /// The numbers of released pools, of added segments and of frees.
+    pools_released: u64,
+    segments_added: u64,
     frees: u64,
 }
 
-/// What somebody has, or has freed while other streams use it.
+/// A block that the program or queued work uses.
 #[derive(Clone, Debug)]
 pub struct Used {
     pub segment: u64,
     pub offset: usize,
     pub bytes: usize,
     pub requested: usize,
-    pub used_on: Vec<StreamKey>,
-    awaited: usize,
+    pub stream_uses: Vec<StreamKey>,
+    pending_events: usize,
 }
 
 #[derive(Clone, Debug)]
-pub struct Scope {
-    /// The allocations that it counts have greater numbers.
+pub struct Tracker {
+    /// The last allocation before the tracker was opened.
     pub since: u64,
     pub counted: TrackerStats,
 }
@@ -59,16 +59,16 @@ impl Device {
             segments: BTreeMap::new(),
             used: BTreeMap::new(),
             statistics: Statistics { max_split_size: -1, ..Statistics::default() },
-            scopes: BTreeMap::new(),
+            trackers: BTreeMap::new(),
             limit: None,
             cache_limit: None,
             freed: BTreeMap::new(),
-            postponed: Vec::new(),
-            stuck: Vec::new(),
-            going: Vec::new(),
+            deferred: Vec::new(),
+            blocked_segments: Vec::new(),
+            pending_pool: Vec::new(),
             pools: BTreeSet::new(),
-            gone: 0,
-            made: 0,
+            pools_released: 0,
+            segments_added: 0,
             frees: 0,
         }
     }
@@ -77,21 +77,21 @@ impl Device {
         self.segments.values().map(|segment| segment.bytes() as u64).sum()
     }
 
-    /// The streams of which this has handles.
+    /// Returns the streams that this device has handles of.
     pub fn streams(&self) -> impl Iterator<Item = StreamKey> {
-        let used = self.used.values().flat_map(|used| &used.used_on);
-        used.chain(self.going.iter().flat_map(|(_, streams)| streams)).copied()
+        let used = self.used.values().flat_map(|used| &used.stream_uses);
+        used.chain(self.pending_pool.iter().flat_map(|(_, streams)| streams)).copied()
     }
 
-    /// The largest free block that can be handed out, and the bytes of all.
-    pub fn kept(&self) -> (u64, u64) {
-        let open = self.segments.values().filter(|segment| segment.is_open());
+    /// Returns the size of the largest free block, and the bytes of all free blocks.
+    pub fn cached(&self) -> (u64, u64) {
+        let open = self.segments.values().filter(|segment| segment.is_active());
         let free = open.flat_map(Segment::free_blocks).map(|block| block.bytes as u64);
         free.fold((0, 0), |(largest, all), bytes| (bytes.max(largest), all + bytes))
     }
 
-    /// Hands out the free block that fits best: the smallest, and of those the first in the oldest segment.
-    pub fn take_kept(
+    /// Allocates the best-fitting free block: the smallest one, in the oldest segment, at the lowest address.
+    pub fn allocate_cached(
         &mut self,
         number: u64,
         requested: usize,
@@ -101,7 +101,7 @@ impl Device {
         let bytes = rounded(requested);
         let fits = |segment: &Segment| {
             let for_it = (segment.stream, segment.pool) == (stream, pool) && segment.small == is_small(bytes);
-            for_it && segment.is_open() && segment.going.is_none()
+            for_it && segment.is_active() && segment.pending_pool.is_none()
         };
         let segments = self.segments.iter().filter(|(_, segment)| fits(segment));
         let blocks = segments.flat_map(|(id, segment)| {
@@ -109,26 +109,33 @@ impl Device {
             large_enough.map(|block| (block.bytes, *id, block.offset))
         });
         let Some((_, segment, offset)) = blocks.min() else { return false };
-        self.hand_out(number, requested, segment, offset);
+        self.allocate_block(number, requested, segment, offset);
         true
     }
 
-    /// A segment that the driver gave, of which the first part is handed out.
-    pub fn take_new(&mut self, number: u64, requested: usize, stream: StreamKey, pool: Option<PoolId>) {
+    /// Adds a segment of the driver and allocates a block from it.
+    pub fn allocate_segment(
+        &mut self,
+        number: u64,
+        requested: usize,
+        stream: StreamKey,
+        pool: Option<PoolId>,
+    ) {
         let (small, bytes) = (is_small(rounded(requested)), segment_for(rounded(requested)));
-        self.made += 1;
-        let block = Block { offset: 0, bytes, free_since: Some(self.frees) };
-        let (leaving, orphaned, blocks) = (None, None, vec![block]);
-        let (base, going) = (0, None);
-        let segment = Segment { base, small, stream, pool, going, blocks, leaving, orphaned };
-        self.segments.insert(self.made, segment);
+        self.segments_added += 1;
+        let block = Block { offset: 0, bytes, freed_tick: Some(self.frees) };
+        let (release_after, retired_after, blocks) = (None, None, vec![block]);
+        let (base, pending_pool) = (0, None);
+        let segment =
+            Segment { base, small, stream, pool, pending_pool, blocks, release_after, retired_after };
+        self.segments.insert(self.segments_added, segment);
         in_pool(&mut self.statistics.segment, small, |stat| add(stat, 1));
         self.change_reserved(pool, |reserved| in_pool(reserved, small, |stat| add(stat, bytes as u64)));
         self.statistics.num_device_alloc += 1;
-        self.hand_out(number, requested, self.made, 0);
+        self.allocate_block(number, requested, self.segments_added, 0);
     }
 
-    fn hand_out(&mut self, number: u64, requested: usize, id: u64, offset: usize) {
+    fn allocate_block(&mut self, number: u64, requested: usize, id: u64, offset: usize) {
         let segment = self.segments.get_mut(&id).unwrap();
         let (small, split) = (segment.small, segment.split());
         let bytes = segment.take(offset, rounded(requested));
@@ -142,41 +149,41 @@ impl Device {
             in_pool(count, small, |stat| add(stat, bytes as u64));
         }
         in_pool(&mut statistics.requested_bytes, small, |stat| add(stat, requested as u64));
-        for Scope { counted, .. } in self.scopes.values_mut() {
+        for Tracker { counted, .. } in self.trackers.values_mut() {
             counted.current += bytes as u64;
             counted.peak = counted.peak.max(counted.current);
             counted.total += bytes as u64;
             counted.allocations += 1;
         }
-        let used = Used { segment: id, offset, bytes, requested, used_on: Vec::new(), awaited: 0 };
+        let used = Used { segment: id, offset, bytes, requested, stream_uses: Vec::new(), pending_events: 0 };
         self.used.insert(number, used);
     }
 
-    /// Nobody uses it any more, apart from work that is queued.
+    /// Frees a block of the program, which queued work may still use.
     pub fn release(&mut self, number: u64, streams: &Streams) {
         let used = &self.used[&number];
         let (bytes, small) = (used.bytes as u64, self.segments[&used.segment].small);
         in_pool(&mut self.statistics.allocation, small, |stat| take(stat, 1));
         in_pool(&mut self.statistics.allocated_bytes, small, |stat| take(stat, bytes));
-        for scope in self.scopes.values_mut().filter(|scope| scope.since < number) {
-            scope.counted.current -= bytes;
+        for tracker in self.trackers.values_mut().filter(|tracker| tracker.since < number) {
+            tracker.counted.current -= bytes;
         }
-        if self.used[&number].used_on.is_empty() {
+        if self.used[&number].stream_uses.is_empty() {
             self.free(number, streams);
         } else if streams.capturing {
-            self.postponed.push(number);
+            self.deferred.push(number);
         } else {
             self.await_streams(number, streams);
         }
         self.trim(streams);
-        self.give_back(streams);
+        self.release_ready(streams);
     }
 
     fn await_streams(&mut self, number: u64, streams: &Streams) {
         let used = self.used.get_mut(&number).unwrap();
-        let awaited = std::mem::take(&mut used.used_on);
-        used.awaited = awaited.len();
-        for stream in awaited {
+        let pending_events = std::mem::take(&mut used.stream_uses);
+        used.pending_events = pending_events.len();
+        for stream in pending_events {
             self.freed.entry(stream).or_default().push_back((streams.mark(stream), number));
         }
     }
@@ -188,32 +195,32 @@ impl Device {
         let (small, before) = (segment.small, segment.split());
         segment.free(used.offset, self.frees);
         let after = segment.split();
-        let is_left = segment.free_since().is_some() && segment.orphaned.is_some();
+        let is_left = segment.freed_tick().is_some() && segment.retired_after.is_some();
         self.change_split(small, before, after);
         in_pool(&mut self.statistics.active, small, |stat| take(stat, 1));
         in_pool(&mut self.statistics.active_bytes, small, |stat| take(stat, used.bytes as u64));
         in_pool(&mut self.statistics.requested_bytes, small, |stat| take(stat, used.requested as u64));
         if is_left {
-            self.let_orphan_go(used.segment, streams);
+            self.release_if_unused(used.segment, streams);
         }
     }
 
-    /// Looks at what waits for streams, at the head of each queue.
-    pub fn settle(&mut self, streams: &Streams) {
+    /// Frees the blocks whose streams have passed their marks.
+    pub fn process_events(&mut self, streams: &Streams) {
         if streams.capturing {
             return;
         }
-        for number in std::mem::take(&mut self.postponed) {
+        for number in std::mem::take(&mut self.deferred) {
             self.await_streams(number, streams);
         }
         for (stream, mut queue) in std::mem::take(&mut self.freed) {
             while let Some((mark, number)) = queue.front().copied()
-                && streams.is_over(mark)
+                && streams.is_reached(mark)
             {
                 queue.pop_front();
                 let used = self.used.get_mut(&number).unwrap();
-                used.awaited -= 1;
-                if used.awaited == 0 {
+                used.pending_events -= 1;
+                if used.pending_events == 0 {
                     self.free(number, streams);
                 }
             }
@@ -221,11 +228,11 @@ impl Device {
                 self.freed.insert(stream, queue);
             }
         }
-        for segment in std::mem::take(&mut self.stuck) {
-            self.let_orphan_go(segment, streams);
+        for segment in std::mem::take(&mut self.blocked_segments) {
+            self.release_if_unused(segment, streams);
         }
-        for (pool, replayed_on) in std::mem::take(&mut self.going) {
-            self.let_pool_go(pool, &replayed_on, streams);
+        for (pool, replayed_on) in std::mem::take(&mut self.pending_pool) {
+            self.retire_pool(pool, &replayed_on, streams);
         }
     }
 
@@ -245,8 +252,8 @@ impl Device {
         private.iter_mut().filter(|(id, _)| *id == pool).for_each(|(_, reserved)| count(reserved));
     }
 
-    /// A pool is told of as long as a graph uses it, or it has memory.
-    fn forget_pools(&mut self) {
+    /// Removes the statistics of pools that neither graphs nor memory use.
+    fn remove_unused_pools(&mut self) {
         let has_memory = |pool| self.segments.values().any(|segment| segment.pool == Some(pool));
         let is_known = |pool| self.pools.contains(&pool) || has_memory(pool);
         self.statistics.reserved_bytes_by_private_pools.retain(|(pool, _)| is_known(*pool));

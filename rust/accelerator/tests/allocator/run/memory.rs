@@ -1,4 +1,4 @@
-//! What the program has of memory, and what that holds.
+//! The buffers of the program and their contents.
 
 use std::ops::Range;
 
@@ -10,26 +10,26 @@ use interlock_driver::DeviceIndex;
 use super::{Run, key};
 use crate::allocator::segment::{KIB, StreamKey};
 
-/// Memory that the program has, which holds a number of its own.
+/// A buffer of the program, filled with its own number.
 pub(super) struct Live {
     pub(super) number: u64,
     pub(super) memory: DeviceBuffer,
     pub(super) owner: StreamKey,
     pub(super) pool: Option<PoolId>,
-    /// Whether the number has been written, and not only recorded.
+    /// Whether the number was written, and not only recorded into a graph.
     pub(super) is_written: bool,
 }
 
-/// Memory that was freed, and may still be written by streams that latches hold back.
+/// Freed memory that may still be written by streams that a latch blocks.
 pub(super) struct Lingering {
     pub(super) bytes: Range<u64>,
     pub(super) device: DeviceIndex,
-    /// The stream whose later work may use it, and the latch that holds that back.
+    /// The stream whose later work may use it, and the latch that blocks the stream.
     pub(super) owner: (StreamKey, Option<u64>),
     pub(super) others: Vec<u64>,
 }
 
-/// What is written and looked at of memory: all of a little, and of much the ends and the middle.
+/// Returns the ranges that are written and checked: all of small buffers, the ends and the middle of large ones.
 fn samples(bytes: usize) -> Vec<Range<usize>> {
     let sample = 4 * KIB;
     if bytes <= 4 * sample {
@@ -42,11 +42,11 @@ fn value_of(number: u64) -> u8 {
     (number % 251) as u8 + 1
 }
 
-/// Looks whether memory of the processor holds a number everywhere.
-fn look(address: u64, bytes: usize, number: u64) -> Result<(), String> {
+/// Checks that CPU memory contains a number everywhere.
+fn check_content(address: u64, bytes: usize, number: u64) -> Result<(), String> {
     for sample in samples(bytes) {
         let pointer = std::ptr::with_exposed_provenance::<u8>(address as usize + sample.start);
-        // SAFETY: the memory is in use, or freed in the order of the stream that looks; nobody writes it now.
+        // SAFETY: the memory is in use, or freed in the order of the checking stream, and is not written now.
         let found = unsafe { std::slice::from_raw_parts(pointer, sample.len()) };
         if let Some(other) = found.iter().find(|byte| **byte != value_of(number)) {
             return Err(format!("allocation {number}: {} was overwritten with {other}", value_of(number)));
@@ -69,12 +69,12 @@ impl Run<'_> {
         }
         let served = self.model.allocate(key, bytes);
         let memory = match memory {
-            Ok(memory) if served.taken => memory,
-            Err(Error::OutOfMemory(told)) if !served.taken => {
-                let cache = told.cache.unwrap();
+            Ok(memory) if served.succeeded => memory,
+            Err(Error::OutOfMemory(oom)) if !served.succeeded => {
+                let cache = oom.cache.unwrap();
                 let device = &self.model.devices[usize::from(key.0)];
-                assert_eq!((told.requested, cache.stream, cache.limit), (bytes, key.1, device.limit));
-                assert_eq!((cache.reserved, cache.largest_free), (device.reserved(), device.kept().0));
+                assert_eq!((oom.requested, cache.stream, cache.limit), (bytes, key.1, device.limit));
+                assert_eq!((cache.reserved, cache.largest_free), (device.reserved(), device.cached().0));
                 return;
             }
             other => panic!("the model says {served:?}, and here is {other:?}"),
@@ -96,7 +96,7 @@ impl Run<'_> {
         self.finish(slot);
     }
 
-    /// No memory is handed out that somebody has, or that work still uses which was queued.
+    /// Checks that new memory is used by neither the program nor queued work.
     pub(super) fn check_unused(&self, stream: StreamKey, range: &Range<u64>) {
         let overlaps = |device, other: &Range<u64>| {
             device == stream.0 && range.start < other.end && other.start < range.end
@@ -108,14 +108,14 @@ impl Run<'_> {
         for lingering in
             self.lingering.iter().filter(|lingering| overlaps(lingering.device, &lingering.bytes))
         {
-            let is_used = |latch: &u64| !self.model.streams.is_over(Some(*latch));
+            let is_used = |latch: &u64| !self.model.streams.is_reached(Some(*latch));
             assert!(!lingering.others.iter().any(is_used), "another stream still uses it");
             let (owner, latch) = lingering.owner;
             assert!(owner == stream || !latch.as_ref().is_some_and(is_used), "its stream still uses it");
         }
     }
 
-    /// Writes its number on a stream of its device.
+    /// Writes the number on a stream of its device.
     pub(super) fn fill(&self, live: &mut Live, stream: &Stream) {
         for sample in samples(live.memory.bytes()) {
             let part = live.memory.slice(sample).unwrap();
@@ -128,12 +128,12 @@ impl Run<'_> {
 
     pub(super) fn use_on(&mut self, which: usize, slot: usize) {
         let stream = self.stream(slot);
-        // What a graph owns from then on is freed only when it goes: that is no matter of the allocator.
-        if self.is_capturing(key(&stream)) && !self.is_of_capture(&self.live[which]) {
+        // A graph that owns the memory frees it when it is destroyed, which the model does not include.
+        if self.is_capturing(key(&stream)) && !self.is_from_capture_pool(&self.live[which]) {
             return;
         }
         let (owner, number) = (self.live[which].owner, self.live[which].number);
-        // It would come before what the owner has queued, which may still use the memory for what it was before.
+        // It would run before earlier work of the owner, which may still use the previous content of the memory.
         if owner != key(&stream) && self.model.streams.mark(owner).is_some() {
             return;
         }
@@ -156,7 +156,7 @@ impl Run<'_> {
     pub(super) fn free(&mut self, live: Live) {
         let (address, bytes, number) = (live.memory.address().0, live.memory.bytes(), live.number);
         let used = &self.model.devices[usize::from(live.owner.0)].used[&number];
-        let others = used.used_on.iter().filter_map(|stream| self.model.streams.mark(*stream)).collect();
+        let others = used.stream_uses.iter().filter_map(|stream| self.model.streams.mark(*stream)).collect();
         let own = self.model.streams.mark(live.owner);
         let range = address..address + bytes as u64;
         self.lingering.push(Lingering {
@@ -170,23 +170,23 @@ impl Run<'_> {
             Some(owner) => {
                 let wrong = self.wrong.clone();
                 let look = move || {
-                    wrong.lock().unwrap().extend(look(address, bytes, number).err());
+                    wrong.lock().unwrap().extend(check_content(address, bytes, number).err());
                     Ok(())
                 };
                 owner.launch(HostFn::new("look", look)).unwrap();
             }
-            None if live.is_written => assert_eq!(look(address, bytes, number), Ok(())),
+            None if live.is_written => assert_eq!(check_content(address, bytes, number), Ok(())),
             None => {}
         }
         drop(live.memory);
         self.model.release(live.owner.0, number);
     }
 
-    /// Whether memory comes from the pool of what is being captured, for the stream that captures.
-    pub(super) fn is_of_capture(&self, live: &Live) -> bool {
+    /// Returns whether memory is from the pool of the current capture, for the capturing stream.
+    pub(super) fn is_from_capture_pool(&self, live: &Live) -> bool {
         let used = &self.model.devices[usize::from(live.owner.0)].used[&live.number];
         let segment = &self.model.devices[usize::from(live.owner.0)].segments[&used.segment];
-        let is_used = segment.is_open() && segment.going.is_none();
+        let is_used = segment.is_active() && segment.pending_pool.is_none();
         is_used
             && self.model.capture.map(|(stream, pool)| (stream, Some(pool))) == Some((live.owner, live.pool))
     }

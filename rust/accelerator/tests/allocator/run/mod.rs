@@ -1,4 +1,4 @@
-//! A program that is run by the allocator and by its model at once.
+//! Runs a program with the allocator and with its model at the same time.
 
 mod memory;
 mod streams;
@@ -19,7 +19,7 @@ use super::segment::StreamKey;
 use super::steps::{CAPACITY, DEVICES, GRAPHS, STREAMS, Step};
 use crate::rig::Latch;
 
-/// A graph, its device and pool if something was captured, and the streams that it was replayed on.
+/// A graph with its device and pool after a capture, and the streams that it was replayed on.
 struct Recorded {
     graph: Graph,
     pool: Option<(DeviceIndex, PoolId)>,
@@ -32,14 +32,14 @@ pub struct Run<'a> {
     streams: Vec<Option<Stream>>,
     latches: Vec<Option<Latch>>,
     live: Vec<Live>,
-    /// A little memory for each stream, to which it copies what other devices have.
+    /// A small buffer for each stream, the destination of copies from other devices.
     scratch: Vec<Live>,
     lingering: Vec<Lingering>,
     graphs: Vec<Recorded>,
     capturing: Option<usize>,
-    scopes: Vec<(DeviceIndex, u64, MemoryTracker)>,
+    trackers: Vec<(DeviceIndex, u64, MemoryTracker)>,
     opened: u64,
-    /// What memory held that it should not have held.
+    /// Unexpected contents of memory.
     wrong: Arc<Mutex<Vec<String>>>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
             lingering: Vec::new(),
             graphs: (0..GRAPHS).map(made).collect(),
             capturing: None,
-            scopes: Vec::new(),
+            trackers: Vec::new(),
             opened: 0,
             wrong: Arc::default(),
         };
@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
         for slot in 0..STREAMS {
             run.renew(slot);
             run.allocate(slot, 512);
-            // Nobody knows what it will hold.
+            // Its content is not checked.
             run.scratch.extend(run.live.drain(..).map(|live| Live { is_written: false, ..live }));
         }
         run
@@ -82,7 +82,7 @@ impl<'a> Run<'a> {
         self.model.capture.is_some_and(|(capturing, _)| capturing == stream)
     }
 
-    /// Waits for a stream, unless it is held back or nothing runs there.
+    /// Waits for a stream, unless it is blocked or has no work.
     fn finish(&self, slot: usize) {
         let stream = self.stream(slot);
         if self.latches[slot].is_none() && !self.is_capturing(key(&stream)) {
@@ -120,19 +120,19 @@ impl<'a> Run<'a> {
                 counting::reset_accumulated(&mut self.model.devices[index].statistics);
             }
             Step::Renew { stream } => self.renew(stream),
-            Step::OpenScope { device: index } if self.scopes.len() < 3 => {
+            Step::OpenTracker { device: index } if self.trackers.len() < 3 => {
                 self.opened += 1;
-                self.model.open_scope(index as DeviceIndex, self.opened);
-                self.scopes.push((
+                self.model.open_tracker(index as DeviceIndex, self.opened);
+                self.trackers.push((
                     index as DeviceIndex,
                     self.opened,
                     MemoryTracker::open(device(index)).unwrap(),
                 ));
             }
-            Step::CloseScope { which } if !self.scopes.is_empty() => {
-                let (index, id, scope) = self.scopes.swap_remove(which % self.scopes.len());
-                let counted = self.model.devices[usize::from(index)].scopes.remove(&id).unwrap().counted;
-                assert_eq!(scope.close().unwrap(), counted);
+            Step::CloseTracker { which } if !self.trackers.is_empty() => {
+                let (index, id, tracker) = self.trackers.swap_remove(which % self.trackers.len());
+                let counted = self.model.devices[usize::from(index)].trackers.remove(&id).unwrap().counted;
+                assert_eq!(tracker.close().unwrap(), counted);
             }
             Step::Fail { number } => {
                 (self.devices.fail_allocation)(number);
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
         self.model.empty_cache();
     }
 
-    /// The allocator says what the model says.
+    /// Checks that the statistics of the allocator equal the model's.
     fn check(&self) {
         assert_eq!(*self.wrong.lock().unwrap(), [""; 0]);
         for (index, model) in self.model.devices.iter().enumerate() {
@@ -165,18 +165,18 @@ impl<'a> Run<'a> {
                 let wrong: Vec<_> = real.iter().zip(&model).filter(|(real, model)| real != model).collect();
                 panic!("device {index} and its model: {wrong:?}, {} and {} numbers", real.len(), model.len());
             }
-            let (largest, all) = model.kept();
+            let (largest, all) = model.cached();
             assert_eq!(device_memory::largest_free_block(device(index)).unwrap(), largest);
             let part = if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 };
             assert!((device_memory::fragmentation(device(index)).unwrap() - part).abs() < 1e-9);
         }
-        for (index, id, scope) in &self.scopes {
-            let model = &self.model.devices[usize::from(*index)].scopes[id];
-            assert_eq!(scope.statistics().unwrap(), model.counted);
+        for (index, id, tracker) in &self.trackers {
+            let model = &self.model.devices[usize::from(*index)].trackers[id];
+            assert_eq!(tracker.statistics().unwrap(), model.counted);
         }
     }
 
-    /// Gives everything back, and sees that it is.
+    /// Frees all memory and checks that it is released.
     pub fn end(mut self) {
         self.end_capture();
         self.open_all();
@@ -197,15 +197,15 @@ impl<'a> Run<'a> {
 }
 
 impl Drop for Run<'_> {
-    /// Leaves nothing to the next program, wherever this one has got to.
+    /// Cleans up for the next program after any step.
     fn drop(&mut self) {
-        self.graphs.drain(..).for_each(|recorded| drop(recorded.graph.discard()));
+        self.graphs.drain(..).for_each(|recorded| drop(recorded.graph.abort_capture()));
         self.latches.drain(..).flatten().for_each(|latch| latch.open());
         self.streams.iter().flatten().for_each(|stream| drop(stream.synchronize()));
         (self.devices.fail_allocation)(0);
         self.live.clear();
         self.scratch.clear();
-        self.scopes.clear();
+        self.trackers.clear();
         self.streams.clear();
         for index in 0..DEVICES {
             let _ = device_memory::set_limit(None, device(index));

@@ -1,4 +1,4 @@
-//! What the program does with streams, and with graphs that it captures there.
+//! Steps with streams and graphs.
 
 use interlock_accelerator::{CaptureMode, Stream};
 
@@ -43,8 +43,8 @@ impl Run<'_> {
             drop(stream);
             self.model.drop_stream(gone);
         }
-        let stream = Stream::exclusive(device(slot / 2), 0).unwrap();
-        self.model.keep_stream(key(&stream));
+        let stream = Stream::dedicated(device(slot / 2), 0).unwrap();
+        self.model.add_handle(key(&stream));
         self.streams[slot] = Some(stream);
     }
 
@@ -63,8 +63,8 @@ impl Run<'_> {
         recorded.pool = Some((key(&stream).0, pool));
         self.capturing = Some(graph);
         self.model.begin_capture(key(&stream), pool);
-        // The graph has one until the capture is over.
-        self.model.keep_stream(key(&stream));
+        // The graph has a handle during the capture.
+        self.model.add_handle(key(&stream));
     }
 
     pub(super) fn end_capture(&mut self) {
@@ -80,7 +80,7 @@ impl Run<'_> {
         let key = key(&stream);
         let recorded = &mut self.graphs[graph];
         let Some((_, pool)) = recorded.pool.filter(|(device, _)| *device == key.0) else { return };
-        // Replays come one after the other, whichever streams they are on.
+        // Replays of one graph run one after another, even on different streams.
         let is_behind = |other: &StreamKey| *other != key && self.model.streams.mark(*other).is_some();
         if self.capturing.is_some() || recorded.replayed_on.iter().any(is_behind) {
             return;
@@ -91,7 +91,7 @@ impl Run<'_> {
         }
         if !recorded.replayed_on.contains(&key) {
             recorded.replayed_on.push(key);
-            self.model.keep_stream(key);
+            self.model.add_handle(key);
         }
         for live in self.live.iter_mut().filter(|live| live.pool == Some(pool)) {
             live.is_written |= live.owner == key || self.latches[slot].is_none();
@@ -107,7 +107,7 @@ impl Run<'_> {
         recorded.graph.reset().unwrap();
         let replayed_on = std::mem::take(&mut recorded.replayed_on);
         if let Some((_, pool)) = recorded.pool.take() {
-            // Nothing writes any more what was only recorded.
+            // Content that was only recorded is not written any more.
             let of_pool = self.live.iter_mut().filter(|live| live.pool == Some(pool));
             of_pool.for_each(|live| live.pool = None);
             self.model.reset_graph(pool, &replayed_on);

@@ -1,4 +1,4 @@
-//! Bytes on devices.
+//! The buffer class.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 
 use super::copies;
+use crate::accelerator::args::{extract_int, extract_optional_int};
 use crate::accelerator::device::{self, Device};
-use crate::accelerator::integer::{self, integer};
 use crate::accelerator::stream::{self, Stream};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_exception};
@@ -20,34 +20,41 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Buffer>()
 }
 
-/// `nbytes` bytes on a device, not initialised; no device, or one without an index, is the current one.
+/// Uninitialized memory on a device.
 ///
-/// They are allocated for `stream`, or for the current stream of the device: its work may use them at once, and once
-/// they are free they are handed out for that stream alone. Work of other streams that `copy_from`, `copy_to` and
-/// `fill_` queue is known to use them; of other work `record_stream` tells. They are free when the last reference,
-/// slice and export has gone, or by `close`, also as a context manager.
+/// The memory is allocated for one stream, whose work may use it at once. Uses by other streams are recorded by
+/// `copy_from`, `copy_to` and `fill_`; `record_stream` records other work. The memory is freed with the last reference,
+/// slice and export, or by `close`. A buffer is also a context manager that closes it.
 ///
-/// Where the processor reaches the memory of the device, as that of the host driver, a buffer shows its bytes to
-/// `memoryview`, NumPy and whatever takes DLPack: that first waits until all streams that use them have done what is
-/// queued. On NVIDIA's devices it has `__cuda_array_interface__`, and DLPack in the order of the streams.
+/// If the CPU can access the memory, as with the host driver, a buffer supports `memoryview`, NumPy and DLPack, which
+/// first wait for all streams that use the bytes. On CUDA devices it has `__cuda_array_interface__`, and DLPack in
+/// stream order.
 ///
-/// Raises `OutOfMemoryError` where the device has no room, `ArgumentError` for a negative number, `DeviceError` for a
-/// stream of another device, `NoAcceleratorError` without an accelerator. A buffer that was closed raises
-/// `BufferClosedError` whatever it is used for.
+/// Args:
+///     nbytes: The size in bytes.
+///     device: The device. None, or a device without an index, means the current device.
+///     stream: The stream to allocate for. None means the current stream of the device.
+///
+/// Raises:
+///     OutOfMemoryError: The device has too little memory.
+///     ArgumentError: `nbytes` is negative.
+///     DeviceError: The stream is on another device.
+///     NoAcceleratorError: No accelerator is available.
+///     BufferClosedError: A method is called after `close`.
 #[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "Buffer")]
 pub(super) struct Buffer {
-    /// Locked by threads that are attached alone, and for a few steps.
+    /// Locked only by attached threads, and briefly.
     state: Mutex<State>,
 }
 
 struct State {
-    /// `None` once it was closed.
+    /// `None` after `close`.
     memory: Option<DeviceBuffer>,
-    /// How many views of its bytes there are.
+    /// The number of views of the bytes.
     views: usize,
 }
 
-/// A view of the bytes of a buffer, which can't be closed meanwhile.
+/// A view of the bytes of a buffer, which prevents `close`.
 pub(super) struct View<'a>(&'a Buffer);
 
 impl Drop for View<'_> {
@@ -61,30 +68,33 @@ impl Buffer {
         Buffer { state: Mutex::new(State { memory: Some(memory), views: 0 }) }
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, action: impl FnOnce(&mut State) -> T) -> T {
+        action(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The bytes. Fails for a buffer that was closed.
+    /// Returns the memory.
+    ///
+    /// # Errors
+    /// Returns `BufferClosedError` after `close`.
     pub(super) fn memory(&self, py: Python<'_>) -> PyResult<DeviceBuffer> {
         let memory = self.with(|state| state.memory.clone());
         memory.ok_or_else(|| new_exception(py, "BufferClosedError", "the Buffer was closed".to_owned()))
     }
 
-    /// The same, with a view that keeps the buffer open.
-    pub(super) fn viewed(&self, py: Python<'_>) -> PyResult<(View<'_>, DeviceBuffer)> {
+    /// Returns the memory with a view that prevents `close`.
+    pub(super) fn open_view(&self, py: Python<'_>) -> PyResult<(View<'_>, DeviceBuffer)> {
         self.with(|state| state.views += 1);
         let view = View(self);
         self.memory(py).map(|memory| (view, memory))
     }
 
-    /// A view that was handed out is over.
+    /// Ends a view that was leaked to the interpreter.
     pub(super) fn end_view(&self) {
         drop(View(self));
     }
 }
 
-/// A stream must be of the device that it is given with.
+/// Checks that a stream is on the device that was passed with it.
 fn check_device(py: Python<'_>, stream: &CoreStream, device: Option<CoreDevice>) -> PyResult<()> {
     let own = stream.device();
     let fits = |device: &CoreDevice| {
@@ -113,7 +123,7 @@ impl Buffer {
         stream: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = nbytes.py();
-        let nbytes = integer(nbytes, "nbytes of a Buffer", "0 or more")?;
+        let nbytes = extract_int(nbytes, "nbytes of a Buffer", "0 or more")?;
         let (device, stream) = (device::optional(device)?, stream::optional(stream)?);
         stream.as_ref().map_or(Ok(()), |stream| check_device(py, stream, device))?;
         let memory = detach(py, || match &stream {
@@ -123,36 +133,36 @@ impl Buffer {
         memory.into_py_result(py).map(Buffer::of)
     }
 
-    /// How many bytes there are.
+    /// The size in bytes.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.memory(py)?.bytes())
     }
 
-    /// Where they are.
+    /// The device of the memory.
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<Device> {
         Ok(Device::of(self.memory(py)?.device()))
     }
 
-    /// The stream that they were allocated for; None once that has gone.
+    /// The stream that the memory was allocated for; None if the stream was destroyed.
     #[getter]
     fn stream(&self, py: Python<'_>) -> PyResult<Option<Stream>> {
         Ok(self.memory(py)?.stream().into_py_result(py)?.map(Stream::of))
     }
 
-    /// Whether it was closed.
+    /// Whether the buffer was closed.
     #[getter]
     fn closed(&self) -> bool {
         self.with(|state| state.memory.is_none())
     }
 
-    /// The address of the first byte, in the device's own counting; 0 where there are none.
+    /// Return the device address of the first byte; 0 if there are no bytes.
     fn data_ptr(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.memory(py)?.address().0)
     }
 
-    /// Copies all bytes of `source`, which has as many, to this buffer, as `copy_` does; returns the buffer.
+    /// Copy all bytes of `source`, which has the same size, to this buffer like `copy_`; return this buffer.
     #[pyo3(signature = (source, *, non_blocking=false, stream=None))]
     fn copy_from<'py>(
         slf: Bound<'py, Self>,
@@ -164,7 +174,7 @@ impl Buffer {
         Ok(slf)
     }
 
-    /// Copies all bytes to `destination`, which has as many, as `copy_` does; returns this buffer.
+    /// Copy all bytes to `destination`, which has the same size, like `copy_`; return this buffer.
     #[pyo3(signature = (destination, *, non_blocking=false, stream=None))]
     fn copy_to<'py>(
         slf: Bound<'py, Self>,
@@ -176,7 +186,7 @@ impl Buffer {
         Ok(slf)
     }
 
-    /// Sets every byte to `value`, as the function `fill_` does; returns the buffer.
+    /// Set every byte to `value` like the function `fill_`; return this buffer.
     #[pyo3(signature = (value, *, stream=None))]
     fn fill_<'py>(
         slf: Bound<'py, Self>,
@@ -187,15 +197,18 @@ impl Buffer {
         Ok(slf)
     }
 
-    /// The bytes from `start` up to `stop`, or to the end, as a buffer of the same memory, which it keeps. Raises
-    /// `ArgumentError` for what does not lie within; `buffer[start:stop]` takes what does, as slices of Python do.
+    /// Return the bytes from `start` to `stop`, or to the end, as a buffer that shares the memory. `buffer[start:stop]`
+    /// clips the range instead, like Python slices.
+    ///
+    /// Raises:
+    ///     ArgumentError: The range is not within the buffer.
     #[pyo3(signature = (start, stop=None))]
     fn slice(&self, start: &Bound<'_, PyAny>, stop: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = start.py();
         let memory = self.memory(py)?;
         let allowed = "0 or more";
-        let start = integer(start, "start of a slice of a Buffer", allowed)?;
-        let stop = integer::optional(stop, "stop of a slice of a Buffer", allowed)?;
+        let start = extract_int(start, "start of a slice of a Buffer", allowed)?;
+        let stop = extract_optional_int(stop, "stop of a slice of a Buffer", allowed)?;
         memory.slice(start..stop.unwrap_or(memory.bytes())).into_py_result(py).map(Buffer::of)
     }
 
@@ -206,30 +219,35 @@ impl Buffer {
             return Err(PyTypeError::new_err(format!("a Buffer takes a slice, got a value of type {class}")));
         };
         let memory = self.memory(py)?;
-        let within = slice.indices(isize::try_from(memory.bytes()).unwrap_or(isize::MAX))?;
-        if within.step != 1 {
+        let range = slice.indices(isize::try_from(memory.bytes()).unwrap_or(isize::MAX))?;
+        if range.step != 1 {
             let error = Error::Argument {
                 name: "a slice of a Buffer",
-                given: format!("a step of {}", within.step),
+                given: format!("a step of {}", range.step),
                 allowed: "a step of 1".to_owned(),
             };
             return Err(exception(py, &error));
         }
-        let start = within.start.unsigned_abs();
-        memory.slice(start..start + within.slicelength).into_py_result(py).map(Buffer::of)
+        let start = range.start.unsigned_abs();
+        memory.slice(start..start + range.slicelength).into_py_result(py).map(Buffer::of)
     }
 
-    /// Says that work on `stream` uses the bytes, which interlock did not queue there: once they are free, nobody
-    /// gets them before what is queued there by then has been done.
+    /// Record that work of another library on `stream` uses the bytes. After they are freed, they are reused only after
+    /// the work that is queued there by then.
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
-        let (memory, stream) = (self.memory(py)?, stream::taken(stream)?);
+        let (memory, stream) = (self.memory(py)?, stream::extract(stream)?);
         detach(py, || memory.record_stream(&stream)).into_py_result(py)
     }
 
-    /// Gives the bytes back now, also while others refer to this buffer; with a stream, nobody gets them before what
-    /// is queued there by now has been done. Slices and what was exported by DLPack keep the memory. Does nothing
-    /// where it was closed before. Raises BufferError as long as there is a memoryview of it.
+    /// Free the memory now, even while other references to this buffer exist. Slices and DLPack exports keep the memory
+    /// alive. Has no effect on a closed buffer.
+    ///
+    /// Args:
+    ///     stream: A stream whose queued work uses the bytes, as for `record_stream`.
+    ///
+    /// Raises:
+    ///     BufferError: A memoryview of the buffer exists.
     #[pyo3(signature = (stream=None))]
     fn close(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
@@ -246,7 +264,7 @@ impl Buffer {
                 "the Buffer can't be closed while {views} of its views (memoryview, numpy.frombuffer) are in use"
             ))
         })?;
-        // It may wait for the driver.
+        // Freeing may wait for the driver.
         detach(py, || drop((memory, taken)));
         Ok(())
     }
@@ -258,10 +276,10 @@ impl Buffer {
 
     #[pyo3(signature = (*error))]
     fn __exit__(&self, py: Python<'_>, error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let fails_already = error.get_item(0).is_ok_and(|class| !class.is_none());
+        let has_exception = error.get_item(0).is_ok_and(|class| !class.is_none());
         match self.close(py, None) {
-            // What the program raised says more than that somebody still looks at the bytes.
-            Err(closing) if fails_already && closing.is_instance_of::<PyBufferError>(py) => Ok(()),
+            // The exception of the block is more important than an existing view.
+            Err(closing) if has_exception && closing.is_instance_of::<PyBufferError>(py) => Ok(()),
             closed => closed,
         }
     }

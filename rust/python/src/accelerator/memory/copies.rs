@@ -1,4 +1,4 @@
-//! Copies and fills in the order of streams.
+//! Stream-ordered copies and fills.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
 use super::buffer::Buffer;
-use crate::accelerator::integer::integer;
+use crate::accelerator::args::extract_int;
 use crate::accelerator::stream;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
@@ -21,15 +21,15 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fill_, module)?)
 }
 
-/// One end of a copy: a `Buffer`, or an object that shows its bytes in one piece.
-fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
+/// Extracts an operand of a copy: a `Buffer`, or an object with a contiguous Python buffer.
+fn operand(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let py = given.py();
     if let Ok(buffer) = given.cast::<Buffer>() {
         return buffer.get().memory(py).map(CopyOperand::Device);
     }
-    let view = PyMemoryView::from(given).map_err(|error| no_bytes(given, error))?;
+    let view = PyMemoryView::from(given).map_err(|error| new_buffer_error(given, error))?;
     let bytes = PyBuffer::of(&view)?;
-    if holds_objects(bytes.format()) {
+    if has_object_references(bytes.format()) {
         let message = "references to Python's objects are no bytes that can be copied";
         return Err(PyTypeError::new_err(message));
     }
@@ -41,21 +41,19 @@ fn end_of(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     }
     let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
     drop(bytes);
-    // The view holds the memory.
-    let keep = Arc::new(DeferredDrop::new(view));
-    // SAFETY: the view keeps the bytes where they are. That nobody else uses them meanwhile is the program's duty,
-    // as it is among NumPy arrays.
-    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, Some(keep)) }))
+    // The view keeps the memory alive.
+    let keep_alive = Arc::new(DeferredDrop::new(view));
+    // SAFETY: the view keeps the bytes valid. The program must not use them during the copy, as with NumPy arrays.
+    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, Some(keep_alive)) }))
 }
 
-/// Whether a format of the module struct, as buffers tell theirs, has references to objects. Names of fields stand
-/// between colons.
-fn holds_objects(format: &[u8]) -> bool {
+/// Returns whether a buffer format of the `struct` module contains object references. Field names are between colons.
+fn has_object_references(format: &[u8]) -> bool {
     format.split(|byte| *byte == b':').step_by(2).any(|part| part.contains(&b'O'))
 }
 
-/// Says what is taken, of an object without bytes; another error of the object is its own.
-fn no_bytes(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+/// Replaces the TypeError of an object without the buffer protocol; other errors of the object propagate.
+fn new_buffer_error(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = given.py();
     if !error.is_instance_of::<PyTypeError>(py) {
         return error;
@@ -69,15 +67,22 @@ fn no_bytes(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     refused
 }
 
-/// Copies all bytes of `source` to `destination`, which has as many; at least one of them is a `Buffer`, the
-/// other may be an object with the buffer protocol.
+/// Copy all bytes of `source` to `destination`. At least one of them is a `Buffer`; the other may be an object with the
+/// buffer protocol.
 ///
-/// The copy is in the order of `stream`, which must be of the device of one of the buffers, and of no other
-/// stream. Without one it is in the order of the current stream of the buffer's device; between two devices in
-/// that of the source's, and it and the current stream of the destination's wait for each other. This waits until
-/// the copy has been done, unless `non_blocking`: then the bytes must be left alone until the stream has passed.
-/// Raises `ArgumentError` for different sizes or two objects that are no buffers, `DeviceError` for a stream of
-/// another device, TypeError and BufferError for objects that don't show their bytes.
+/// Args:
+///     destination: The object to write to, with the same size as `source`.
+///     source: The object to read from.
+///     non_blocking: Whether to return before the copy is done. The bytes must not be used until the stream has run it.
+///     stream: The stream of the copy, on the device of a buffer. None means the current stream of the buffer's device;
+///         between two devices the current stream of the source's device, which is synchronized with that of the
+///         destination's device.
+///
+/// Raises:
+///     ArgumentError: The sizes differ, or no operand is a `Buffer`.
+///     DeviceError: The stream is on another device.
+///     TypeError: An operand does not support the buffer protocol, or contains object references.
+///     BufferError: An operand is not contiguous, or the destination is read-only.
 #[pyfunction]
 #[pyo3(signature = (destination, source, *, non_blocking=false, stream=None))]
 pub(super) fn copy_(
@@ -87,16 +92,23 @@ pub(super) fn copy_(
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let py = destination.py();
-    let (to, from) = (end_of(destination, true)?, end_of(source, false)?);
+    let (to, from) = (operand(destination, true)?, operand(source, false)?);
     let stream = stream::optional(stream)?;
     let queued_on =
         detach(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
-    if non_blocking { Ok(()) } else { wait(py, || queued_on.waiting().map(Some)) }
+    if non_blocking { Ok(()) } else { wait(py, || queued_on.begin_wait().map(Some)) }
 }
 
-/// Sets every byte of a `Buffer` to `value`, from 0 to 255, in the order of `stream` or of the current stream of
-/// the buffer's device. Returns at once. Raises `ArgumentError` for another number, `DeviceError` for a
-/// stream of another device.
+/// Queue a fill of every byte of a `Buffer` with `value`.
+///
+/// Args:
+///     buffer: The buffer.
+///     value: The byte, from 0 to 255.
+///     stream: The stream. None means the current stream of the buffer's device.
+///
+/// Raises:
+///     ArgumentError: The value is out of range.
+///     DeviceError: The stream is on another device.
 #[pyfunction]
 #[pyo3(signature = (buffer, value, *, stream=None))]
 pub(super) fn fill_(
@@ -105,7 +117,7 @@ pub(super) fn fill_(
     value: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let value = integer(value, "the value of accelerator.memory.fill_", "0 to 255")?;
+    let value = extract_int(value, "the value of accelerator.memory.fill_", "0 to 255")?;
     let stream = stream::optional(stream)?;
     let memory = buffer.get().memory(py)?;
     detach(py, || memory.fill(value, stream.as_ref())).into_py_result(py)

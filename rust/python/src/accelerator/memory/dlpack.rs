@@ -1,4 +1,4 @@
-//! The structures of DLPack 1.x, and capsules with them.
+//! The structures of DLPack 1.x, and capsules that contain them.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -21,7 +21,7 @@ struct DataType {
 }
 
 impl DataType {
-    /// Unsigned numbers of 8 bits.
+    /// `uint8`.
     const BYTE: DataType = DataType { code: 1, bits: 8, lanes: 1 };
 }
 
@@ -37,7 +37,7 @@ struct Tensor {
     byte_offset: u64,
 }
 
-/// `DLManagedTensor`, of before version 1.
+/// `DLManagedTensor`, from before version 1.
 #[repr(C)]
 struct Unversioned {
     tensor: Tensor,
@@ -59,9 +59,9 @@ struct Versioned {
 /// `DLPACK_FLAG_BITMASK_IS_COPIED`.
 const IS_COPY: u64 = 2;
 
-/// What a capsule points to.
+/// The managed tensor that a capsule points to.
 trait Managed: Sized {
-    /// The name of a capsule that nobody has taken the tensor from.
+    /// The name of a capsule whose tensor was not consumed.
     const NAME: &'static CStr;
 
     fn of(tensor: Tensor, is_copy: bool) -> Self;
@@ -100,32 +100,32 @@ impl Managed for Versioned {
     }
 }
 
-/// A tensor of DLPack with what it refers to. Whoever takes it frees it on any thread, attached or not, so it owns
-/// nothing of Python's.
+/// A managed tensor with its shape and memory. The consumer may free it on any thread, attached or not, so it owns no
+/// Python objects.
 #[repr(C)]
 struct Exported<T> {
-    /// The first: its address is that of the whole.
+    /// The first field, so that its address is the address of the struct.
     managed: T,
     shape: i64,
     stride: i64,
     _memory: DeviceBuffer,
 }
 
-/// Lets an exported tensor go.
+/// Frees an exported tensor.
 ///
 /// # Safety
-/// `managed` is that of an `Exported` from `Box::into_raw`, and nobody uses it after this.
+/// `managed` is the first field of an `Exported` from `Box::into_raw`, and is not used afterwards.
 unsafe extern "C" fn delete<T>(managed: *mut T) {
-    // SAFETY: `managed` is the first field of the box, as the structure is laid out in the order of C.
+    // SAFETY: `managed` is the first field of the box, because the struct is `repr(C)`.
     drop(unsafe { Box::from_raw(managed.cast::<Exported<T>>()) });
 }
 
-/// Lets the tensor of a capsule go, unless it was taken from it: then the capsule has another name.
+/// Frees the tensor of a capsule unless a consumer has taken it, which renames the capsule.
 ///
 /// # Safety
-/// `capsule` is one that `capsule_of::<T>` has made, and is going.
+/// `capsule` was created by `capsule_of::<T>` and is being deallocated.
 unsafe extern "C" fn destroy<T: Managed>(capsule: *mut ffi::PyObject) {
-    // SAFETY: it is a capsule, and one with this name holds the box that was put into it.
+    // SAFETY: it is a capsule, and one with this name still contains its box.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, T::NAME.as_ptr()) == 1 {
             delete(ffi::PyCapsule_GetPointer(capsule, T::NAME.as_ptr()).cast::<T>());
@@ -133,7 +133,7 @@ unsafe extern "C" fn destroy<T: Managed>(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// The bytes as a capsule, in the version that `max_version` allows.
+/// Creates a capsule of the bytes, in a version that `max_version` allows.
 pub(super) fn capsule<'py>(
     py: Python<'py>,
     memory: DeviceBuffer,
@@ -165,18 +165,18 @@ fn capsule_of<'py, T: Managed>(
     let shape = i64::try_from(memory.bytes())?;
     let managed = T::of(tensor, is_copy);
     let exported = Box::into_raw(Box::new(Exported { managed, shape, stride: 1, _memory: memory }));
-    // SAFETY: the box was just made, and nobody else has seen it; it refers to itself and does not move.
+    // SAFETY: the box was just created and is not shared; it refers to itself and does not move.
     unsafe {
         let (shape, stride) = (&raw mut (*exported).shape, &raw mut (*exported).stride);
         let tensor = (*exported).managed.tensor();
         (tensor.shape, tensor.strides) = (shape, stride);
     }
-    // SAFETY: the name lives for ever, and `destroy` expects what is in the capsule.
-    let made = unsafe { ffi::PyCapsule_New(exported.cast(), T::NAME.as_ptr(), Some(destroy::<T>)) };
-    if made.is_null() {
-        // SAFETY: no capsule has it.
+    // SAFETY: the name is static, and `destroy` matches the content of the capsule.
+    let capsule = unsafe { ffi::PyCapsule_New(exported.cast(), T::NAME.as_ptr(), Some(destroy::<T>)) };
+    if capsule.is_null() {
+        // SAFETY: no capsule owns it.
         unsafe { delete(exported.cast::<T>()) };
     }
     // SAFETY: it is a new reference, or null with an exception.
-    unsafe { Bound::from_owned_ptr_or_err(py, made) }
+    unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
 }

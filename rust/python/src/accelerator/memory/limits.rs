@@ -1,11 +1,11 @@
-//! How much memory this process may take.
+//! Limits of reserved and cached memory.
 
 use interlock::accelerator::memory::{self, Limit};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
-use crate::accelerator::{device, integer};
+use crate::accelerator::{args, device};
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
 use crate::py_int;
@@ -17,8 +17,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(get_cache_limit, module)?)
 }
 
-/// A limit as an argument. An int is a number of bytes, 1 too; a float is a fraction, 1.0 too.
-fn limit_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
+/// Extracts a limit. An int is a number of bytes, even 1; a float is a fraction, even 1.0.
+fn extract_limit(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
     let py = given.py();
     if given.is_none() {
         return Ok(None);
@@ -34,46 +34,60 @@ fn limit_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
         let message = format!("a memory limit takes {}, got a value of type {class}", Limit::ALLOWED);
         return Err(PyTypeError::new_err(message));
     }
-    integer::integer(given, "a memory limit", Limit::ALLOWED).map(Limit::Bytes).map(Some)
+    args::extract_int(given, "a memory limit", Limit::ALLOWED).map(Limit::Bytes).map(Some)
 }
 
-/// Says how much of a device's memory this process may take from the driver, in use or kept: a number of bytes (an
-/// int), a part of all (a float from 0.0 to 1.0, or a str such as "90%"), or None for all of it.
+/// Limit the memory that this process may reserve on a device, allocated or cached. Reserved memory beyond the limit
+/// remains reserved.
 ///
-/// Returns the limit that was in force, in bytes, or None. What is taken already stays, also beyond the limit. No
-/// device, or one without an index, is the current one. Raises `ArgumentError` for a limit out of range,
-/// `NoAcceleratorError` without an accelerator.
+/// Args:
+///     limit: Bytes as an int, a fraction of the device's memory as a float from 0.0 to 1.0 or a str such as "90%", or
+///         None for no limit.
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Returns:
+///     The previous limit in bytes, or None.
+///
+/// Raises:
+///     ArgumentError: The limit is out of range.
+///     NoAcceleratorError: No accelerator is available.
 #[pyfunction]
 #[pyo3(signature = (limit, device=None))]
 fn set_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let (py, limit) = (limit.py(), limit_of(limit)?);
+    let (py, limit) = (limit.py(), extract_limit(limit)?);
     let device = device::optional(device)?;
     detach(py, || memory::set_limit(limit, device)).into_py_result(py)
 }
 
-/// The limit of a device in bytes, or None where there is none.
+/// Return the limit of reserved memory on a device in bytes, or None for no limit.
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let device = device::asked_about(device)?;
+    let device = device::for_memory_query(device)?;
     detach(py, || memory::limit(device)).into_py_result(py)
 }
 
-/// Says how much of a device's memory may be kept that nobody uses, as `set_limit` does; None for any number. What is
-/// kept beyond goes back to the driver, the longest unused first, once streams have got past it. Returns the limit
-/// that was in force, in bytes, or None.
+/// Limit the memory that is cached on a device. Cached blocks beyond the limit are released to the driver, those that
+/// were freed first, after the queued work that uses them.
+///
+/// Args:
+///     limit: The limit, as for `set_limit`.
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Returns:
+///     The previous limit in bytes, or None.
 #[pyfunction]
 #[pyo3(signature = (limit, device=None))]
 fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let (py, limit) = (limit.py(), limit_of(limit)?);
+    let (py, limit) = (limit.py(), extract_limit(limit)?);
     let device = device::optional(device)?;
     detach(py, || memory::set_cache_limit(limit, device)).into_py_result(py)
 }
 
-/// The limit of what is kept of a device's memory, in bytes, or None where there is none.
+/// Return the limit of cached memory on a device in bytes, or None for no limit.
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn get_cache_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let device = device::asked_about(device)?;
+    let device = device::for_memory_query(device)?;
     detach(py, || memory::cache_limit(device)).into_py_result(py)
 }

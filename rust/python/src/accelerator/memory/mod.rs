@@ -1,23 +1,23 @@
-//! Memory of devices.
+//! Device memory: buffers, copies, statistics and limits.
 
 mod buffer;
 mod copies;
 mod dlpack;
-mod export;
+mod interop;
 mod limits;
-mod on_oom;
-mod scope;
+mod memory_tracker;
+mod oom_callback;
 mod statistics;
 
 use pyo3::prelude::*;
 
-pub(crate) use on_oom::forget as forget_callbacks;
+pub(crate) use oom_callback::forget as forget_callbacks;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     buffer::register(module)?;
     copies::register(module)?;
     statistics::register(module)?;
     limits::register(module)?;
-    scope::register(module)?;
-    on_oom::register(module)
+    memory_tracker::register(module)?;
+    oom_callback::register(module)
 }

@@ -1,4 +1,4 @@
-//! The cache of pinned memory on host drivers of their own.
+//! Tests of the cache of pinned memory, each on its own host driver.
 
 mod failures;
 mod reuse;
@@ -12,48 +12,48 @@ use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
 use super::*;
 
-/// An accelerator that is not the one in use, so that a test has it for itself.
-struct Home {
-    home: &'static Accelerator,
+/// An accelerator that is used by one test only.
+struct Rig {
+    accelerator: &'static Accelerator,
     faults: FaultInjector,
 }
 
-/// Work waits for it until it is dropped.
-struct Latch(#[expect(dead_code, reason = "it is there to be dropped")] mpsc::Sender<()>);
+/// Blocks a stream until it is dropped.
+struct Latch(#[expect(dead_code, reason = "only dropped")] mpsc::Sender<()>);
 
-impl Home {
+impl Rig {
     fn new() -> Self {
         Self::with(PinnedOptions::default())
     }
 
     fn with(options: PinnedOptions) -> Self {
         let faults = FaultInjector::new();
-        let options_of_driver = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
-        let driver = HostDriver::new(options_of_driver).unwrap();
-        let home: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
-        let mut pinned = home.pinned().lock();
-        // No configuration of the process comes later.
+        let driver_options = HostOptions { devices: 2, faults: faults.clone(), ..HostOptions::default() };
+        let driver = HostDriver::new(driver_options).unwrap();
+        let accelerator: &Accelerator = Box::leak(Box::new(Accelerator::start(driver).unwrap()));
+        let mut pinned = accelerator.pinned().lock();
+        // No configuration of the process has a greater number.
         pinned.config_number = u64::MAX;
         pinned.pool.options = options;
         drop(pinned);
-        Home { home, faults }
+        Rig { accelerator, faults }
     }
 
     fn memory(&self, bytes: usize) -> PinnedMemory {
-        PinnedMemory::of(self.home, bytes).unwrap()
+        PinnedMemory::of(self.accelerator, bytes).unwrap()
     }
 
     fn stream(&self, device: u8) -> Stream {
-        self.home.exclusive_stream(device, 0).unwrap()
+        self.accelerator.dedicated_stream(device, 0).unwrap()
     }
 
-    /// What is queued on the stream next is not done before the latch is dropped.
+    /// Blocks later work of a stream until the returned latch is dropped.
     fn block(&self, stream: &Stream) -> Latch {
         let (latch, gate) = mpsc::channel();
         let gate = Mutex::new(gate);
         let wait = move || {
             let waited = gate.lock().unwrap().recv_timeout(Duration::from_secs(60));
-            assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "nobody dropped the latch");
+            assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "the latch was not dropped");
             Ok(())
         };
         stream.launch(HostFn::new("wait", wait)).unwrap();
@@ -61,19 +61,19 @@ impl Home {
     }
 
     fn empty(&self) {
-        self.home.pinned().release_cached_blocks(self.home.driver_for("a test").unwrap());
+        self.accelerator.pinned().release_cached_blocks(self.accelerator.driver_for("a test").unwrap());
     }
 
     fn counted(&self) -> PinnedStats {
-        self.home.pinned().lock().pool.stats
+        self.accelerator.pinned().lock().pool.stats
     }
 
-    /// Bytes that the driver has given.
-    fn taken(&self) -> u64 {
+    /// Returns the bytes that the driver has allocated.
+    fn reserved(&self) -> u64 {
         self.faults.live_objects().unwrap().pinned_bytes
     }
 
-    fn is_held(&self, pointer: NonNull<u8>) -> bool {
-        self.home.pinned().lock().pool.is_allocated(pointer.as_ptr() as u64)
+    fn is_allocated(&self, pointer: NonNull<u8>) -> bool {
+        self.accelerator.pinned().lock().pool.is_allocated(pointer.as_ptr() as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! Whole numbers as arguments.
+//! Extraction of int arguments.
 
 use interlock::accelerator::Error;
 use pyo3::exceptions::PyTypeError;
@@ -8,9 +8,9 @@ use pyo3::types::PyBool;
 use crate::errors::exception;
 use crate::py_int;
 
-/// The number that was given as `name`, which takes what `allowed` says. True and False are ints to Python, not to
-/// us; what says of itself that it is a whole number is one.
-pub(super) fn integer<T: TryFrom<i128>>(
+/// Extracts an int, or an object with `__index__`, as the argument `name`. `allowed` describes the accepted values for
+/// the error. A bool is not accepted, although it is an int in Python.
+pub(super) fn extract_int<T: TryFrom<i128>>(
     given: &Bound<'_, PyAny>,
     name: &'static str,
     allowed: &str,
@@ -28,11 +28,11 @@ pub(super) fn integer<T: TryFrom<i128>>(
     })
 }
 
-/// The same where none may be given.
-pub(super) fn optional<T: TryFrom<i128>>(
+/// Extracts an optional int like [`extract_int`].
+pub(super) fn extract_optional_int<T: TryFrom<i128>>(
     given: Option<&Bound<'_, PyAny>>,
     name: &'static str,
     allowed: &str,
 ) -> PyResult<Option<T>> {
-    given.map(|given| integer(given, name, allowed)).transpose()
+    given.map(|given| extract_int(given, name, allowed)).transpose()
 }

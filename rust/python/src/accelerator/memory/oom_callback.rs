@@ -1,10 +1,10 @@
-//! Functions of Python that are asked where a request for memory can't be served.
+//! Python callbacks for out-of-memory errors.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use interlock::accelerator::Error;
-use interlock::accelerator::memory::{self, OutOfMemory, Registration as Asked};
+use interlock::accelerator::memory::{self, OutOfMemory, Registration as CoreRegistration};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -20,66 +20,67 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(on_oom, module)?)
 }
 
-/// Every function that is registered, so that it can be let go before the interpreter ends.
+/// The registered callbacks, stored here so that they can be released before the interpreter is finalized.
 struct Callbacks {
     last: u64,
     functions: Vec<(u64, DeferredDrop)>,
 }
 
-/// Locked only by threads that are attached, and for a few steps: a fork never finds it locked by another thread.
+/// Locked only by attached threads and briefly, so that it is never locked by another thread during a fork.
 static CALLBACKS: Mutex<Callbacks> = Mutex::new(Callbacks { last: 0, functions: Vec::new() });
 
-/// How many there are, for threads that are not attached.
+/// The number of callbacks, for threads that are not attached.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Does something with the functions; those that have to go are returned, so that they go without the lock.
-fn with_callbacks<T>(act: impl FnOnce(&mut Callbacks) -> T) -> T {
+/// Calls `action` with the locked callbacks. It returns removed callbacks, which are dropped without the lock.
+fn with_callbacks<T>(action: impl FnOnce(&mut Callbacks) -> T) -> T {
     let mut callbacks: MutexGuard<'_, _> = CALLBACKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let result = act(&mut callbacks);
+    let result = action(&mut callbacks);
     COUNT.store(callbacks.functions.len(), Ordering::Relaxed);
     result
 }
 
-/// Lets every function go.
+/// Releases all callbacks.
 pub(crate) fn forget(_py: Python<'_>) {
     drop(with_callbacks(|callbacks| std::mem::take(&mut callbacks.functions)));
 }
 
-/// Asks the functions in turn until one says that it is worth while to try once more. What one raises is kept.
-fn ask(told: &OutOfMemory) -> bool {
+/// Calls the callbacks in order until one returns True to retry the allocation. Stores an exception of a callback,
+/// which the allocation raises.
+fn call_callbacks(oom: &OutOfMemory) -> bool {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return false;
     }
-    let again = attach(|py| {
+    let retry = attach(|py| {
         let functions: Vec<_> = with_callbacks(|callbacks| {
             callbacks.functions.iter().map(|(_, function)| function.bind(py).clone()).collect()
         });
-        let told = Error::OutOfMemory(Box::new(told.clone()));
-        let error = exception(py, &told);
+        let oom = Error::OutOfMemory(Box::new(oom.clone()));
+        let error = exception(py, &oom);
         for function in functions {
             match call(&function, error.value(py)) {
                 Ok(answer) if answer.cast::<PyBool>().is_ok_and(|answer| answer.is_true()) => return true,
                 Ok(_) => {}
                 Err(raised) => {
-                    // Without it the exception still says what happened.
+                    // Errors are ignored: the exception is useful without its context.
                     let _ = add_context(py, &raised, &error);
-                    pending_exception::stash(py, told, raised);
+                    pending_exception::stash(py, oom, raised);
                     return false;
                 }
             }
         }
         false
     });
-    again.unwrap_or(false)
+    retry.unwrap_or(false)
 }
 
-/// Says that an exception was raised where another was dealt with, unless it is told already.
+/// Sets `context` as the last `__context__` in the chain of an exception, unless the chain contains it.
 fn add_context(py: Python<'_>, raised: &PyErr, context: &PyErr) -> PyResult<()> {
-    /// A program may have tied exceptions in a circle.
-    const LONGEST: usize = 1000;
+    /// A bound, because a program may have created a cycle.
+    const MAX_LENGTH: usize = 1000;
     let context = context.value(py).as_any();
     let mut last = raised.value(py).as_any().clone();
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_LENGTH {
         if last.is(context) {
             return Ok(());
         }
@@ -92,23 +93,27 @@ fn add_context(py: Python<'_>, raised: &PyErr, context: &PyErr) -> PyResult<()> 
     Ok(())
 }
 
-/// Has `callback` called with the `OutOfMemoryError` where a device has no room for what was asked, before that is
-/// raised. It returns True if it is worth while to try once more, because it let something go; nothing else is asked
-/// then.
+/// Register a callback for out-of-memory errors.
 ///
-/// It runs on the thread that allocates; what it allocates itself does not ask again. What it raises is raised by the
-/// allocation, with the `OutOfMemoryError` as its context. It stays registered until the object that this returns is
-/// removed, or the `with` block is left.
+/// The callback runs on the allocating thread before the error is raised, and is not called for its own allocations. An
+/// exception of the callback is raised by the allocation, with the `OutOfMemoryError` as its context.
+///
+/// Args:
+///     callback: Called with the `OutOfMemoryError`. Return True to retry the allocation; remaining callbacks are
+///         skipped.
+///
+/// Returns:
+///     The registration. The callback is removed by its `remove` method, or at the end of a `with` block.
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
 fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {
-    static ASKED: OnceBox<Asked> = OnceBox::new();
+    static REGISTRATION: OnceBox<CoreRegistration> = OnceBox::new();
     if !callback.is_callable() {
         let class = callback.get_type().name()?;
         let message = format!("accelerator.memory.on_oom takes a function, got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     }
-    ASKED.get_or_init(|| Box::new(memory::on_oom(ask)));
+    REGISTRATION.get_or_init(|| Box::new(memory::on_oom(call_callbacks)));
     let callback = DeferredDrop::new(callback);
     Ok(Registration(with_callbacks(|callbacks| {
         callbacks.last += 1;
@@ -117,13 +122,13 @@ fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {
     })))
 }
 
-/// A function that is asked where memory is short, until it is removed.
+/// A registered out-of-memory callback. `with registration:` removes it at the end of the block.
 #[pyclass(frozen, module = "interlock.accelerator.memory")]
 struct Registration(u64);
 
 #[pymethods]
 impl Registration {
-    /// The function is not asked any more. Does nothing where it was removed before.
+    /// Remove the callback. Has no effect if it was removed before.
     fn remove(&self) {
         drop(with_callbacks(|callbacks| {
             let place = callbacks.functions.iter().position(|(number, _)| *number == self.0);

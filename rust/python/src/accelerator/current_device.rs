@@ -1,17 +1,17 @@
-//! Which driver is used, and which device and streams are current.
+//! The driver of the process, the current device and the current streams.
 
 use std::ffi::CString;
 
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::{self, DeviceType, PlaceScope};
+use interlock::accelerator::{self, DeviceScope, DeviceType};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use super::args;
 use super::device::{self, Device};
-use super::faults::FaultInjector;
-use super::integer;
+use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
 use crate::detach::{detach, detach_with_env, wait};
 use crate::errors::IntoPyResult;
@@ -23,7 +23,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(current_accelerator, module)?)?;
     module.add_function(wrap_pyfunction!(is_available, module)?)?;
     module.add_function(wrap_pyfunction!(device_count, module)?)?;
-    module.add_function(wrap_pyfunction!(why_unavailable, module)?)?;
+    module.add_function(wrap_pyfunction!(unavailable_reason, module)?)?;
     module.add_function(wrap_pyfunction!(current_device_index, module)?)?;
     module.add_function(wrap_pyfunction!(set_device_index, module)?)?;
     module.add_function(wrap_pyfunction!(current_stream, module)?)?;
@@ -37,13 +37,19 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_default_device, module)?)
 }
 
-/// Chooses the driver of this process: "host" for devices made of threads and memory of this computer, "cuda", the
-/// name of one that the program which embeds Python has registered, or "none".
+/// Select the driver of this process. The driver is fixed when a device is used first.
 ///
-/// `devices` (how many, 1 if not given), `memory` (bytes that each has, 4 GiB if not given) and `faults` (what is
-/// to go wrong, for tests) belong to "host".
-/// The driver is fixed when a device is used first; afterwards this raises `DriverInUseError`. Raises
-/// `DeviceError` for an unknown name, `ArgumentError` for numbers that don't fit.
+/// Args:
+///     name: "host" for devices that run on threads of the CPU, "cuda", the name of a driver that the embedding program
+///         has registered, or "none".
+///     devices: The number of devices, only for "host". None means 1.
+///     memory: The bytes of memory of each device, only for "host". None means 4 GiB.
+///     faults: Injects errors for tests, only for "host".
+///
+/// Raises:
+///     DriverInUseError: A device has been used.
+///     DeviceError: The name is unknown.
+///     ArgumentError: A number is out of range.
 #[pyfunction(name = "use")]
 #[pyo3(signature = (name, *, devices=None, memory=None, faults=None))]
 fn use_driver(
@@ -57,10 +63,10 @@ fn use_driver(
         let message = "devices, memory and faults may be given for the driver \"host\" alone";
         return Err(PyTypeError::new_err(message));
     }
-    let devices = integer::optional(devices, "devices of the host driver", "0 to 128")?;
-    let memory = integer::optional(memory, "memory of the host driver", "a number of bytes")?;
+    let devices = args::extract_optional_int(devices, "devices of the host driver", "0 to 128")?;
+    let memory = args::extract_optional_int(memory, "memory of the host driver", "a number of bytes")?;
     let faults = faults.map(|faults| faults.get().0.clone());
-    let chosen = detach_with_env(py, || match name {
+    let selected = detach_with_env(py, || match name {
         "host" => {
             let mut options = HostOptions::default();
             options.devices = devices.unwrap_or(options.devices);
@@ -70,12 +76,12 @@ fn use_driver(
         }
         _ => accelerator::use_named(name),
     });
-    chosen.into_py_result(py)
+    selected.into_py_result(py)
 }
 
-/// Warns of a variable that changed when the driver, or what it shows, was fixed already.
-fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
-    let Some(message) = detach_with_env(py, accelerator::environment_came_too_late) else {
+/// Warns about a variable that has changed without effect, because the driver was fixed before.
+fn warn_stale_env(py: Python<'_>) -> PyResult<()> {
+    let Some(message) = detach_with_env(py, accelerator::stale_env_warning) else {
         return Ok(());
     };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
@@ -83,9 +89,10 @@ fn warn_of_the_environment(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &class, &message, 1)
 }
 
-/// The accelerator of this process without an index, or None.
+/// Return the accelerator of this process as a device without an index, or None.
 ///
-/// It is there once a driver was chosen, even if that has no device; with `check_available` only if it has one.
+/// Args:
+///     check_available: Whether to return None for a driver that was selected but has no device.
 #[pyfunction]
 #[pyo3(signature = (check_available = false))]
 fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option<Device>> {
@@ -93,40 +100,43 @@ fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option
         let found = known.accelerator.filter(|_| !check_available || known.count > 0);
         return Ok(found.map(Device::of));
     }
-    warn_of_the_environment(py)?;
+    warn_stale_env(py)?;
     let found = detach_with_env(py, || {
         accelerator::current_accelerator().filter(|_| !check_available || accelerator::is_available())
     });
     Ok(found.map(Device::of))
 }
 
-/// Whether there is an accelerator with at least one device. Fixes nothing: a driver may still be chosen.
+/// Return whether an accelerator with at least one device is available. Does not fix the driver.
 #[pyfunction]
 fn is_available(py: Python<'_>) -> PyResult<bool> {
     if let Some(known) = accelerator::known_devices() {
         return Ok(known.count > 0);
     }
-    warn_of_the_environment(py)?;
+    warn_stale_env(py)?;
     Ok(detach_with_env(py, accelerator::is_available))
 }
 
-/// How many devices the accelerator has; 0 where there is none. Fixes nothing: a driver may still be chosen.
+/// Return the number of devices of the accelerator, 0 if there is none. Does not fix the driver.
 #[pyfunction]
 fn device_count(py: Python<'_>) -> PyResult<u32> {
     if let Some(known) = accelerator::known_devices() {
         return Ok(known.count);
     }
-    warn_of_the_environment(py)?;
+    warn_stale_env(py)?;
     Ok(detach_with_env(py, accelerator::device_count))
 }
 
-/// Why there is no accelerator with a device, in one sentence; None where there is one.
+/// Return the reason why no accelerator with a device is available, in one sentence; None if one is.
 #[pyfunction]
-fn why_unavailable(py: Python<'_>) -> Option<String> {
-    detach_with_env(py, accelerator::why_unavailable)
+fn unavailable_reason(py: Python<'_>) -> Option<String> {
+    detach_with_env(py, accelerator::unavailable_reason)
 }
 
-/// The index of the current device of this thread: 0 until another is made current.
+/// Return the index of the current device of this thread, 0 unless another device was made current.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
 #[pyfunction]
 fn current_device_index(py: Python<'_>) -> PyResult<u8> {
     if let Some(index) = accelerator::current_index() {
@@ -136,8 +146,14 @@ fn current_device_index(py: Python<'_>) -> PyResult<u8> {
     Ok(device.index().unwrap_or(0))
 }
 
-/// Makes a device the current one of this thread, until the innermost open scope that decides it is left. The
-/// device must have an index.
+/// Make a device the current one of this thread, until the innermost open scope that sets it is exited.
+///
+/// Args:
+///     device: The device, which must have an index.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device, /))]
 fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -146,8 +162,10 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
     detach(py, || accelerator::set_device(device)).into_py_result(py)
 }
 
-/// The current stream of a device on this thread: its default one until another is made current. No device, or
-/// one without an index, is the current one.
+/// Return the current stream of a device on this thread, its default stream unless another one was made current.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
@@ -155,26 +173,28 @@ fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult
     detach(py, || accelerator::current_stream(device)).into_py_result(py).map(Stream::of)
 }
 
-/// Makes a stream the current one of its device on this thread, and that device the current one; each until the
-/// innermost open scope that decides it is left.
+/// Make a stream the current one of its device on this thread, and that device the current one; each until the
+/// innermost open scope that sets it is exited.
 #[pyfunction]
 #[pyo3(signature = (stream))]
 fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
-    let core = stream::taken(stream)?;
+    let core = stream::extract(stream)?;
     accelerator::set_stream(&core).into_py_result(stream.py())
 }
 
-/// Waits until all work of a device has been done. Raises what failed there, if that was not raised before. No
-/// device, or one without an index, is the current one.
+/// Wait for all work that is queued on a device. Raises its asynchronous errors that were not reported yet.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let device = device::optional(device)?;
-    wait(py, || accelerator::waiting(device).map(Some))
+    wait(py, || accelerator::begin_wait(device).map(Some))
 }
 
-/// The priorities that streams of a device may have: the largest number, which goes last, and the smallest,
-/// which goes first.
+/// Return the range of stream priorities of a device: the least priority, which is the largest number, and the greatest
+/// priority, which is the smallest number.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<(i32, i32)> {
@@ -183,7 +203,7 @@ fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> P
     Ok((range.least, range.greatest))
 }
 
-/// A device as its maker calls it.
+/// Return the name of a device.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
@@ -191,23 +211,26 @@ fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<St
     Ok(detach(py, || accelerator::properties(device)).into_py_result(py)?.name)
 }
 
-/// What a device is, as a dict.
+/// Return the properties of a device as a dict.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
     let device = device::optional(device)?;
     let found = detach(py, || accelerator::properties(device)).into_py_result(py)?;
-    let told = PyDict::new(py);
-    told.set_item("name", found.name)?;
-    told.set_item("total_memory", found.total_memory)?;
-    told.set_item("multi_processor_count", found.multi_processor_count)?;
-    let more = PyDict::new(py);
-    found.more.into_iter().try_for_each(|(name, value)| more.set_item(name, value))?;
-    told.set_item("extra", more)?;
-    Ok(told)
+    let dict = PyDict::new(py);
+    dict.set_item("name", found.name)?;
+    dict.set_item("total_memory", found.total_memory)?;
+    dict.set_item("multi_processor_count", found.multi_processor_count)?;
+    let extra = PyDict::new(py);
+    found.extra.into_iter().try_for_each(|(name, value)| extra.set_item(name, value))?;
+    dict.set_item("extra", extra)?;
+    Ok(dict)
 }
 
-/// Free and total memory of a device, in bytes. No device, or one without an index, is the current one.
+/// Return the free and the total memory of a device in bytes.
+///
+/// Args:
+///     device_index: The device. None, or a device without an index, means the current device.
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<(u64, u64)> {
@@ -216,20 +239,23 @@ fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> P
     Ok((info.free, info.total))
 }
 
-/// The device on which tensors are made that are given none: the processor until another is chosen. One that was chosen
-/// without an index has that of the current device of its type.
+/// Return the device on which tensors are created unless one is passed: the CPU unless another one was set. For a
+/// device without an index, the result has the index of the current device.
 #[pyfunction]
 fn get_default_device(py: Python<'_>) -> Device {
-    let chosen = accelerator::default_device();
-    if chosen.index().is_some() || chosen.kind() == DeviceType::Cpu {
-        return Device::of(chosen);
+    let default = accelerator::default_device();
+    if default.index().is_some() || default.kind() == DeviceType::Cpu {
+        return Device::of(default);
     }
     let current = detach_with_env(py, accelerator::current_device);
-    Device::of(current.ok().filter(|current| current.kind() == chosen.kind()).unwrap_or(chosen))
+    Device::of(current.ok().filter(|current| current.kind() == default.kind()).unwrap_or(default))
 }
 
-/// Chooses the device on which tensors are made that are given none, for this thread and until the innermost open
-/// scope that decides it is left; None is the processor.
+/// Set the device on which this thread creates tensors unless one is passed, until the innermost open scope that sets
+/// it is exited.
+///
+/// Args:
+///     device: The device. None means the CPU.
 #[pyfunction]
 #[pyo3(signature = (device))]
 fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -237,15 +263,19 @@ fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     Ok(())
 }
 
-/// Makes a device the current one of this thread while it is open; None changes nothing.
+/// Context manager that makes a device the current one of this thread.
 ///
-/// It takes an index, a str or a device. Entering raises `NoAcceleratorError` without an accelerator and
-/// `DeviceError` for a device that it does not have.
+/// Args:
+///     device: An index, a device or its name, with an index. None has no effect.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available when the block is entered.
+///     DeviceError: The accelerator does not have the device.
 #[pyclass(frozen, subclass, module = "interlock.accelerator", name = "device_index")]
 struct DeviceIndex {
     device: Option<interlock::accelerator::Device>,
-    /// Made by the first enter, which looks whether the device is there.
-    scope: OnceBox<PlaceScope>,
+    /// Created by the first enter, which checks that the device exists.
+    scope: OnceBox<DeviceScope>,
 }
 
 #[pymethods]
@@ -253,14 +283,15 @@ impl DeviceIndex {
     #[new]
     #[pyo3(signature = (device, /))]
     fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let named = |device| device::with_index(device, "accelerator.device_index");
-        Ok(DeviceIndex { device: device.map(named).transpose()?, scope: OnceBox::new() })
+        let extract = |device| device::with_index(device, "accelerator.device_index");
+        Ok(DeviceIndex { device: device.map(extract).transpose()?, scope: OnceBox::new() })
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         let Some(device) = self.device else { return Ok(()) };
-        let made = detach(py, || self.scope.get_or_try_init(|| PlaceScope::of_device(device).map(Box::new)));
-        let scope = made.into_py_result(py)?;
+        let scope =
+            detach(py, || self.scope.get_or_try_init(|| DeviceScope::of_device(device).map(Box::new)));
+        let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
         scope_debug::enter(py, scope.scope(), || scope.enter())
     }

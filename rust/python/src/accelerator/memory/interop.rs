@@ -1,4 +1,4 @@
-//! Bytes of devices for other libraries.
+//! Export of buffers to other libraries: the buffer protocol, DLPack and `__cuda_array_interface__`.
 
 use std::ffi::c_int;
 use std::ptr::NonNull;
@@ -13,34 +13,34 @@ use pyo3::types::PyDict;
 
 use super::buffer::Buffer;
 use super::dlpack;
-use crate::accelerator::integer;
+use crate::accelerator::args::extract_optional_int;
 use crate::detach::{detach, wait};
 use crate::errors::IntoPyResult;
 
-/// The numbers of DLPack for the memory of the processor and of NVIDIA's devices.
+/// DLPack's device types of CPU and CUDA memory.
 const CPU: i32 = 1;
 const CUDA: i32 = 2;
 
-/// Of NVIDIA's default stream, which is 0 to its driver, among libraries for its devices.
+/// The number of CUDA's default stream in DLPack and `__cuda_array_interface__`; its raw handle is 0.
 const DEFAULT_STREAM: u64 = 1;
 
-/// Waits until all that is queued and uses the bytes has been done.
+/// Waits for all queued work that uses the bytes.
 fn wait_for_streams(py: Python<'_>, memory: &DeviceBuffer) -> PyResult<()> {
-    for waiting in detach(py, || memory.waiting()).into_py_result(py)? {
-        wait(py, || Ok(Some(waiting)))?;
+    for target in detach(py, || memory.begin_wait()).into_py_result(py)? {
+        wait(py, || Ok(Some(target)))?;
     }
     Ok(())
 }
 
-/// What is queued on `stream` from now on comes after all that is queued now and uses the bytes.
-fn hold_back(stream: &CoreStream, memory: &DeviceBuffer) -> Result<()> {
+/// Makes later work of `stream` wait for all queued work that uses the bytes.
+fn wait_on_stream(stream: &CoreStream, memory: &DeviceBuffer) -> Result<()> {
     memory.streams()?.iter().filter(|other| *other != stream).try_for_each(|other| stream.wait_stream(other))
 }
 
-/// What DLPack calls the device of the bytes.
+/// Returns DLPack's device of the bytes.
 fn dlpack_device(memory: &DeviceBuffer) -> PyResult<(i32, i32)> {
     let device = memory.device();
-    if memory.is_reached_by_processor() {
+    if memory.is_host_accessible() {
         Ok((CPU, 0))
     } else if device.kind() == DeviceType::Cuda {
         Ok((CUDA, device.index().unwrap_or(0).into()))
@@ -49,25 +49,20 @@ fn dlpack_device(memory: &DeviceBuffer) -> PyResult<(i32, i32)> {
     }
 }
 
-/// The bytes once more.
-fn copied(py: Python<'_>, original: &DeviceBuffer) -> PyResult<DeviceBuffer> {
+/// Copies the bytes.
+fn copy(py: Python<'_>, original: &DeviceBuffer) -> PyResult<DeviceBuffer> {
     wait_for_streams(py, original)?;
     let copy = || {
-        let made = DeviceBuffer::new(Some(original.device()), original.bytes())?;
-        memory::copy(
-            &CopyOperand::Device(made.clone()),
-            &CopyOperand::Device(original.clone()),
-            None,
-            false,
-        )?;
-        Ok::<_, Error>(made)
+        let new = DeviceBuffer::new(Some(original.device()), original.bytes())?;
+        memory::copy(&CopyOperand::Device(new.clone()), &CopyOperand::Device(original.clone()), None, false)?;
+        Ok::<_, Error>(new)
     };
     detach(py, copy).into_py_result(py)
 }
 
-/// Sees to it that whoever takes the bytes comes after what is queued: the processor waits, another stream is held
-/// back.
-fn put_in_order(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> PyResult<()> {
+/// Orders the consumer of the bytes after the queued work that uses them: this thread waits if the CPU accesses them,
+/// otherwise the consumer's stream waits.
+fn synchronize_consumer(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> PyResult<()> {
     const NAME: &str = "stream of Buffer.__dlpack__";
     let refused = |stream: i64, allowed: &str| Error::Argument {
         name: NAME,
@@ -77,7 +72,7 @@ fn put_in_order(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> P
     if stream == Some(-1) {
         return Ok(());
     }
-    if memory.is_reached_by_processor() {
+    if memory.is_host_accessible() {
         return match stream {
             None => wait_for_streams(py, memory),
             Some(other) => {
@@ -93,66 +88,75 @@ fn put_in_order(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> P
             .ok_or_else(|| refused(given, "None, -1, 1, 2 or the handle of a stream"))
             .into_py_result(py)?,
     };
-    let hold_back = || {
-        // SAFETY: DLPack has the consumer pass a stream of its own on this device, which it keeps during the call. The
-        // driver refuses a number that cannot be a stream of the device.
+    let wait = || {
+        // SAFETY: by DLPack's protocol, the consumer passes its stream on this device, which is valid during the call.
+        // The driver rejects a number that cannot be a stream of the device.
         let stream = unsafe { CoreStream::external(Some(memory.device()), handle, None)? };
-        hold_back(&stream, memory)
+        wait_on_stream(&stream, memory)
     };
-    detach(py, hold_back).into_py_result(py)
+    detach(py, wait).into_py_result(py)
 }
 
 #[pymethods]
 impl Buffer {
-    /// Shows the bytes where the processor reaches them, once nothing that is queued uses them.
+    /// Exports the bytes if the CPU can access them, after the queued work that uses them.
     ///
     /// # Safety
-    /// `view` is what the interpreter passes.
+    /// The interpreter passes `view`.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let py = slf.py();
         if view.is_null() {
             return Err(PyBufferError::new_err("a view was to be made nowhere"));
         }
-        // SAFETY: the interpreter passes a place for a view, which has no owner where this fails.
+        // SAFETY: the interpreter passes a valid view, which has no owner if this fails.
         unsafe { (*view).obj = std::ptr::null_mut() };
-        let (kept_open, memory) = slf.get().viewed(py)?;
-        if !memory.is_reached_by_processor() {
+        let (guard, memory) = slf.get().open_view(py)?;
+        if !memory.is_host_accessible() {
             let message = format!("the processor does not reach the memory of {}; copy it", memory.device());
             return Err(PyBufferError::new_err(message));
         }
         wait_for_streams(py, &memory)?;
         let pointer = memory.pointer().unwrap_or(NonNull::dangling());
         let bytes = isize::try_from(memory.bytes())?;
-        // SAFETY: the buffer is not closed as long as the view lives, which owns it, so the bytes stay. That nothing
-        // that is queued meanwhile uses them is the program's duty.
-        let made =
+        // SAFETY: the view owns the buffer and prevents `close`, so the bytes remain valid. The program must not queue
+        // work that uses them meanwhile.
+        let status =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), pointer.as_ptr().cast(), bytes, 0, flags) };
-        if made != 0 {
+        if status != 0 {
             return Err(PyErr::fetch(py));
         }
-        // It ends with the view.
-        std::mem::forget(kept_open);
+        // Ended by `__releasebuffer__`.
+        std::mem::forget(guard);
         Ok(())
     }
 
-    /// A view is over.
+    /// Ends a view.
     ///
     /// # Safety
-    /// `_view` is what the interpreter passes.
+    /// The interpreter passes `_view`.
     unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {
         self.end_view();
     }
 
-    /// What DLPack calls the device: that of the processor where it reaches the bytes. Raises BufferError for devices
-    /// that DLPack does not know.
+    /// Return DLPack's device type and index, for the CPU if it can access the bytes.
+    ///
+    /// Raises:
+    ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
         dlpack_device(&self.memory(py)?)
     }
 
-    /// The bytes as a capsule of DLPack, versioned where `max_version` allows, which shares the memory unless `copy`
-    /// is True. `stream` is the consumer's, by its handle, which comes after all that is queued now; -1 leaves the
-    /// order to the consumer. For memory of the processor it is None, and this waits. Raises BufferError for a
-    /// `dl_device` on which the bytes are not.
+    /// Return a DLPack capsule of the bytes.
+    ///
+    /// Args:
+    ///     stream: The raw handle of the consumer's stream, which waits for the queued work; -1 for no synchronization.
+    ///         For memory that the CPU can access it must be None or -1, and None waits for the work.
+    ///     max_version: The newest DLPack version that the consumer supports.
+    ///     dl_device: The requested device.
+    ///     copy: Whether to copy the bytes. Otherwise the capsule shares the memory.
+    ///
+    /// Raises:
+    ///     BufferError: The bytes are on another device than `dl_device`.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -162,7 +166,7 @@ impl Buffer {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let stream = integer::optional(stream, "stream of Buffer.__dlpack__", "the handle of a stream")?;
+        let stream = extract_optional_int(stream, "stream of Buffer.__dlpack__", "the handle of a stream")?;
         let memory = self.memory(py)?;
         let device = dlpack_device(&memory)?;
         if let Some(wanted) = dl_device.filter(|wanted| *wanted != device) {
@@ -171,13 +175,12 @@ impl Buffer {
             return Err(PyBufferError::new_err(message));
         }
         let is_copy = copy == Some(true);
-        let memory = if is_copy { copied(py, &memory)? } else { memory };
-        put_in_order(py, &memory, stream)?;
+        let memory = if is_copy { self::copy(py, &memory)? } else { memory };
+        synchronize_consumer(py, &memory, stream)?;
         dlpack::capsule(py, memory, device, max_version, is_copy)
     }
 
-    /// The bytes of a device of NVIDIA's for other libraries, which have to wait for the stream that it tells. Other
-    /// devices don't have this attribute.
+    /// The CUDA array interface, whose consumers synchronize with its stream. Only on CUDA devices.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let memory = self.memory(py)?;
@@ -187,17 +190,17 @@ impl Buffer {
         }
         let in_order = || {
             let stream = current_stream(Some(memory.device()))?;
-            hold_back(&stream, &memory)?;
+            wait_on_stream(&stream, &memory)?;
             stream.handle()
         };
         let handle = detach(py, in_order).into_py_result(py)?.raw;
-        let told = PyDict::new(py);
-        told.set_item("shape", (memory.bytes(),))?;
-        told.set_item("typestr", "|u1")?;
-        told.set_item("data", (memory.address().0, false))?;
-        told.set_item("strides", py.None())?;
-        told.set_item("stream", if handle == 0 { DEFAULT_STREAM } else { handle })?;
-        told.set_item("version", 3)?;
-        Ok(told)
+        let dict = PyDict::new(py);
+        dict.set_item("shape", (memory.bytes(),))?;
+        dict.set_item("typestr", "|u1")?;
+        dict.set_item("data", (memory.address().0, false))?;
+        dict.set_item("strides", py.None())?;
+        dict.set_item("stream", if handle == 0 { DEFAULT_STREAM } else { handle })?;
+        dict.set_item("version", 3)?;
+        Ok(dict)
     }
 }

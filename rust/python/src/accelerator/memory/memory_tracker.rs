@@ -1,4 +1,4 @@
-//! What is allocated while a block of a program runs.
+//! Counters of allocations during a block of a program.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
@@ -14,35 +14,37 @@ use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Scope>()
+    module.add_class::<Tracker>()
 }
 
-/// Counts what is allocated on a device while it is open, by all threads: a context manager and a decorator.
+/// Context manager and decorator that counts the allocations of all threads on a device during a block.
 ///
-/// `current` is what was allocated in the block and is still in use, `peak` the most that was so at one time, `total`
-/// all that was allocated, in bytes as they were rounded; `allocations` is in how many pieces. They can be read while
-/// the block runs, and stay when it is left. Blocks nest; each enter of one object counts anew, and the numbers are
-/// those of the last. A decorated generator or coroutine enters it for each of its steps. No device, or one without
-/// an index, is the current one when it is entered. Without an accelerator all is 0.
+/// The counts can be read during and after the block. Sizes are in bytes after rounding. Blocks can be nested; each
+/// entry starts new counts, and the properties return those of the last one. A decorated generator or coroutine enters
+/// the block for each of its steps. Without an accelerator all counts are 0.
 ///
-/// Raises `DeviceError` for what is no device of the accelerator.
-#[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "scope")]
-struct Scope {
+/// Args:
+///     device: The device. None, or a device without an index, means the current device when the block is entered.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
+#[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "MemoryTracker")]
+struct Tracker {
     device: Option<CoreDevice>,
-    /// Locked by threads that are attached alone, and for a few steps.
+    /// Locked only by attached threads, and briefly.
     counts: Mutex<Counts>,
 }
 
 #[derive(Default)]
 struct Counts {
-    /// What is open, with the thread that entered it; the innermost is the last.
+    /// The open core trackers with the threads that entered them, innermost last.
     open: Vec<(ThreadId, Arc<MemoryTracker>)>,
     last: TrackerStats,
 }
 
-impl Scope {
-    fn with<T>(&self, act: impl FnOnce(&mut Counts) -> T) -> T {
-        act(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
+impl Tracker {
+    fn with<T>(&self, action: impl FnOnce(&mut Counts) -> T) -> T {
+        action(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn counted(&self, py: Python<'_>) -> PyResult<TrackerStats> {
@@ -54,20 +56,20 @@ impl Scope {
 }
 
 #[pymethods]
-impl Scope {
+impl Tracker {
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Scope { device: device::asked_about(device)?, counts: Mutex::default() })
+        Ok(Tracker { device: device::for_memory_query(device)?, counts: Mutex::default() })
     }
 
-    /// Bytes that were allocated in the block and are still in use.
+    /// The bytes that were allocated in the block and are still in use.
     #[getter]
     fn current(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.counted(py)?.current)
     }
 
-    /// The most that `current` was.
+    /// The maximum of `current`.
     #[getter]
     fn peak(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.counted(py)?.peak)
@@ -79,7 +81,7 @@ impl Scope {
         Ok(self.counted(py)?.total)
     }
 
-    /// In how many pieces they were.
+    /// The number of allocations in the block.
     #[getter]
     fn allocations(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.counted(py)?.allocations)
@@ -90,24 +92,24 @@ impl Scope {
     }
 
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        let (py, scope) = (slf.py(), slf.get());
-        let opened = detach(py, || MemoryTracker::open(scope.device)).into_py_result(py)?;
-        scope.with(|counts| counts.open.push((thread::current().id(), Arc::new(opened))));
+        let (py, tracker) = (slf.py(), slf.get());
+        let opened = detach(py, || MemoryTracker::open(tracker.device)).into_py_result(py)?;
+        tracker.with(|counts| counts.open.push((thread::current().id(), Arc::new(opened))));
         Ok(slf)
     }
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
         let this = thread::current().id();
-        let left = self.with(|counts| {
+        let exited = self.with(|counts| {
             // A decorated function may run on several threads at once.
             let own = counts.open.iter().rposition(|(thread, _)| *thread == this);
             let place = own.or(counts.open.len().checked_sub(1))?;
             Some(counts.open.remove(place).1)
         });
-        let Some(left) = left else { return };
-        // A forked child does not know what its parent has counted.
-        let counted = detach(py, || left.statistics().unwrap_or_default());
+        let Some(exited) = exited else { return };
+        // In a forked child the counts of the parent are not available.
+        let counted = detach(py, || exited.statistics().unwrap_or_default());
         self.with(|counts| counts.last = counted);
     }
 }

@@ -1,4 +1,4 @@
-//! Faults of the host driver, for tests.
+//! Injection of errors into the host driver, for tests.
 
 use std::sync::Mutex;
 
@@ -15,11 +15,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PausedCopies>()
 }
 
-/// Makes devices of the host driver misbehave, to test how a program takes it: `accelerator.use("host",
-/// faults=faults)`. One object for each driver.
+/// Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
+/// Each driver needs its own object.
 ///
-/// Methods raise `NoAcceleratorError` where no host driver was made with it in this process. A forked child's driver
-/// is another one, which is made when a device is used there and begins without faults.
+/// Methods raise `NoAcceleratorError` if no host driver was started with this object in this process. A forked child
+/// starts its own driver when it uses a device, which begins without faults.
 #[pyclass(frozen, module = "interlock.testing", name = "FaultInjector")]
 pub(super) struct FaultInjector(pub(super) host::FaultInjector);
 
@@ -30,41 +30,46 @@ impl FaultInjector {
         FaultInjector(host::FaultInjector::new())
     }
 
-    /// The `number`th time from now on that the driver is asked for memory it has none; 1 is the next. What is kept
-    /// is given back then, and the driver asked once more. None takes that back.
+    /// Make one later allocation of device memory by the driver fail. The allocator then releases its cache and calls
+    /// the driver again.
+    ///
+    /// Args:
+    ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
     #[pyo3(signature = (number))]
     fn fail_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
         self.0.fail_allocation(number).into_py_result(py)
     }
 
-    /// As `fail_allocation`, for pinned memory. What is kept of it is given back, and the driver asked again, before
-    /// anybody is told.
+    /// Make one later allocation of pinned memory by the driver fail. The cache of pinned memory is released and the
+    /// driver called again before an error is raised.
+    ///
+    /// Args:
+    ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
     #[pyo3(signature = (number))]
     fn fail_pinned_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
         self.0.fail_pinned_allocation(number).into_py_result(py)
     }
 
-    /// The next function that is launched does not run, and fails late for this reason. Called twice, the next two
-    /// do. What a graph records counts when it is replayed.
+    /// Make the next launched function fail with this reason, reported asynchronously, instead of running. Each call
+    /// adds one failure. Work that a graph records counts when it is replayed.
     #[pyo3(signature = (reason))]
     fn fail_next_launch(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.0.fail_next_launch(reason).into_py_result(py)
     }
 
-    /// As `fail_next_launch`, for copies.
+    /// Make the next copy fail, like `fail_next_launch`.
     #[pyo3(signature = (reason))]
     fn fail_next_copy(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.0.fail_next_copy(reason).into_py_result(py)
     }
 
-    /// As `fail_next_launch`, for fills.
+    /// Make the next fill fail, like `fail_next_launch`.
     #[pyo3(signature = (reason))]
     fn fail_next_fill(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.0.fail_next_fill(reason).into_py_result(py)
     }
 
-    /// A device is gone for good: every call that reaches it raises `DeviceLostError`, and so does waiting for
-    /// what is queued on it.
+    /// Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`.
     #[pyo3(signature = (device, reason))]
     fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
         let py = device.py();
@@ -72,12 +77,12 @@ impl FaultInjector {
         detach(py, || self.0.lose_device(index, reason)).into_py_result(py)
     }
 
-    /// No copy begins until the object that this returns is released, or the `with` block is left.
+    /// Pause copies: none begins until the returned object is released, or the `with` block is exited.
     fn pause_copies(&self, py: Python<'_>) -> PyResult<PausedCopies> {
         self.0.pause_copies().into_py_result(py).map(|hold| PausedCopies(Mutex::new(Some(hold))))
     }
 
-    /// How many objects of the driver there are, by what they are: for tests of leaks.
+    /// Return the number of live objects of the driver, by kind, for tests of leaks.
     fn live_objects<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let LiveObjects {
             streams,
@@ -110,12 +115,12 @@ impl FaultInjector {
     }
 }
 
-/// Copies that have not begun do not begin until it is released.
+/// A pause of copies, as `FaultInjector.pause_copies` returns it. `with paused:` releases it at the end of the block.
 #[pyclass(frozen, module = "interlock.testing", name = "PausedCopies")]
 struct PausedCopies(Mutex<Option<host::PausedCopies>>);
 
 impl PausedCopies {
-    /// What is done with the hold takes no time, and never waits for Python.
+    /// Calls `action` with the locked pause. It must not block or wait for Python.
     fn with<R>(&self, action: impl FnOnce(&mut Option<host::PausedCopies>) -> R) -> R {
         action(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
@@ -123,13 +128,13 @@ impl PausedCopies {
 
 #[pymethods]
 impl PausedCopies {
-    /// Lets one copy begin, of those that wait for nothing else; False where there is none. What a copy waits for
-    /// may not have been done yet: synchronize an event that was recorded before it first.
+    /// Let one copy begin that waits only for the pause; return False if there is none. To be sure that a copy waits
+    /// only for the pause, synchronize an event that was recorded before it first.
     fn step(&self, py: Python<'_>) -> bool {
         detach(py, || self.with(|hold| hold.as_ref().is_some_and(host::PausedCopies::step)))
     }
 
-    /// Lets copies begin again, unless something else holds them.
+    /// Release the pause. Copies begin again unless another pause exists.
     fn release(&self, py: Python<'_>) {
         detach(py, || drop(self.with(Option::take)));
     }

@@ -1,4 +1,4 @@
-//! What the host driver's goals outlast: streams and events that go, captures that begin, streams that come.
+//! Tests of the host driver's sync points after streams and events are destroyed or created and captures begin.
 
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -16,7 +16,7 @@ fn sync_point(rig: &Rig, target: WaitTarget) -> SyncPoint {
 }
 
 #[test]
-fn a_goal_is_pairs_of_streams_and_places_there() {
+fn sync_point_consists_of_streams_and_positions() {
     let (rig, _) = two_devices();
     let (stream, other) = (rig.stream(1), rig.stream(1));
     let unrecorded = rig.driver.create_event(1, Default::default()).unwrap();
@@ -33,7 +33,7 @@ fn a_goal_is_pairs_of_streams_and_places_there() {
 }
 
 #[test]
-fn streams_that_come_later_are_not_waited_for() {
+fn sync_point_excludes_later_streams() {
     let (rig, _) = two_devices();
     let before = rig.block(rig.stream(0));
     let device = sync_point(&rig, WaitTarget::Device(0));
@@ -47,30 +47,30 @@ fn streams_that_come_later_are_not_waited_for() {
 }
 
 #[test]
-fn streams_and_events_that_go_are_waited_for_to_their_end() {
+fn sync_point_covers_destroyed_streams_and_events() {
     let (rig, faults) = two_devices();
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goals = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
+    let points = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
         .map(|target| sync_point(&rig, target));
     rig.driver.destroy_event(event);
     rig.driver.destroy_stream(stream);
     let at_once = WaitPolicy { timeout: Duration::ZERO, blocking: true };
-    assert!(goals.iter().all(|goal| rig.driver.wait(goal, at_once) == Ok(false)));
+    assert!(points.iter().all(|point| rig.driver.wait(point, at_once) == Ok(false)));
     latch.open();
-    assert!(goals.iter().all(|goal| rig.reach(goal) == Ok(true)));
+    assert!(points.iter().all(|point| rig.reach(point) == Ok(true)));
     assert_eq!(faults.live_objects().unwrap().streams, 0);
-    assert!(goals.iter().all(|goal| rig.reach(goal) == Ok(true)));
+    assert!(points.iter().all(|point| rig.reach(point) == Ok(true)));
 }
 
 #[test]
-fn what_a_stream_failed_at_that_is_gone_is_told_once_by_a_goal_that_covers_it() {
+fn sync_point_reports_the_error_of_a_destroyed_stream_once() {
     for place in 0..3 {
         let (rig, _) = two_devices();
         let (stream, other) = (rig.stream(0), rig.stream(1));
         let before = sync_point(&rig, WaitTarget::Device(0));
-        rig.fail(stream, "greet", "nobody there");
+        rig.fail(stream, "greet", "no answer");
         let event = rig.record(stream);
         let target = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)][place];
         let behind = sync_point(&rig, target);
@@ -85,35 +85,35 @@ fn what_a_stream_failed_at_that_is_gone_is_told_once_by_a_goal_that_covers_it() 
 }
 
 #[test]
-fn a_capture_that_began_in_the_meantime_forbids_to_wait_for_its_stream_and_device() {
+fn sync_point_is_rejected_after_a_capture_began() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     rig.launch(stream, || {});
     for (target, mode) in
         [(WaitTarget::Stream(stream), CaptureMode::Relaxed), (WaitTarget::Device(0), CaptureMode::Global)]
     {
-        let goal = sync_point(&rig, target);
+        let point = sync_point(&rig, target);
         rig.driver.begin_capture(stream, mode).unwrap();
-        assert!(is_refused(&rig.reach(&goal)));
+        assert!(is_refused(&rig.reach(&point)));
         assert!(is_refused(&rig.driver.end_capture(stream)));
         rig.driver.begin_capture(stream, mode).unwrap();
         assert!(is_refused(&rig.driver.sync_point(target)));
         assert!(is_refused(&rig.driver.end_capture(stream)));
-        assert_eq!(rig.reach(&goal), Ok(true));
+        assert_eq!(rig.reach(&point), Ok(true));
     }
 }
 
 #[test]
-fn an_event_that_a_capture_records_again_is_reached_where_it_was() {
+fn sync_point_of_an_event_ignores_a_record_in_a_capture() {
     let (rig, _) = two_devices();
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goal = sync_point(&rig, WaitTarget::Event(event));
+    let point = sync_point(&rig, WaitTarget::Event(event));
     let graph = rig.capture(stream, || {
         rig.driver.record_event(event, stream).unwrap();
         latch.open();
-        assert_eq!(rig.reach(&goal), Ok(true));
+        assert_eq!(rig.reach(&point), Ok(true));
     });
     rig.driver.destroy_graph(graph.unwrap());
 }

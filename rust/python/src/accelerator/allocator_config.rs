@@ -1,4 +1,4 @@
-//! The configuration of the allocator. Its fields come and go as a dict, and the class is Python's.
+//! The configuration of the allocator, exchanged with the Python class as dicts of its fields.
 
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
-use super::integer::integer;
+use super::args::extract_int;
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
 use crate::py_int;
@@ -23,7 +23,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(config_report, module)?)
 }
 
-/// A key with its default, what it takes, when it acts and what it means.
+/// Return a dict for each key, with its default, accepted values, effect and documentation.
 #[pyfunction]
 fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let default = AllocatorConfig::default();
@@ -35,61 +35,63 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         entry.set_item("name", key.name)?;
         entry.set_item("annotation", annotation(&key.value(&default)))?;
         entry.set_item("default", to_python(py, key.value(&default))?)?;
-        entry.set_item("takes", key.expected)?;
-        entry.set_item("acts", key.applies.when())?;
-        entry.set_item("why", conditions.chain(reason).collect::<Vec<_>>().join(" and "))?;
+        entry.set_item("accepts", key.expected)?;
+        entry.set_item("applies", key.applies.when())?;
+        entry.set_item("reason", conditions.chain(reason).collect::<Vec<_>>().join(" and "))?;
         entry.set_item("doc", key.doc)?;
         Ok(entry)
     };
     KEYS.iter().map(describe).collect()
 }
 
-/// The fields that a text stands for.
+/// Parse a configuration in PyTorch's text format into fields.
 #[pyfunction]
 fn parse_config<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
     fields(py, &text.parse::<AllocatorConfig>().into_py_result(py)?)
 }
 
-/// The fields as the core has them, once it has checked them.
+/// Validate fields and return them with converted values.
 #[pyfunction]
 fn checked_config<'py>(given: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
     let config = checked(given)?;
     fields(given.py(), &config)
 }
 
-/// The text of fields.
+/// Return fields in PyTorch's text format.
 #[pyfunction]
 fn config_text(given: &Bound<'_, PyDict>) -> PyResult<String> {
     Ok(checked(given)?.to_string())
 }
 
-/// The fields of the configuration in force.
+/// Return the fields of the active configuration.
 #[pyfunction]
 fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let config = config::config().into_py_result(py)?;
     fields(py, &config)
 }
 
-/// Puts fields in force.
+/// Make fields the active configuration.
 #[pyfunction]
 fn set_config(given: &Bound<'_, PyDict>) -> PyResult<()> {
     let config = checked(given)?;
     config::set_config(config).into_py_result(given.py())
 }
 
-/// For each key: its name, its value, whether that is the default, who said so, when it acts and, if never, why.
+/// Return a tuple for each key: its name, its value, whether that is the default, the source of the value, when it
+/// applies, and the reason if it never applies.
 #[pyfunction]
 fn config_report(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
     let reported = detach(py, config::config_report).into_py_result(py)?;
-    let told = |key: config::ConfigEntry| {
-        let why = if let Applies::Never(reason) = key.applies { Some(reason) } else { None };
+    let convert = |key: config::ConfigEntry| {
+        let reason = if let Applies::Never(reason) = key.applies { Some(reason) } else { None };
         let value = to_python(py, key.value)?;
-        (key.name, value, key.is_default, key.source.to_string(), key.applies.when(), why).into_pyobject(py)
+        (key.name, value, key.is_default, key.source.to_string(), key.applies.when(), reason)
+            .into_pyobject(py)
     };
-    reported.into_iter().map(told).collect()
+    reported.into_iter().map(convert).collect()
 }
 
-/// What a type checker is told of such values.
+/// Returns the type annotation of values of this kind.
 fn annotation(value: &Value) -> String {
     match value {
         Value::Backend(_) => {
@@ -131,10 +133,10 @@ fn to_python(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     })
 }
 
-/// The sizes above all that are named.
+/// The key of sizes above all others.
 const REST: &str = ">";
 
-/// A configuration of fields that all are what their keys take.
+/// Creates a configuration from fields and validates it.
 fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
     let mut config = AllocatorConfig::default();
     for key in KEYS {
@@ -147,9 +149,9 @@ fn checked(given: &Bound<'_, PyDict>) -> PyResult<AllocatorConfig> {
     Ok(config)
 }
 
-/// What was given for a key, of the type that its default has.
+/// Converts a field of a key to the type of its default.
 fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let number = |given| integer(given, key.name, key.expected);
+    let number = |given| extract_int(given, key.name, key.expected);
     match default {
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
@@ -173,7 +175,7 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
             if !is_number || given.is_instance_of::<PyBool>() {
                 return Err(wrong_type(key, "a float", given));
             }
-            // An int that is too large for a float is too large in any case.
+            // An int that overflows a float is out of range for every key.
             let value = match given.cast::<PyInt>() {
                 Ok(whole) => py_int::float64(whole).unwrap_or(f64::INFINITY),
                 Err(_) => given.extract()?,
@@ -187,15 +189,15 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
     }
 }
 
-/// Divisions by size, in whatever order they were given.
+/// Converts a mapping of divisions by size, in any order.
 fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<RoundupDivisions> {
     let (mut steps, mut rest) = (Vec::new(), None);
     for item in given.items()? {
         let (size, divisions) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let divisions = integer(&divisions, key.name, key.expected)?;
+        let divisions = extract_int(&divisions, key.name, key.expected)?;
         match size.cast::<PyString>() {
             Ok(text) if text == REST => rest = Some(divisions),
-            _ => steps.push((integer(&size, key.name, key.expected)?, divisions)),
+            _ => steps.push((extract_int(&size, key.name, key.expected)?, divisions)),
         }
     }
     steps.sort_unstable();
