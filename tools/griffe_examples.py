@@ -8,7 +8,7 @@ import griffe
 SECTION = re.compile(r"^Example:$", re.MULTILINE)
 
 
-class SingularExamples(griffe.Extension):
+class SingularExamples(griffe.Extension):  # type: ignore[misc]
     """Renames the section of each docstring that is loaded."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:

@@ -66,7 +66,7 @@ def capture(*, pin: bool = False) -> ThreadState:
 def _warn_unclosed_scopes() -> None:
     """Warn of scopes that were never exited. Runs at exit under `INTERLOCK_DEBUG=1`."""
     errors = []
-    ended, still_open = _native.never_left()
+    ended, still_open = _native.unclosed_scopes()
     for locations, end in ((ended, "its thread or task"), (still_open, "the process")):
         for location in locations:
             file, _, line = location.rpartition(":")

@@ -168,4 +168,4 @@ def writes() -> list[Write]:
     Use it to find the library that changes a flag. Writes are recorded only if the process was started with
     `INTERLOCK_DEBUG=1`. Assigning a flag inside a scope that sets it is a write; entering a scope is not.
     """
-    return [Write(*write) for write in _native.written()]
+    return [Write(*write) for write in _native.write_log()]

@@ -93,4 +93,4 @@ class VerboseScope:
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> None:
-        self._scope.leave()
+        self._scope.exit()

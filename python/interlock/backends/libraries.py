@@ -28,7 +28,7 @@ NAMES: tuple[str, ...] = tuple(_native.library_names())
 class Source(enum.StrEnum):
     """How a library was found, in the order of the search."""
 
-    GIVEN = "given"
+    EXPLICIT = "explicit"
     LOADED = "loaded"
     PACKAGES = "packages"
     ENVIRONMENT = "environment"

@@ -22,14 +22,15 @@ from typing_extensions import Buffer as HasBytes, disjoint_base
 __all__ = [
     "Buffer",
     "Call",
+    "CallbackWorker",
     "Event",
     "FaultInjector",
     "Graph",
-    "Launch",
+    "HostCallback",
+    "MemoryTracker",
     "PausedCopies",
     "Recording",
     "Registration",
-    "Server",
     "Stream",
     "allocator_keys",
     "checked_config",
@@ -61,6 +62,7 @@ __all__ = [
     "memory_reserved",
     "named_statistics",
     "on_oom",
+    "park_if_finalizing",
     "parse_config",
     "properties",
     "replay",
@@ -68,8 +70,6 @@ __all__ = [
     "reset_accumulated_memory_stats",
     "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
-    "scope",
-    "server_if_needed",
     "set_cache_limit",
     "set_config",
     "set_default_device",
@@ -77,11 +77,11 @@ __all__ = [
     "set_limit",
     "set_stream",
     "snapshot",
-    "stop_if_ending",
     "stream_priority_range",
     "synchronize",
+    "unavailable_reason",
     "use",
-    "why_unavailable",
+    "worker_if_needed",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -98,9 +98,9 @@ class AllocatorKey(TypedDict):
     name: str
     annotation: str
     default: object
-    takes: str
-    acts: str
-    why: str
+    accepts: str
+    applies: str
+    reason: str
     doc: str
 
 class _CudaStream(Protocol):
@@ -108,19 +108,27 @@ class _CudaStream(Protocol):
 
 @final
 class device:
-    """A device: a type such as "cpu" or "cuda" and, unless it stands for the current one, an index.
+    """A device: a type such as "cpu" or "cuda", and an index unless it means the current device of the type.
 
-    Written `device("cuda:1")`, `device("cuda", 1)`, or `device(1)` for an index on the accelerator of
-    this process. `with device:` makes it the one on which tensors are made that are given none. Raises RuntimeError (`interlock.errors.DeviceError`) for text that names no device,
-    TypeError for other types, and `NoAcceleratorError` for an index without an accelerator.
+    `device("cuda:1")` equals `device("cuda", 1)`; `device(1)` is a device of the accelerator of this process. `with
+    device:` makes it the default device of new tensors.
+
+    Args:
+        type: The name of a device, a device, or an index on the accelerator.
+        index: The index, if `type` is the name of a device type.
+
+    Raises:
+        DeviceError: The text is not the name of a device.
+        TypeError: An argument has another type.
+        NoAcceleratorError: An index was passed and no accelerator is available.
     """
     def __new__(cls, type: _DeviceLike, index: int | None = None) -> device: ...
     @property
     def type(self) -> str:
-        """The type, such as "cpu"."""
+        """The device type, such as "cpu"."""
     @property
     def index(self) -> int | None:
-        """The index, or None where the device stands for the current one of its type."""
+        """The index, or None if the device means the current device of its type."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -133,63 +141,76 @@ _DeviceLike: TypeAlias = device | str | int
 
 @disjoint_base
 class Stream:
-    """A queue of work for one device: what is put into one runs in order, apart from what is in others.
+    """A queue of work for one device. The work of one stream runs in order, independently of other streams.
 
     `with stream:` makes it the current stream of its device on this thread, and that device the current one.
-    `Stream(device)` hands out the 32 streams that a device has for each priority in turn, so another part of the
-    program may get the same one; with `exclusive=True` it is a stream of its own. `priority` is 0 or less, and a
-    smaller number goes first (`accelerator.stream_priority_range`); numbers below the range count as its end.
-    `Stream(stream_id=..., device_index=..., device_type=...)` is a stream that is alive, by its numbers.
+    `Stream(stream_id=..., device_index=..., device_type=...)` returns an existing stream.
 
-    Raises `NoAcceleratorError` without an accelerator, `DeviceError` for a device that it does not have,
-    `ArgumentError` for a priority above 0 or numbers of no stream.
+    Args:
+        device: The device. None, or a device without an index, means the current device.
+        priority: 0 or less. Streams with smaller numbers run first; numbers below the range of the device
+            (`accelerator.stream_priority_range`) mean its greatest priority.
+        dedicated: Whether to create a new stream. Otherwise the 32 pooled streams of the device and priority are
+            returned in turn, so another part of the program may use the same stream.
+        stream_id: The id of an existing stream, with `device_index` and `device_type`.
+        device_index: The index of its device.
+        device_type: The number of its device type.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
+        ArgumentError: The priority is above 0, or no stream has these numbers.
     """
     def __new__(
         cls,
         device: _DeviceLike | None = None,
         *,
         priority: int = 0,
-        exclusive: bool = False,
+        dedicated: bool = False,
         stream_id: int | None = None,
         device_index: int | None = None,
         device_type: int | None = None,
     ) -> Self: ...
     @property
     def device(self) -> _Device:
-        """The device whose work it orders."""
+        """The device of the stream."""
     @property
     def device_index(self) -> int:
-        """The index of that device."""
+        """The index of the device."""
     @property
     def device_type(self) -> int:
-        """The number of the type of that device."""
+        """The number of the device type."""
     @property
     def stream_id(self) -> int:
-        """A number that no other stream of the device has while this one lives; 0 for the default stream."""
+        """The id, which is unique on the device while the stream is alive; 0 for the default stream."""
     @property
     def priority(self) -> int:
-        """The priority that the device gives it: 0 or less, and a smaller number goes first."""
+        """The priority, limited to the range of the device. Streams with smaller numbers run first."""
     @property
-    def exclusive(self) -> bool:
-        """Whether it was made for whoever asked. Otherwise others may get the same stream, as it is a default stream
-        or one that is handed out in turn, or it belongs to another library.
+    def dedicated(self) -> bool:
+        """Whether the stream was created with `dedicated=True`. Otherwise it is a default stream, a pooled stream or a
+        stream of another library.
         """
     @property
     def native_handle(self) -> int:
-        """What other libraries for these devices call it, as a number: on NVIDIA's a `cudaStream_t`."""
+        """The raw handle of the stream as an int, for CUDA a `cudaStream_t`."""
     def __cuda_stream__(self) -> tuple[int, int]: ...
     def query(self) -> bool:
-        """Whether all that was queued has been done. Raises what failed there, if that was not raised before."""
+        """Return whether all queued work is done. Raises asynchronous errors that were not reported yet."""
     def synchronize(self) -> None:
-        """Waits until all that was queued has been done. Raises what failed there, if that was not raised before."""
+        """Wait for all queued work. Raises asynchronous errors that were not reported yet."""
     def record_event(self, event: Event | None = None) -> Event:
-        """Marks the place after all that is queued with `event`, or with a new one, and returns the event."""
+        """Record an event after all queued work, and return it.
+
+        Args:
+            event: The event. None creates one.
+        """
     def wait_event(self, event: Event) -> None:
-        """What is queued from now on waits for what the event marks now."""
+        """Make later work of this stream wait for the current record of an event."""
     def wait_stream(self, stream: _CudaStream) -> None:
-        """What is queued from now on waits for all that is queued on another stream now."""
+        """Make later work of this stream wait for all work that is queued on another stream now."""
     def is_capturing(self) -> bool:
-        """Whether what is queued is recorded into a graph."""
+        """Return whether the stream is being captured into a graph."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -199,13 +220,18 @@ class Stream:
 
 @disjoint_base
 class Event:
-    """A mark in a stream: other streams and threads wait until it is passed, and two of them tell the time between.
+    """A mark in a stream, which other streams and threads can wait for. Two events measure the time between them.
 
-    Without a device, or without its index, it belongs to the device of the stream that records it first. With
-    `enable_timing` it notes when it is passed. With `blocking` a thread in `synchronize` sleeps until it is woken,
-    else it asks again and again, which answers sooner and takes a processor. With `interprocess` other
-    processes can open it. Raises `NoAcceleratorError` without an accelerator, `DeviceError` for a device that it
-    does not have.
+    Args:
+        device: The device. None, or a device without an index, means the device of the stream that records it first.
+        enable_timing: Whether the event records the time of its completion.
+        blocking: Whether `synchronize` sleeps until the thread is woken. Otherwise it polls, which has less latency and
+            occupies a CPU core.
+        interprocess: Whether other processes can open the event.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
     """
     def __new__(
         cls,
@@ -217,127 +243,157 @@ class Event:
     ) -> Self: ...
     @staticmethod
     def from_ipc_handle(device: _DeviceLike, handle: bytes) -> Event:
-        """An event that another process made with `interprocess=True`, from what its `ipc_handle` returned. Raises
-        `UnsupportedError` where devices have no such events.
+        """Open an event that another process created with `interprocess=True`.
+
+        Args:
+            device: The device of the event.
+            handle: The result of `ipc_handle` in the other process.
+
+        Raises:
+            UnsupportedError: The driver does not support interprocess events.
         """
     def ipc_handle(self) -> bytes:
-        """What another process opens it with. Raises `UnsupportedError` where devices have no such events."""
+        """Return the handle with which another process opens the event.
+
+        Raises:
+            UnsupportedError: The driver does not support interprocess events.
+        """
     @property
     def device(self) -> _Device:
-        """Its device; without an index where it has none yet."""
+        """The device of the event, without an index before the device is known."""
     @property
     def event_id(self) -> int:
-        """What other libraries for these devices call it, as a number: on NVIDIA's a `cudaEvent_t`; 0 before it is
-        recorded.
-        """
+        """The raw handle of the event as an int, for CUDA a `cudaEvent_t`; 0 before the first record."""
     @property
     def enable_timing(self) -> bool:
-        """Whether it notes when it is passed."""
+        """Whether the event records the time of its completion."""
     @property
     def blocking(self) -> bool:
-        """Whether a thread that waits for it sleeps."""
+        """Whether waiting threads sleep instead of polling."""
     @property
     def interprocess(self) -> bool:
-        """Whether other processes can open it."""
+        """Whether other processes can open the event."""
     def record(self, stream: _CudaStream | None = None) -> None:
-        """Marks the place after all that is queued on `stream`, or on the current stream of the event's device, in
-        place of what it marked before. The stream must be of that device.
+        """Record the event after all work that is queued on a stream now. Replaces an earlier record.
+
+        Args:
+            stream: A stream of the event's device. None means the current stream of that device.
         """
     def wait(self, stream: _CudaStream | None = None) -> None:
-        """What is queued on `stream` from now on, or on the current stream, waits for what the event marks now; for
-        nothing if it was never recorded.
+        """Make later work of a stream wait for the current record of the event. Has no effect if it was never recorded.
+
+        Args:
+            stream: The stream. None means the current stream.
         """
     def query(self) -> bool:
-        """Whether all before the mark has been done; True if it was never recorded. Raises what failed there, if that
-        was not raised before.
+        """Return whether the event has completed; True if it was never recorded. Raises asynchronous errors that were not
+        reported yet.
         """
     def synchronize(self) -> None:
-        """Waits until all before the mark has been done. Raises what failed there, if that was not raised before."""
+        """Wait until the event has completed. Raises asynchronous errors that were not reported yet."""
     def elapsed_time(self, end_event: Event) -> float:
-        """Return the milliseconds from this event to `end_event`. Raises `ArgumentError`, a ValueError, unless both were made
-        with `enable_timing` and recorded; `AcceleratorError` before both have been passed.
+        """Return the milliseconds from this event to `end_event`.
+
+        Raises:
+            ArgumentError: An event was created without `enable_timing`, or was never recorded.
+            AcceleratorError: An event has not completed.
         """
     def __reduce__(self) -> Never: ...
 
 @disjoint_base
 class Graph:
-    """Work that is recorded once and queued again and again; `interlock.accelerator.Graph` is made of it."""
+    """Native base class of `interlock.accelerator.Graph`."""
     def __new__(
         cls, keep_graph: bool, pool: tuple[int, int] | None, capture_error_mode: _CaptureErrorMode
     ) -> Self: ...
     def _capture_begin(self, pool: tuple[int, int] | None, capture_error_mode: _CaptureErrorMode) -> None: ...
-    def _discard(self) -> None: ...
+    def _abort_capture(self) -> None: ...
     def _capture_end(self) -> bool: ...
     def instantiate(self) -> None:
-        """Makes what was recorded ready for replays."""
+        """Instantiate the captured graph for replays."""
     def replay(self) -> None:
-        """Queues what was recorded."""
+        """Queue the captured work on the current stream."""
     def reset(self) -> None:
-        """Lets go what was recorded."""
+        """Destroy the captured work, so that the graph can be captured again."""
     def _pool(self, next: tuple[int, int] | None) -> tuple[int, int]: ...
     def enable_debug_mode(self) -> None:
-        """Keeps what is needed for a dump."""
+        """Store nodes and edges of later captures for `debug_dump`."""
     def _dot(self) -> str: ...
     def __reduce__(self) -> Never: ...
 
 @final
 class Buffer:
-    """`nbytes` bytes on a device, not initialised; no device, or one without an index, is the current one.
+    """Uninitialized memory on a device.
 
-    They are allocated for `stream`, or for the current stream of the device: its work may use them at once, and once
-    they are free they are handed out for that stream alone. Work of other streams that `copy_from`, `copy_to` and
-    `fill_` queue is known to use them; of other work `record_stream` tells. They are free when the last reference,
-    slice and export has gone, or by `close`, also as a context manager.
+    The memory is allocated for one stream, whose work may use it at once. Uses by other streams are recorded by
+    `copy_from`, `copy_to` and `fill_`; `record_stream` records other work. The memory is freed with the last reference,
+    slice and export, or by `close`. A buffer is also a context manager that closes it.
 
-    Where the processor reaches the memory of the device, as that of the host driver, a buffer shows its bytes to
-    `memoryview`, NumPy and whatever takes DLPack: that first waits until all streams that use them have done what is
-    queued. On NVIDIA's devices it has `__cuda_array_interface__`, and DLPack in the order of the streams.
+    If the CPU can access the memory, as with the host driver, a buffer supports `memoryview`, NumPy and DLPack, which
+    first wait for all streams that use the bytes. On CUDA devices it has `__cuda_array_interface__`, and DLPack in
+    stream order.
 
-    Raises `OutOfMemoryError` where the device has no room, `ArgumentError` for a negative number, `DeviceError` for a
-    stream of another device, `NoAcceleratorError` without an accelerator. A buffer that was closed raises
-    `BufferClosedError` whatever it is used for.
+    Args:
+        nbytes: The size in bytes.
+        device: The device. None, or a device without an index, means the current device.
+        stream: The stream to allocate for. None means the current stream of the device.
+
+    Raises:
+        OutOfMemoryError: The device has too little memory.
+        ArgumentError: `nbytes` is negative.
+        DeviceError: The stream is on another device.
+        NoAcceleratorError: No accelerator is available.
+        BufferClosedError: A method is called after `close`.
     """
     def __new__(
         cls, nbytes: int, device: _DeviceLike | None = None, *, stream: _CudaStream | None = None
     ) -> Buffer: ...
     @property
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """The size in bytes."""
     @property
     def device(self) -> _Device:
-        """Where they are."""
+        """The device of the memory."""
     @property
     def stream(self) -> Stream | None:
-        """The stream that they were allocated for; None once that has gone."""
+        """The stream that the memory was allocated for; None if the stream was destroyed."""
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the buffer was closed."""
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     def data_ptr(self) -> int:
-        """The address of the first byte, in the device's own counting; 0 where there are none."""
+        """Return the device address of the first byte; 0 if there are no bytes."""
     def copy_from(
         self, source: _Bytes, *, non_blocking: bool = False, stream: _CudaStream | None = None
     ) -> Self:
-        """Copies all bytes of `source`, which has as many, to this buffer, as `copy_` does; returns the buffer."""
+        """Copy all bytes of `source`, which has the same size, to this buffer like `copy_`; return this buffer."""
     def copy_to(
         self, destination: _Bytes, *, non_blocking: bool = False, stream: _CudaStream | None = None
     ) -> Self:
-        """Copies all bytes to `destination`, which has as many, as `copy_` does; returns this buffer."""
+        """Copy all bytes to `destination`, which has the same size, like `copy_`; return this buffer."""
     def fill_(self, value: int, *, stream: _CudaStream | None = None) -> Self:
-        """Sets every byte to `value`, as the function `fill_` does; returns the buffer."""
+        """Set every byte to `value` like the function `fill_`; return this buffer."""
     def slice(self, start: int, stop: int | None = None) -> Buffer:
-        """The bytes from `start` up to `stop`, or to the end, as a buffer of the same memory, which it keeps. Raises
-        `ArgumentError` for what does not lie within; `buffer[start:stop]` takes what does, as slices of Python do.
+        """Return the bytes from `start` to `stop`, or to the end, as a buffer that shares the memory. `buffer[start:stop]`
+        clips the range instead, like Python slices.
+
+        Raises:
+            ArgumentError: The range is not within the buffer.
         """
     def record_stream(self, stream: _CudaStream) -> None:
-        """Says that work on `stream` uses the bytes, which interlock did not queue there: once they are free, nobody
-        gets them before what is queued there by then has been done.
+        """Record that work of another library on `stream` uses the bytes. After they are freed, they are reused only after
+        the work that is queued there by then.
         """
     def close(self, stream: _CudaStream | None = None) -> None:
-        """Gives the bytes back now, also while others refer to this buffer; with a stream, nobody gets them before what
-        is queued there by now has been done. Slices and what was exported by DLPack keep the memory. Does nothing
-        where it was closed before. Raises BufferError as long as there is a memoryview of it.
+        """Free the memory now, even while other references to this buffer exist. Slices and DLPack exports keep the memory
+        alive. Has no effect on a closed buffer.
+
+        Args:
+            stream: A stream whose queued work uses the bytes, as for `record_stream`.
+
+        Raises:
+            BufferError: A memoryview of the buffer exists.
         """
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
@@ -358,12 +414,12 @@ class Buffer:
 
 @final
 class Recording:
-    """A history that is recorded; what `history` returns. `with recording:` stops it at the end of the block."""
+    """A recording of the memory history, as `history` returns it. `with recording:` stops it at the end of the block."""
     def __new__(
         cls, max_entries: int | None, stacks: Literal["python", "all"] | None, device: _DeviceLike | None
     ) -> Recording: ...
     def stop(self) -> None:
-        """Records no more, unless another history has begun already. What is recorded stays for snapshots."""
+        """Stop recording, unless another recording has begun. Snapshots still contain the recorded entries."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
     def __reduce__(self) -> Never: ...
@@ -371,129 +427,141 @@ class Recording:
 _Bytes: TypeAlias = Buffer | HasBytes | _ArrayInterface | Tensor
 
 @final
-class scope:
-    """Counts what is allocated on a device while it is open, by all threads: a context manager and a decorator.
+class MemoryTracker:
+    """Context manager and decorator that counts the allocations of all threads on a device during a block.
 
-    `current` is what was allocated in the block and is still in use, `peak` the most that was so at one time, `total`
-    all that was allocated, in bytes as they were rounded; `allocations` is in how many pieces. They can be read while
-    the block runs, and stay when it is left. Blocks nest; each enter of one object counts anew, and the numbers are
-    those of the last. A decorated generator or coroutine enters it for each of its steps. No device, or one without
-    an index, is the current one when it is entered. Without an accelerator all is 0.
+    The counts can be read during and after the block. Sizes are in bytes after rounding. Blocks can be nested; each
+    entry starts new counts, and the properties return those of the last one. A decorated generator or coroutine enters
+    the block for each of its steps. Without an accelerator all counts are 0.
 
-    Raises `DeviceError` for what is no device of the accelerator.
+    Args:
+        device: The device. None, or a device without an index, means the current device when the block is entered.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
     """
-    def __new__(cls, device: _DeviceLike | None = None) -> scope: ...
+    def __new__(cls, device: _DeviceLike | None = None) -> MemoryTracker: ...
     @property
     def current(self) -> int:
-        """Bytes that were allocated in the block and are still in use."""
+        """The bytes that were allocated in the block and are still in use."""
     @property
     def peak(self) -> int:
-        """The most that `current` was."""
+        """The maximum of `current`."""
     @property
     def total(self) -> int:
         """All bytes that were allocated in the block."""
     @property
     def allocations(self) -> int:
-        """In how many pieces they were."""
+        """The number of allocations in the block."""
     def __call__(self, function: _Function, /) -> _Function: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 
 @final
 class Registration:
-    """A function that is asked where memory is short, until it is removed."""
+    """A registered out-of-memory callback. `with registration:` removes it at the end of the block."""
     def remove(self) -> None:
-        """The function is not asked any more. Does nothing where it was removed before."""
+        """Remove the callback. Has no effect if it was removed before."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 
 @disjoint_base
 class device_index:
-    """Makes a device the current one of this thread while it is open; None changes nothing.
+    """Context manager that makes a device the current one of this thread.
 
-    It takes an index, a str or a device. Entering raises `NoAcceleratorError` without an accelerator and
-    `DeviceError` for a device that it does not have.
+    Args:
+        device: An index, a device or its name, with an index. None has no effect.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available when the block is entered.
+        DeviceError: The accelerator does not have the device.
     """
     def __new__(cls, device: _DeviceLike | None, /) -> Self: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *exc_info: object) -> None: ...
 
 @final
-class Launch:
-    """A call of a function to be queued on a stream."""
+class HostCallback:
+    """A call of a Python function to be queued on a stream."""
     def __new__(
         cls,
         stream: _CudaStream,
         function: Callable[..., object],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-    ) -> Launch: ...
+    ) -> HostCallback: ...
     def queue(self) -> None:
-        """Queues the call. The next wait for the stream reports what the function raises. Raises RuntimeError while the
-        interpreter is finalized.
+        """Queue the call. The next wait for the stream reports an exception of the function.
+
+        Raises:
+            RuntimeError: The interpreter is being finalized.
         """
 
 @final
-class Server:
-    """A thread of Python that makes calls, or is to become one."""
+class CallbackWorker:
+    """A Python thread that runs queued calls, or is about to be started."""
     def next(self) -> Call | None:
-        """Waits for a call; None where this thread is not needed any more."""
+        """Wait for a call; return None if this thread is no longer needed."""
 
 @final
 class Call:
-    """A call to be made by the server that took it."""
+    """A call that a worker has taken from the queue."""
     def function(self) -> tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]] | None:
-        """What is to be called; None once the interpreter is about to end."""
+        """Return the function and its arguments; None once the interpreter is about to be finalized."""
     def state(self) -> ThreadState:
-        """The state of the thread that launched it."""
+        """Return the state of the thread that launched the call."""
     def begin(self) -> None:
-        """This thread begins to run the function, and so must not wait for its stream."""
+        """Mark this thread as running the function, so that it cannot wait for its stream."""
     def end(self, reason: str | None) -> None:
-        """It has returned, or failed for a reason."""
+        """End the call, with the reason if it failed."""
 
 @final
 class FaultInjector:
-    """Makes devices of the host driver misbehave, to test how a program takes it: `accelerator.use("host",
-    faults=faults)`. One object for each driver.
+    """Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
+    Each driver needs its own object.
 
-    Methods raise `NoAcceleratorError` where no host driver was made with it in this process. A forked child's driver
-    is another one, which is made when a device is used there and begins without faults.
+    Methods raise `NoAcceleratorError` if no host driver was started with this object in this process. A forked child
+    starts its own driver when it uses a device, which begins without faults.
     """
     def __new__(cls) -> FaultInjector: ...
     def fail_allocation(self, number: int | None) -> None:
-        """The `number`th time from now on that the driver is asked for memory it has none; 1 is the next. What is kept
-        is given back then, and the driver asked once more. None takes that back.
+        """Make one later allocation of device memory by the driver fail. The allocator then releases its cache and calls
+        the driver again.
+
+        Args:
+            number: The allocation that fails; 1 is the next one. None cancels the fault.
         """
     def fail_pinned_allocation(self, number: int | None) -> None:
-        """As `fail_allocation`, for pinned memory. What is kept of it is given back, and the driver asked again, before
-        anybody is told.
+        """Make one later allocation of pinned memory by the driver fail. The cache of pinned memory is released and the
+        driver called again before an error is raised.
+
+        Args:
+            number: The allocation that fails; 1 is the next one. None cancels the fault.
         """
     def fail_next_launch(self, reason: str) -> None:
-        """The next function that is launched does not run, and fails late for this reason. Called twice, the next two
-        do. What a graph records counts when it is replayed.
+        """Make the next launched function fail with this reason, reported asynchronously, instead of running. Each call
+        adds one failure. Work that a graph records counts when it is replayed.
         """
     def fail_next_copy(self, reason: str) -> None:
-        """As `fail_next_launch`, for copies."""
+        """Make the next copy fail, like `fail_next_launch`."""
     def fail_next_fill(self, reason: str) -> None:
-        """As `fail_next_launch`, for fills."""
+        """Make the next fill fail, like `fail_next_launch`."""
     def lose_device(self, device: _DeviceLike, reason: str) -> None:
-        """A device is gone for good: every call that reaches it raises `DeviceLostError`, and so does waiting for
-        what is queued on it.
-        """
-    def hold_copies(self) -> PausedCopies:
-        """No copy begins until the object that this returns is released, or the `with` block is left."""
+        """Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`."""
+    def pause_copies(self) -> PausedCopies:
+        """Pause copies: none begins until the returned object is released, or the `with` block is exited."""
     def live_objects(self) -> dict[str, int]:
-        """How many objects of the driver there are, by what they are: for tests of leaks."""
+        """Return the number of live objects of the driver, by kind, for tests of leaks."""
 
 @final
 class PausedCopies:
-    """Copies that have not begun do not begin until it is released."""
+    """A pause of copies, as `FaultInjector.pause_copies` returns it. `with paused:` releases it at the end of the block."""
     def step(self) -> bool:
-        """Lets one copy begin, of those that wait for nothing else; False where there is none. What a copy waits for
-        may not have been done yet: synchronize an event that was recorded before it first.
+        """Let one copy begin that waits only for the pause; return False if there is none. To be sure that a copy waits
+        only for the pause, synchronize an event that was recorded before it first.
         """
     def release(self) -> None:
-        """Lets copies begin again, unless something else holds them."""
+        """Release the pause. Copies begin again unless another pause exists."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 
@@ -504,82 +572,110 @@ def use(
     memory: int | None = None,
     faults: FaultInjector | None = None,
 ) -> None:
-    """Chooses the driver of this process: "host" for devices made of threads and memory of this computer, "cuda", the
-    name of one that the program which embeds Python has registered, or "none".
+    """Select the driver of this process. The driver is fixed when a device is used first.
 
-    `devices` (how many, 1 if not given), `memory` (bytes that each has, 4 GiB if not given) and `faults` (what is
-    to go wrong, for tests) belong to "host".
-    The driver is fixed when a device is used first; afterwards this raises `DriverInUseError`. Raises
-    `DeviceError` for an unknown name, `ArgumentError` for numbers that don't fit.
+    Args:
+        name: "host" for devices that run on threads of the CPU, "cuda", the name of a driver that the embedding program
+            has registered, or "none".
+        devices: The number of devices, only for "host". None means 1.
+        memory: The bytes of memory of each device, only for "host". None means 4 GiB.
+        faults: Injects errors for tests, only for "host".
+
+    Raises:
+        DriverInUseError: A device has been used.
+        DeviceError: The name is unknown.
+        ArgumentError: A number is out of range.
     """
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """The accelerator of this process without an index, or None.
+    """Return the accelerator of this process as a device without an index, or None.
 
-    It is there once a driver was chosen, even if that has no device; with `check_available` only if it has one.
+    Args:
+        check_available: Whether to return None for a driver that was selected but has no device.
     """
 
 def is_available() -> bool:
-    """Whether there is an accelerator with at least one device. Fixes nothing: a driver may still be chosen."""
+    """Return whether an accelerator with at least one device is available. Does not fix the driver."""
 
 def device_count() -> int:
-    """How many devices the accelerator has; 0 where there is none. Fixes nothing: a driver may still be chosen."""
+    """Return the number of devices of the accelerator, 0 if there is none. Does not fix the driver."""
 
-def why_unavailable() -> str | None:
-    """Why there is no accelerator with a device, in one sentence; None where there is one."""
+def unavailable_reason() -> str | None:
+    """Return the reason why no accelerator with a device is available, in one sentence; None if one is."""
 
 def current_device_index() -> int:
-    """The index of the current device of this thread: 0 until another is made current."""
+    """Return the index of the current device of this thread, 0 unless another device was made current.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+    """
 
 def set_device_index(device: _DeviceLike, /) -> None:
-    """Makes a device the current one of this thread, until the innermost open scope that decides it is left. The
-    device must have an index.
+    """Make a device the current one of this thread, until the innermost open scope that sets it is exited.
+
+    Args:
+        device: The device, which must have an index.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
     """
 
 def current_stream(device: _DeviceLike | None = None, /) -> Stream:
-    """The current stream of a device on this thread: its default one until another is made current. No device, or
-    one without an index, is the current one.
+    """Return the current stream of a device on this thread, its default stream unless another one was made current.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
     """
 
 def set_stream(stream: _CudaStream) -> None:
-    """Makes a stream the current one of its device on this thread, and that device the current one; each until the
-    innermost open scope that decides it is left.
+    """Make a stream the current one of its device on this thread, and that device the current one; each until the
+    innermost open scope that sets it is exited.
     """
 
 def synchronize(device: _DeviceLike | None = None, /) -> None:
-    """Waits until all work of a device has been done. Raises what failed there, if that was not raised before. No
-    device, or one without an index, is the current one.
+    """Wait for all work that is queued on a device. Raises its asynchronous errors that were not reported yet.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
     """
 
 def stream_priority_range(device: _DeviceLike | None = None, /) -> tuple[int, int]:
-    """The priorities that streams of a device may have: the largest number, which goes last, and the smallest,
-    which goes first.
+    """Return the range of stream priorities of a device: the least priority, which is the largest number, and the greatest
+    priority, which is the smallest number.
     """
 
 def device_name(device: _DeviceLike | None = None, /) -> str:
-    """A device as its maker calls it."""
+    """Return the name of a device."""
 
 def properties(device: _DeviceLike | None = None, /) -> dict[str, Any]:
-    """What a device is, as a dict."""
+    """Return the properties of a device as a dict."""
 
 def get_memory_info(device_index: _DeviceLike | None = None, /) -> tuple[int, int]:
-    """Free and total memory of a device, in bytes. No device, or one without an index, is the current one."""
+    """Return the free and the total memory of a device in bytes.
+
+    Args:
+        device_index: The device. None, or a device without an index, means the current device.
+    """
 
 def get_default_device() -> device:
-    """The device on which tensors are made that are given none: the processor until another is chosen. One that was chosen
-    without an index has that of the current device of its type.
+    """Return the device on which tensors are created unless one is passed: the CPU unless another one was set. For a
+    device without an index, the result has the index of the current device.
     """
 
 def set_default_device(device: _DeviceLike | None) -> None:
-    """Chooses the device on which tensors are made that are given none, for this thread and until the innermost open
-    scope that decides it is left; None is the processor.
+    """Set the device on which this thread creates tensors unless one is passed, until the innermost open scope that sets
+    it is exited.
+
+    Args:
+        device: The device. None means the CPU.
     """
 
-def server_if_needed() -> Server | None:
-    """A server to be given a thread, where none is idle."""
+def worker_if_needed() -> CallbackWorker | None:
+    """Return a worker that the caller starts a thread for, or None if enough of them are idle."""
 
-def stop_if_ending() -> None:
-    """Parks this thread if the interpreter, which no longer starts threads, ends within a moment."""
+def park_if_finalizing() -> None:
+    """Park this thread if the interpreter, which no longer starts threads, is finalized within a moment."""
 
 def copy_(
     destination: _Bytes,
@@ -588,142 +684,179 @@ def copy_(
     non_blocking: bool = False,
     stream: _CudaStream | None = None,
 ) -> None:
-    """Copies all bytes of `source` to `destination`, which has as many; at least one of them is a `Buffer`, the
-    other may be an object with the buffer protocol.
+    """Copy all bytes of `source` to `destination`. At least one of them is a `Buffer`; the other may be an object with the
+    buffer protocol.
 
-    The copy is in the order of `stream`, which must be of the device of one of the buffers, and of no other
-    stream. Without one it is in the order of the current stream of the buffer's device; between two devices in
-    that of the source's, and it and the current stream of the destination's wait for each other. This waits until
-    the copy has been done, unless `non_blocking`: then the bytes must be left alone until the stream has passed.
-    Raises `ArgumentError` for different sizes or two objects that are no buffers, `DeviceError` for a stream of
-    another device, TypeError and BufferError for objects that don't show their bytes.
+    Args:
+        destination: The object to write to, with the same size as `source`.
+        source: The object to read from.
+        non_blocking: Whether to return before the copy is done. The bytes must not be used until the stream has run it.
+        stream: The stream of the copy, on the device of a buffer. None means the current stream of the buffer's device;
+            between two devices the current stream of the source's device, which is synchronized with that of the
+            destination's device.
+
+    Raises:
+        ArgumentError: The sizes differ, or no operand is a `Buffer`.
+        DeviceError: The stream is on another device.
+        TypeError: An operand does not support the buffer protocol, or contains object references.
+        BufferError: An operand is not contiguous, or the destination is read-only.
     """
 
 def empty_host_cache() -> None:
-    """Gives pinned memory back to the system that nothing uses, neither the program nor what is queued. Waits for
-    nothing that is queued. Does nothing before an accelerator is used.
+    """Release cached pinned memory that neither the program nor queued work uses. Does not wait for queued work. Has no
+    effect before an accelerator is used.
     """
 
 def host_memory_stats() -> dict[str, int]:
-    """What is counted of pinned memory, by name, in the order of the names. Zeros before an accelerator is used.
+    """Return the statistics of pinned memory as a dict, sorted by name. All are 0 before an accelerator is used.
 
-    `allocations` are blocks that are in use or kept, `active_requests` those that are in use, by the program or by
-    what is queued; `allocated_bytes` and `active_bytes` are their bytes, after rounding. Each has `.current`, `.peak`,
-    `.allocated` (by how much it went up) and `.freed` (by how much it went down). `num_host_alloc` and
-    `num_host_free` are how many blocks were made and given back. `host_alloc_time` and `host_free_time` are how
-    long the driver took for that, in microseconds: `.total`, `.max`, `.min`, `.count` and `.avg`.
+    `allocations` counts blocks in use or cached, `active_requests` blocks in use by the program or by queued work;
+    `allocated_bytes` and `active_bytes` are their bytes after rounding. Each has `.current`, `.peak`, `.allocated` (the
+    sum of increases) and `.freed` (the sum of decreases). `num_host_alloc` and `num_host_free` count the blocks that
+    the driver allocated and released. `host_alloc_time` and `host_free_time` are the durations of these calls in
+    microseconds: `.total`, `.max`, `.min`, `.count` and `.avg`.
     """
 
 def reset_peak_host_memory_stats() -> None:
-    """Makes every `.peak` of `host_memory_stats` what there is now, and every `.max` and `.min` 0."""
+    """Set every `.peak` of `host_memory_stats` to the current amount, and every `.max` and `.min` to 0."""
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Makes every `.allocated`, `.freed`, `.total` and `.count` of `host_memory_stats` 0, and `num_host_alloc` and
+    """Set every `.allocated`, `.freed`, `.total` and `.count` of `host_memory_stats` to 0, and `num_host_alloc` and
     `num_host_free`.
     """
 
 def snapshot(device: _DeviceLike | None) -> tuple[list[Segment], list[list[TraceEntry]]]:
-    """The segments, and the traces of all devices; of one device alone if it is given."""
+    """Return the segments and the traces of all devices, or of one device."""
 
 def replay(snapshot: Snapshot | Mapping[str, Any], device: _DeviceLike | None) -> dict[str, int]:
-    """Allocates and frees on a device what its trace in a snapshot says; returns the statistics."""
+    """Repeat on a device the allocations and frees of its trace in a snapshot; return the statistics."""
 
 def fill_(buffer: Buffer, value: int, *, stream: _CudaStream | None = None) -> None:
-    """Sets every byte of a `Buffer` to `value`, from 0 to 255, in the order of `stream` or of the current stream of
-    the buffer's device. Returns at once. Raises `ArgumentError` for another number, `DeviceError` for a
-    stream of another device.
+    """Queue a fill of every byte of a `Buffer` with `value`.
+
+    Args:
+        buffer: The buffer.
+        value: The byte, from 0 to 255.
+        stream: The stream. None means the current stream of the buffer's device.
+
+    Raises:
+        ArgumentError: The value is out of range.
+        DeviceError: The stream is on another device.
     """
 
 def allocator_keys() -> list[AllocatorKey]:
-    """A key with its default, what it takes, when it acts and what it means."""
+    """Return a dict for each key, with its default, accepted values, effect and documentation."""
 
 def parse_config(text: str) -> dict[str, Any]:
-    """The fields that a text stands for."""
+    """Parse a configuration in PyTorch's text format into fields."""
 
 def checked_config(given: dict[str, Any]) -> dict[str, Any]:
-    """The fields as the core has them, once it has checked them."""
+    """Validate fields and return them with converted values."""
 
 def config_text(given: dict[str, Any]) -> str:
-    """The text of fields."""
+    """Return fields in PyTorch's text format."""
 
 def get_config() -> dict[str, Any]:
-    """The fields of the configuration in force."""
+    """Return the fields of the active configuration."""
 
 def set_config(given: dict[str, Any]) -> None:
-    """Puts fields in force."""
+    """Make fields the active configuration."""
 
 def config_report() -> list[
     tuple[str, Any, bool, str, Literal["now", "on new segments", "never"], str | None]
 ]:
-    """For each key: its name, its value, whether that is the default, who said so, when it acts and, if never, why."""
+    """Return a tuple for each key: its name, its value, whether that is the default, the source of the value, when it
+    applies, and the reason if it never applies.
+    """
 
 def empty_cache() -> None:
-    """Gives memory that is kept and not in use back to the driver, of all devices, once the work that is queued now has
-    been done; waits for that. Ctrl-C ends the wait. Does nothing while a graph is captured, and where no device has
-    been used.
+    """Release the unused cached memory of all devices to the driver, after waiting for the work that is queued now. Ctrl-C
+    interrupts the wait. Has no effect while a graph is captured, and before a device is used.
     """
 
 def memory_allocated(device_index: _DeviceLike | None = None, /) -> int:
-    """The bytes of a device's memory that are in use, in pieces as they were rounded. 0 where no device has been used.
-    No device, or one without an index, is the current one; raises `DeviceError` for what is no device of the
-    accelerator.
+    """Return the bytes of allocated blocks on a device, after rounding; 0 before a device is used.
+
+    Args:
+        device_index: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
     """
 
 def max_memory_allocated(device_index: _DeviceLike | None = None, /) -> int:
-    """The most that `memory_allocated` was since `reset_peak_memory_stats`."""
+    """Return the maximum of `memory_allocated` since `reset_peak_memory_stats`."""
 
 def memory_reserved(device_index: _DeviceLike | None = None, /) -> int:
-    """The bytes of a device's memory that were taken from the driver, in use or kept. As `memory_allocated`."""
+    """Return the bytes that are reserved on a device, allocated or cached. Arguments and errors as for `memory_allocated`."""
 
 def max_memory_reserved(device_index: _DeviceLike | None = None, /) -> int:
-    """The most that `memory_reserved` was since `reset_peak_memory_stats`."""
+    """Return the maximum of `memory_reserved` since `reset_peak_memory_stats`."""
 
 def named_statistics(device: _DeviceLike | None) -> list[tuple[str, int]]:
-    """What `memory_stats` tells, in the order of the names."""
+    """Return the statistics of `memory_stats`, sorted by name."""
 
 def reset_peak_memory_stats(device_index: _DeviceLike | None = None, /) -> None:
-    """Makes every peak of a device's statistics what there is now. As `memory_allocated`."""
+    """Set every peak of a device's statistics to the current amount. Arguments and errors as for `memory_allocated`."""
 
 def reset_accumulated_memory_stats(device_index: _DeviceLike | None = None, /) -> None:
-    """Counts anew what is allocated and freed on a device, and how often something happens. As `memory_allocated`."""
+    """Set the sums and counts of a device's statistics to 0. Arguments and errors as for `memory_allocated`."""
 
 def largest_free_block(device: _DeviceLike | None = None) -> int:
-    """The bytes of the largest piece that is kept and not in use: what can be allocated for its stream without asking
-    the driver. As `memory_allocated`.
+    """Return the size of the largest free block of a device in bytes, which can be allocated for its stream without the
+    driver. Arguments and errors as for `memory_allocated`.
     """
 
 def fragmentation(device: _DeviceLike | None = None) -> float:
-    """In how small pieces the memory lies that is kept and not in use: 0.0 where it is one piece or none, close to 1.0
-    where the largest piece is a small part of all. As `memory_allocated`.
+    """Return the fragmentation of the cached memory of a device: 0.0 for at most one free block, and close to 1.0 if the
+    largest free block is a small part of all free memory. Arguments and errors as for `memory_allocated`.
     """
 
 def set_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None:
-    """Says how much of a device's memory this process may take from the driver, in use or kept: a number of bytes (an
-    int), a part of all (a float from 0.0 to 1.0, or a str such as "90%"), or None for all of it.
+    """Limit the memory that this process may reserve on a device, allocated or cached. Reserved memory beyond the limit
+    remains reserved.
 
-    Returns the limit that was in force, in bytes, or None. What is taken already stays, also beyond the limit. No
-    device, or one without an index, is the current one. Raises `ArgumentError` for a limit out of range,
-    `NoAcceleratorError` without an accelerator.
+    Args:
+        limit: Bytes as an int, a fraction of the device's memory as a float from 0.0 to 1.0 or a str such as "90%", or
+            None for no limit.
+        device: The device. None, or a device without an index, means the current device.
+
+    Returns:
+        The previous limit in bytes, or None.
+
+    Raises:
+        ArgumentError: The limit is out of range.
+        NoAcceleratorError: No accelerator is available.
     """
 
 def get_limit(device: _DeviceLike | None = None) -> int | None:
-    """The limit of a device in bytes, or None where there is none."""
+    """Return the limit of reserved memory on a device in bytes, or None for no limit."""
 
 def set_cache_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None:
-    """Says how much of a device's memory may be kept that nobody uses, as `set_limit` does; None for any number. What is
-    kept beyond goes back to the driver, the longest unused first, once streams have got past it. Returns the limit
-    that was in force, in bytes, or None.
+    """Limit the memory that is cached on a device. Cached blocks beyond the limit are released to the driver, those that
+    were freed first, after the queued work that uses them.
+
+    Args:
+        limit: The limit, as for `set_limit`.
+        device: The device. None, or a device without an index, means the current device.
+
+    Returns:
+        The previous limit in bytes, or None.
     """
 
 def get_cache_limit(device: _DeviceLike | None = None) -> int | None:
-    """The limit of what is kept of a device's memory, in bytes, or None where there is none."""
+    """Return the limit of cached memory on a device in bytes, or None for no limit."""
 
 def on_oom(callback: Callable[[OutOfMemoryError], object], /) -> Registration:
-    """Has `callback` called with the `OutOfMemoryError` where a device has no room for what was asked, before that is
-    raised. It returns True if it is worth while to try once more, because it let something go; nothing else is asked
-    then.
+    """Register a callback for out-of-memory errors.
 
-    It runs on the thread that allocates; what it allocates itself does not ask again. What it raises is raised by the
-    allocation, with the `OutOfMemoryError` as its context. It stays registered until the object that this returns is
-    removed, or the `with` block is left.
+    The callback runs on the allocating thread before the error is raised, and is not called for its own allocations. An
+    exception of the callback is raised by the allocation, with the `OutOfMemoryError` as its context.
+
+    Args:
+        callback: Called with the `OutOfMemoryError`. Return True to retry the allocation; remaining callbacks are
+            skipped.
+
+    Returns:
+        The registration. The callback is removed by its `remove` method, or at the end of a `with` block.
     """

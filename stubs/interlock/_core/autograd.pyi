@@ -47,10 +47,10 @@ class _BareMode(_Scope):
 
 @disjoint_base
 class no_grad(_BareScope):
-    """Operations inside do not record what a backward pass needs.
+    """Disable the recording of the autograd graph for the current thread.
 
-    A context manager and a decorator, with or without parentheses. It holds for the thread that
-    enters it; other threads and new ones are not affected.
+    A context manager and a decorator, with or without parentheses. Other threads, also new ones,
+    are not affected.
     """
     @overload
     def __new__(cls, orig_func: None = None) -> Self: ...
@@ -59,10 +59,9 @@ class no_grad(_BareScope):
 
 @disjoint_base
 class enable_grad(_BareScope):
-    """Operations inside record what a backward pass needs, also within `no_grad`.
+    """Enable the recording of the autograd graph for the current thread, also inside `no_grad`.
 
-    A context manager and a decorator, with or without parentheses. It holds for the thread that
-    enters it. Inference mode stays on where it is on.
+    A context manager and a decorator, with or without parentheses. Inference mode is not changed.
     """
     @overload
     def __new__(cls, orig_func: None = None) -> Self: ...
@@ -71,24 +70,25 @@ class enable_grad(_BareScope):
 
 @disjoint_base
 class set_grad_enabled(_Scope):
-    """Records gradients or not: as a function at once, as a context manager inside, as a decorator
-    during each call.
+    """Enable or disable the recording of the autograd graph for the current thread.
 
-    As a function it lasts as long as the innermost scope of this thread that decides the mode, or
-    for the thread. `mode` is a bool.
+    A function, a context manager and a decorator. As a function it sets the mode in the innermost
+    scope of the thread that decides it, else for the thread. `mode` is a bool.
     """
     def __init__(self, mode: bool) -> None: ...
     @property
     def mode(self) -> bool:
-        """What the object was told."""
+        """The mode that the object sets."""
 
 @disjoint_base
 class inference_mode(_BareMode):
-    """Tensors made inside are inference tensors: they record nothing, not even their version, and
-    can't be used where gradients are recorded.
+    """Enable or disable inference mode for the current thread.
 
-    `inference_mode(False)` inside it is ordinary again. A context manager and a decorator, with or
-    without parentheses. `mode` is a bool.
+    Tensors that are created inside are inference tensors: they record neither the autograd graph
+    nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`
+    inside disables it again.
+
+    A context manager and a decorator, with or without parentheses. `mode` is a bool.
     """
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...
@@ -96,19 +96,19 @@ class inference_mode(_BareMode):
     def __new__(cls, mode: _Function) -> _Function: ...  # type: ignore[misc]
     @property
     def mode(self) -> bool:
-        """What the object was told."""
+        """The mode that the object sets."""
 
 @disjoint_base
 class set_multithreading_enabled(_Scope):
-    """Lets a backward pass use other threads, or keeps it on the thread that calls it.
+    """Allow or forbid a backward pass to use threads other than the calling one.
 
-    interlock's own engine keeps to that thread in any case. A function, a context manager and a
+    interlock's own engine always uses the calling thread. A function, a context manager and a
     decorator. `mode` is a bool.
     """
     def __init__(self, mode: bool) -> None: ...
     @property
     def mode(self) -> bool:
-        """What the object was told."""
+        """The mode that the object sets."""
 
 @disjoint_base
 class _force_original_view_tracking(_Scope):
@@ -118,23 +118,23 @@ class _force_original_view_tracking(_Scope):
 
 @disjoint_base
 class enforce_grad_layout_policy(_Scope):
-    """Brings a gradient into the layout of its tensor when it is accumulated, or leaves it.
+    """Enable or disable converting an accumulated gradient to the layout of its tensor.
 
     A function, a context manager and a decorator. `enable` is a bool.
     """
     def __init__(self, enable: bool = True) -> None: ...
     @property
     def mode(self) -> bool:
-        """What the object was told."""
+        """The mode that the object sets."""
 
 def is_grad_enabled() -> bool:
-    """Whether operations of this thread record what a backward pass needs."""
+    """Return whether operations of this thread record the autograd graph."""
 
 def is_inference_mode_enabled() -> bool:
-    """Whether tensors made by this thread are inference tensors."""
+    """Return whether tensors that this thread creates are inference tensors."""
 
 def is_multithreading_enabled() -> bool:
     """Return whether a backward pass of this thread may use other threads; see `set_multithreading_enabled`."""
 
 def is_view_replay_enabled() -> bool:
-    """Return whether views of this thread are tracked by replaying the operation that made them."""
+    """Return whether views of this thread are tracked by replaying the operation that created them."""

@@ -12,11 +12,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class Flag(TypedDict):
     name: str
     reads: str
-    takes: str | None
+    accepts: str | None
     allowed: str | None
     default: object
     variables: list[str]
-    acts_on: str
+    affects: str
     doc: str
 
 @disjoint_base
@@ -28,10 +28,10 @@ class FlagHandle:
         """The dotted name."""
     @property
     def value(self) -> Any:
-        """The value in force on this thread.
+        """The active value on this thread.
 
         An assignment is for the process, or for the scope that decides the flag on this thread, and ends with
-        it; `del` drops what is assigned. Raises `FlagTypeError` or `FlagValueError` for a value that does not
+        it; `del` unsets the flag. Raises `FlagTypeError` or `FlagValueError` for a value that does not
         fit, `FlagsFrozenError` while flags are frozen.
         """
     @value.setter
@@ -43,7 +43,7 @@ class FlagHandle:
 
 @final
 class FlagScope:
-    """Flags that hold for this thread while the scope is open; also a decorator."""
+    """A context manager and decorator that sets flags for the current thread."""
     def __new__(cls, values: dict[str, Any], copied: bool = False, /) -> FlagScope: ...
     def __reduce__(self) -> tuple[type[FlagScope], tuple[dict[str, Any], bool]]: ...
     def __enter__(self) -> None: ...
@@ -57,14 +57,14 @@ class FlagScope:
 
 @final
 class FlagArguments:
-    """The flags that a module's own `flags(...)` decides, in the order of its arguments."""
+    """The flags that a module's `flags(...)` sets, in the order of its arguments."""
     def __new__(cls, *names: str) -> FlagArguments: ...
     def scope(self, *values: object) -> FlagScope:
-        """Returns a scope of these values, one for each flag; None leaves a flag undecided."""
+        """Return a scope of these values, one for each flag; None does not set the flag."""
 
 @final
 class FreezeScope:
-    """No flag is written while the scope is open, by any thread; also a decorator."""
+    """A context manager and decorator that freezes flags for all threads."""
     def __new__(cls) -> FreezeScope: ...
     def __reduce__(self) -> tuple[type[FreezeScope], tuple[()]]: ...
     def __enter__(self) -> None: ...
@@ -77,163 +77,162 @@ class FreezeScope:
     def __call__(self, function: _Function, /) -> _Function: ...
 
 def assign(values: dict[str, Any]) -> None:
-    """Writes several flags without a scope, all or none; `values` maps dotted names to values."""
+    """Write several flags without a scope, all or none; `values` maps dotted names to values."""
 
 def read(name: str) -> Any:
-    """The value of the flag with this dotted name, as it is in force on this thread."""
+    """Return the active value of the flag with this dotted name on this thread."""
 
 def explain(name: str) -> tuple[Any, str, str | None, Any, str | None, str]:
-    """Value, level, who said so or None, what operations obey, what overrules it or None, and what it acts on."""
+    """Explain a flag: return its value, level, the line or variable that set it or None, the effective value, what
+    overrides it or None, and what it affects.
+    """
 
 def table(registered: bool = False) -> list[Flag]:
-    """What the table says of every flag: `name`; `reads` and `takes`, the types as a stub writes them; `allowed`, what
-    may be written in words (None, as `takes` is, for what can only be read); `default`; `variables` of the
-    environment; `acts_on`; `doc`. Flags of other libraries are left out unless `registered` is set.
+    """Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
+    description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
+    environment; `affects`; `doc`. Flags of other libraries are included if `registered` is true.
     """
 
 def register_flag(
     name: str,
     default: object,
     doc: str,
-    takes: str,
+    flag_type: str,
     values: Sequence[object],
     optional: bool,
     variable: str | None,
-    acts_on: str | None,
+    affects: str | None,
 ) -> list[tuple[str, str]]:
-    """Adds a flag of another library. `takes` is a type (`"bool"`, `"int"`, `"float"`, `"str"`, `"choice"`) with the
-    choices or the smallest and largest value; `optional` says whether None is allowed, too. Returns the environment
-    variables that were not understood, each with the reason.
+    """Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"` or `"choice"`; `values` are
+    the choices or the minimum and maximum; `optional` allows None. Returns the environment variables that could not be
+    parsed, each with the reason.
     """
 
 def misspelt_variables(library: str) -> list[tuple[str, str]]:
-    """The variables of the environment that are set and nearly those of a library's registered flags, each with the
-    reason why it counts for nothing.
+    """Return the environment variables that are set and resemble those of a library's registered flags, each with the
+    reason why it has no effect.
     """
 
-def drop_assigned(name: str) -> None:
-    """Drops what is assigned to the flag with this dotted name."""
+def unset(name: str) -> None:
+    """Unset the flag with this dotted name."""
 
-def written() -> list[tuple[str, Any, bool, str]]:
-    """The last writes, the oldest first: name, value, whether what was assigned was dropped, `file:line`."""
+def write_log() -> list[tuple[str, Any, bool, str]]:
+    """Return the last writes, oldest first: name, value, whether the flag was unset, `file:line`."""
 
 def snapshot() -> list[tuple[str, Any, str]]:
-    """Of every flag: dotted name, what the process holds, level."""
+    """Return the dotted name, the value in the process and the level of every flag."""
 
 def restore(assigned: dict[str, Any]) -> None:
-    """Assigns these flags for the process and drops what else is assigned, all or nothing. A flag of another
-    library that is not registered yet gets its value when it is.
+    """Assign these flags for the process and unset all others, all or none. A flag of another library that is not
+    registered yet is assigned when it is registered.
     """
 
 def install(assigned: dict[str, Any]) -> None:
-    """The same, and nothing where exactly these are assigned already."""
+    """Like `restore`, but do nothing if exactly these flags are assigned already."""
 
 def reset() -> None:
-    """Drops whatever is assigned for the process."""
+    """Unset every flag of the process."""
 
 def epoch() -> int:
-    """How often a flag of the process has changed."""
+    """Return a count that changes with every write of a flag of the process."""
 
 def disable_global_flags() -> None:
-    """Stops every write of a flag for the rest of the process."""
+    """Freeze flags until the process exits."""
 
 def flags_frozen() -> bool:
-    """Whether writes of flags are stopped."""
+    """Return whether flags are frozen."""
 
 def environment_problems() -> list[tuple[str, str]]:
-    """The environment variables whose value was not understood, each with the reason."""
+    """Return the environment variables that could not be parsed, each with the reason."""
 
 def environment_variables() -> list[str]:
-    """The names of the environment variables that are read, without those of registered flags."""
+    """Return the names of the environment variables that are read, without those of registered flags."""
 
 def get_float32_matmul_precision() -> Literal["highest", "high", "medium"]:
-    """`highest`, `high` or `medium`: the lower of what the two matmul nodes read."""
+    """Return `highest`, `high` or `medium`: the lower of the precisions of the two matmul nodes."""
 
 def set_float32_matmul_precision(precision: Literal["highest", "high", "medium"]) -> None:
-    """Holds a precision on both matmul nodes."""
+    """Assign a precision to both matmul nodes."""
 
 def get_cpu_capability() -> str:
-    """The widest vector instructions of this CPU that kernels may use: `DEFAULT`, `VSX`, `Z VECTOR`, `AVX2`,
+    """Return the widest vector instructions of this CPU that kernels may use: `DEFAULT`, `VSX`, `Z VECTOR`, `AVX2`,
     `AVX512` or `SVE256`.
 
-    The environment variable `ATEN_CPU_CAPABILITY` (`default`, `vsx`, `zvector`, `avx2`, `avx512`,
-    `sve256`) lowers it. A value that this CPU does not have, or that names nothing, is ignored with one
-    `FlagEnvironmentWarning`.
+    The environment variable `ATEN_CPU_CAPABILITY` (`default`, `vsx`, `zvector`, `avx2`, `avx512`, `sve256`) lowers it.
+    A value that this CPU does not support, or that is unknown, is ignored with one `FlagEnvironmentWarning`.
     """
 
 def library_names() -> list[str]:
-    """The names of all libraries that can be asked for."""
+    """Return the names of all libraries."""
 
 def library_is_available(name: str) -> bool:
-    """Whether a library is loaded or would be found; looking does not load it."""
+    """Return whether a library is loaded or would be found, without loading it."""
 
 def library_is_loaded(name: str) -> bool:
-    """Whether a library is in this process, whoever loaded it."""
+    """Return whether a library is loaded in this process, by interlock or by other code."""
 
 def library_version(name: str) -> int | None:
-    """What a library answers when it is asked for its version, in its own counting, or None. The first call
-    loads it.
-    """
+    """Return the version number of a library, or None. The first call loads the library."""
 
 def find_library(name: str) -> tuple[str, str, str | None, str | None, bool, str | None]:
-    """What is known of a library without loading it."""
+    """Return the state of a library without loading it."""
 
 def load_library(
     name: str, path: str | PathLike[str] | None
 ) -> tuple[str, str, str | None, str | None, bool, str | None]:
-    """Loads a library, from `path` if that is given, and tells what is known of it then."""
+    """Load a library, from `path` unless that is None, and return its state."""
 
 def openmp_runtimes() -> list[tuple[str, str, int | None]]:
-    """Name, path and threads of each OpenMP runtime that is loaded under its own name."""
+    """Return the name, path and threads of each OpenMP runtime that is loaded under its own name."""
 
 def plan_cache_index(device: device | str | int) -> int:
-    """The index of a cuda device that is there."""
+    """Return the index of an existing cuda device."""
 
 def current_plan_cache_index() -> int:
-    """The index of the current cuda device."""
+    """Return the index of the current cuda device."""
 
 def plan_cache_size(device: device | str | int) -> int:
-    """How many plans it holds."""
+    """Return the number of plans in the cache."""
 
 def plan_cache_max_size(device: device | str | int) -> int:
-    """How many plans it keeps at most."""
+    """Return the maximum number of plans."""
 
 def set_plan_cache_max_size(device: device | str | int, plans: int) -> None:
-    """Says how many plans it keeps at most."""
+    """Set the maximum number of plans."""
 
 def clear_plan_cache(device: device | str | int) -> None:
-    """Drops the plans that it holds."""
+    """Remove all plans."""
 
 @final
 class VerboseScope:
-    """Has a vendor library report its calls between `enter` and `leave`."""
+    """A scope in which a vendor library reports its calls."""
     def __new__(cls, name: Literal["mkl", "onednn"], level: int, /) -> VerboseScope: ...
     def __reduce__(self) -> tuple[type[VerboseScope], tuple[str, int]]: ...
     def enter(self) -> None:
-        """Sets the level; level 0 does nothing. The first call loads the library."""
-    def leave(self) -> None:
-        """Ends what this scope began last."""
+        """Set the level; level 0 has no effect. The first call loads the library."""
+    def exit(self) -> None:
+        """End the innermost enter of this scope."""
 
 # <classes of flags>
 class BackendsModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     deterministic_algorithms: bool
-    """Whether operations that have a deterministic form run in that, and others are refused. It decides what `deterministic` of each library comes to, whatever that holds itself."""
+    """Whether operations run deterministic algorithms, and operations without one are refused. It overrides `deterministic` of each library."""
     deterministic_algorithms_warn_only: bool
-    """Whether operations without a deterministic form warn under `deterministic_algorithms`, instead of being refused."""
+    """Whether operations without a deterministic algorithm warn under `deterministic_algorithms`, instead of being refused."""
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
-    """The float32 precision of every backend that holds none of its own."""
+    """The float32 precision of every backend whose own precision is not set."""
 
 class CpuModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class CudaMatmulFlags:
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool:
-        """Whether float16 products may sum in float16. Written as a bool, or as a tuple whose second
-        item says whether the sum may be split into parts; reads as the first.
+        """Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
+        may be split into parts; reads as the first item.
         """
     @allow_fp16_reduced_precision_reduction.setter
     def allow_fp16_reduced_precision_reduction(
@@ -241,8 +240,8 @@ class CudaMatmulFlags:
     ) -> None: ...
     @property
     def allow_bf16_reduced_precision_reduction(self) -> bool:
-        """Whether bfloat16 products may sum in bfloat16. Written as a bool, or as a tuple whose second
-        item says whether the sum may be split into parts; reads as the first.
+        """Whether bfloat16 products may sum in bfloat16. Accepts a bool, or a tuple whose second item sets whether the sum
+        may be split into parts; reads as the first item.
         """
     @allow_bf16_reduced_precision_reduction.setter
     def allow_bf16_reduced_precision_reduction(
@@ -253,7 +252,7 @@ class CudaMatmulFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of matrix products on cuda."""
     allow_tf32: bool
-    """Whether matrix products on cuda use TensorFloat-32: a view of their fp32_precision."""
+    """Whether matrix products on cuda use TensorFloat-32: an alias of their fp32_precision."""
     @property
     def allow_fp16_reduced_precision_reduction_split_k(self) -> bool:
         """Whether the sums of float16 products may be split into parts; written with the flag it belongs to."""
@@ -262,7 +261,7 @@ class CudaMatmulFlags:
         """Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to."""
 
 class CudaModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     flash_sdp: bool
     """Whether scaled-dot-product attention may run on the flash kernel."""
@@ -280,7 +279,7 @@ class CudaModule(ModuleType):
     ) -> tuple[
         Literal["math", "flash_attention", "efficient_attention", "cudnn_attention", "overrideable"], ...
     ]:
-        """In which order the kernels of scaled-dot-product attention are tried."""
+        """The order in which the kernels of scaled-dot-product attention are tried."""
     @sdp_priority.setter
     def sdp_priority(
         self,
@@ -291,73 +290,73 @@ class CudaModule(ModuleType):
         /,
     ) -> None: ...
     linalg_library: Literal["default", "cusolver", "magma"]
-    """Which library serves linear algebra on cuda."""
+    """The library of linear algebra on cuda."""
     @property
     def blas_library(self) -> Literal["default", "cublas", "cublaslt", "ck"]:
-        """Which library serves matrix products on cuda. The default is cuBLAS."""
+        """The library of matrix products on cuda. The default is cuBLAS."""
     @blas_library.setter
     def blas_library(
         self, value: Literal["default", "cublas", "cublaslt", "ck", "hipblas", "hipblaslt"], /
     ) -> None: ...
     rocm_fa_library: Literal["default", "aotriton", "ck"]
-    """Which library serves flash attention on ROCm."""
+    """The library of flash attention on ROCm."""
     cublas_workspace: int
-    """How many bytes of working memory cuBLAS gets for each stream. The default is two pieces of 4 MiB and eight of 16 KiB."""
+    """The size of the cuBLAS workspace of each stream, in bytes. The default is two blocks of 4 MiB and eight of 16 KiB."""
     cublaslt_workspace: int
-    """How many bytes of working memory cuBLASLt gets for each stream."""
+    """The size of the cuBLASLt workspace of each stream, in bytes."""
 
 class CudnnConvFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of convolutions on cuda."""
 
 class CudnnModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     """Whether operations may run on cuDNN."""
     benchmark: bool
-    """Whether cuDNN tries several algorithms and keeps the fastest for each shape."""
+    """Whether cuDNN benchmarks several algorithms and uses the fastest for each shape."""
     benchmark_limit: int
-    """How many algorithms `benchmark` tries at most; 0 means all."""
+    """The maximum number of algorithms that `benchmark` tries; 0 means all."""
     deterministic: bool
-    """Whether cuDNN is restricted to algorithms that give the same bits every time."""
+    """Whether cuDNN is restricted to deterministic algorithms."""
     depthwise_kernel: Literal["auto", "cudnn", "native"]
-    """Which kernel serves a depthwise convolution."""
+    """The kernel of depthwise convolutions."""
     fp32_precision: Literal["none", "ieee", "tf32"]
-    """The float32 precision of operations on cuda that hold none of their own."""
+    """The float32 precision of operations on cuda whose own precision is not set."""
     allow_tf32: bool
-    """Whether convolutions and recurrent layers on cuda use TensorFloat-32: a view of their fp32_precision."""
+    """Whether convolutions and recurrent layers on cuda use TensorFloat-32: an alias of their fp32_precision."""
 
 class CudnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of recurrent layers on cuda."""
 
 class CusparseltModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class KleidiaiModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class LibrariesModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MhaModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     fastpath: bool
-    """Whether layers of multi-head attention may take their fast path while they only infer."""
+    """Whether multi-head attention may use its fast path during inference."""
 
 class MiopenModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     immediate: bool
-    """Whether MIOpen takes the first algorithm that works instead of looking for the fastest."""
+    """Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm."""
 
 class MklModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MkldnnConvFlags:
@@ -369,54 +368,54 @@ class MkldnnMatmulFlags:
     """The float32 precision of oneDNN's matrix products."""
 
 class MkldnnModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     """Whether operations may run on oneDNN."""
     deterministic: bool
-    """Whether oneDNN is restricted to algorithms that give the same bits every time."""
+    """Whether oneDNN is restricted to deterministic algorithms."""
     allow_tf32: bool | None
-    """Whether oneDNN may use TensorFloat-32 on Intel GPUs; None while nobody has said."""
+    """Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified."""
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
-    """The float32 precision of oneDNN's operations that hold none of their own."""
+    """The float32 precision of oneDNN's operations whose own precision is not set."""
 
 class MkldnnRnnFlags:
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's recurrent layers."""
 
 class MpsModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class NnpackModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     """Whether convolutions may run on NNPACK."""
 
 class OpenmpModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class OptEinsumModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
-    """Whether the order of an einsum's products is looked for; without the package opt_einsum they are made from left to right."""
+    """Whether the contraction order of an einsum is optimized. Without the package opt_einsum it is left to right."""
     strategy: Literal["auto", "greedy", "optimal"]
-    """How the order of an einsum's products is looked for."""
+    """The strategy that searches the contraction order of an einsum."""
 
 class QuantizedModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     engine: Literal["none"]
-    """Which engine runs quantized operations; of those that `supported_engines` names."""
+    """The engine of quantized operations, one of `supported_engines`."""
     @property
     def supported_engines(self) -> list[str]:
         """The engines that can run quantized operations here."""
 
 class XnnpackModule(ModuleType):
-    """A module called `name` that has what the module `m` has, and these flags."""
+    """Create a module called `name` with the contents of the module `m` and these flags."""
     def __init__(self, m: ModuleType, name: str) -> None: ...
     @property
     def enabled(self) -> bool:
@@ -455,7 +454,6 @@ __all__ = [
     "clear_plan_cache",
     "current_plan_cache_index",
     "disable_global_flags",
-    "drop_assigned",
     "environment_problems",
     "environment_variables",
     "epoch",
@@ -483,6 +481,7 @@ __all__ = [
     "set_plan_cache_max_size",
     "snapshot",
     "table",
-    "written",
+    "unset",
+    "write_log",
 ]
 # </classes of flags>

@@ -4,24 +4,24 @@ from typing import Any, Final, Never, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
 
-__all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "never_left", "open_scopes"]
+__all__ = ["TRACED", "StateScope", "TaskState", "ThreadState", "open_scopes", "unclosed_scopes"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @disjoint_base
 class ThreadState:
-    """Everything that a thread decides for itself, as it was when it was captured."""
+    """A captured state of a thread: modes, flags of its scopes, devices and streams."""
     def __new__(cls, *, pin: bool = False) -> Self: ...
     def apply(self) -> StateScope:
-        """A context manager and decorator that puts the state in force on the thread that enters it, over
-        whatever scopes are open there.
+        """Return a context manager and decorator that applies the state on the thread that enters it, above all open
+        scopes.
         """
     def wrap(self, function: _Function, /) -> _Function:
-        """`function` with the state in force during each call, wherever it is called; a generator, coroutine or
-        async generator has it during each resume.
+        """Wrap `function` so that the state is active during each call, on any thread; for a generator, coroutine or async
+        generator during each resume.
         """
     def install(self) -> None:
-        """Makes the state what this thread starts from, below whatever scopes are open, until the thread ends:
+        """Set the state as the base of this thread, below all open scopes, until the thread ends:
         `ThreadPoolExecutor(initializer=state.install)`.
         """
     def __copy__(self) -> Self: ...
@@ -30,7 +30,7 @@ class ThreadState:
 
 @final
 class StateScope:
-    """A captured state that is put in force while the scope is open; also a decorator."""
+    """A scope in which a captured state is active; also a decorator."""
     def __enter__(self) -> None: ...
     def __exit__(
         self,
@@ -42,7 +42,7 @@ class StateScope:
 
 @final
 class TaskState:
-    """The state of one task. It begins as a copy of the state of the thread that makes it."""
+    """The state of one task. It begins as a copy of the state of the thread that creates it."""
     def __new__(cls) -> TaskState: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *_error: object) -> None: ...
@@ -50,12 +50,12 @@ class TaskState:
 TRACED: Final[bool]
 
 def open_scopes() -> list[str]:
-    """Where each scope was entered that is open on any thread or task, the first first: `file:line`. Empty
-    unless the process was started with `INTERLOCK_DEBUG=1`.
+    """Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first. Empty unless
+    the process was started with `INTERLOCK_DEBUG=1`.
     """
 
-def never_left() -> tuple[list[str], list[str]]:
-    """Where scopes were entered that nobody has left, as `file:line`: those whose thread or task has ended (each
-    place once, the first hundred), and those that are open. Empty unless the process was started with
+def unclosed_scopes() -> tuple[list[str], list[str]]:
+    """Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
+    ended (the first 100 distinct locations), and those that are open. Empty unless the process was started with
     `INTERLOCK_DEBUG=1`.
     """

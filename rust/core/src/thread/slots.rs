@@ -11,7 +11,7 @@ pub struct Slots {
     pub(crate) flags: FlagSlots,
     pub(super) devices: DeviceSlots,
     /// Whether the layers below have no effect. Slots that an opaque layer does not name have their values without
-    /// scopes. A write to a device slot that it does not name goes to this layer; a write to a flag goes to the
+    /// scopes. A write to a device slot that it does not name changes this layer; a write to a flag changes the
     /// process.
     pub(super) is_opaque: bool,
 }
