@@ -4,8 +4,9 @@
 //!
 //! - [`ExampleDriver`] implements [`Driver`] (this file): the type and the number of the devices, and how they start.
 //! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): all operations after the start. It implements the
-//!   required methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The default
-//!   methods report that virtual memory, event timing, interprocess events, external streams and graphs are unsupported.
+//!   required methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The
+//!   default methods report that virtual memory, event timing, interprocess events, external streams and graphs are
+//!   unsupported.
 //!
 //! The devices are emulated with CPU threads and CPU memory:
 //!
