@@ -4,14 +4,15 @@
 //!
 //! - [`ExampleDriver`] implements [`Driver`] (this file): the type and the number of the devices, and how they start.
 //! - `ExampleRuntime` implements [`DriverRuntime`] (`runtime.rs`): all operations after the start. It implements the
-//! required methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The default
-//! methods report that virtual memory, event timing, interprocess events, external streams and graphs are unsupported.
+//!   required methods and four optional ones (`is_host_accessible`, `sync_point`, `wait`, `launch_host_fn`). The
+//!   default methods report that virtual memory, event timing, interprocess events, external streams and graphs are
+//!   unsupported.
 //!
 //! The devices are emulated with CPU threads and CPU memory:
 //!
 //! - Memory (`memory.rs`) comes from Rust's global allocator, up to a fixed number of bytes for each device.
 //! - A stream (`stream.rs`) is a thread with a queue. The number of commands that the thread has completed is the
-//! timeline of the stream. Events and sync points are positions on timelines.
+//!   timeline of the stream. Events and sync points are positions on timelines.
 //! - An error of queued work is stored with its position and reported once, by the next query or wait that covers it.
 //!
 //! `tests/suite.rs` runs the suite that every driver has to pass. A program selects the driver before it uses a device
