@@ -164,9 +164,9 @@ unsafe impl DriverRuntime for ExampleRuntime {
 
     fn properties(&self, device: DeviceIndex) -> Result<DeviceProperties> {
         let MemoryInfo { total, .. } = self.memory_info(device)?;
-        let more = vec![("streams", "threads of this program".to_owned())];
+        let extra = vec![("streams", "threads of this program".to_owned())];
         let name = "example device".to_owned();
-        Ok(DeviceProperties { name, total_memory: total, multi_processor_count: 1, more })
+        Ok(DeviceProperties { name, total_memory: total, multi_processor_count: 1, extra })
     }
 
     fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {

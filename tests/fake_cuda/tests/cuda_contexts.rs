@@ -51,7 +51,7 @@ fn all_that_one_device_does_leaves_the_others_without_a_context() {
     accelerator::set_device(device(1)).unwrap();
     let pinned = PinnedMemory::new(1 << 20).unwrap();
     assert_eq!(contexts(2), [1]);
-    let stream = Stream::exclusive(None, 0).unwrap();
+    let stream = Stream::dedicated(None, 0).unwrap();
     let event = Event::new(None, EventOptions { timing: true, ..EventOptions::default() }).unwrap();
     let memory = [(); 2].map(|()| DeviceBuffer::on(&stream, 4096).unwrap());
     memory[0].fill(3, Some(&stream)).unwrap();

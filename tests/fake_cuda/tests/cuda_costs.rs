@@ -33,7 +33,7 @@ fn counted(act: impl FnOnce()) -> BTreeMap<&'static str, u64> {
 #[test]
 fn allocating_from_what_is_kept_calls_nobody_however_often() {
     use_driver(stand_in::driver()).unwrap();
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
     drop(DeviceBuffer::on(&stream, 5000).unwrap());
     for many in [1, 1000] {
         let made = counted(|| (0..many).for_each(|_| drop(DeviceBuffer::on(&stream, 5000).unwrap())));
@@ -44,7 +44,7 @@ fn allocating_from_what_is_kept_calls_nobody_however_often() {
 #[test]
 fn events_are_counted_by_work_and_not_by_memory() {
     use_driver(stand_in::driver()).unwrap();
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
     let program = |memory: usize| {
         let kept: Vec<_> = (0..memory).map(|_| DeviceBuffer::on(&stream, 512).unwrap()).collect();
         let made = counted(|| {

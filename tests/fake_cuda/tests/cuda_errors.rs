@@ -96,7 +96,7 @@ fn waits_end_when_the_device_breaks() {
 #[test]
 fn everything_of_a_broken_device_can_go() {
     accelerator::use_driver(stand_in::driver()).unwrap();
-    let streams = [(); 2].map(|()| Stream::exclusive(Some(device(0)), 0).unwrap());
+    let streams = [(); 2].map(|()| Stream::dedicated(Some(device(0)), 0).unwrap());
     let [stream, other] = &streams;
     let (event, latch) = (Event::new(Some(device(0)), EventOptions::default()).unwrap(), Latch::default());
     let memory: Vec<_> =
@@ -290,7 +290,7 @@ fn what_a_graph_of_another_library_runs_stays_when_our_capture_is_over() {
 #[test]
 fn a_graph_may_still_be_captured_to_the_end_after_another_thread_tried() {
     accelerator::use_driver(stand_in::driver()).unwrap();
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
     let (graph, counter) = (Graph::new(false).unwrap(), Counter::default());
     let _current = stream.guard().unwrap();
     graph.capture_begin(None, CaptureMode::ThreadLocal).unwrap();

@@ -27,8 +27,8 @@ fn devices() -> Devices {
 /// Runs drawn programs, the same each time. No step blocks a stream: `cuMemFree` waits for the whole device.
 fn run_programs(devices: &Devices) {
     // What the driver needs for functions it asks for once, and no program is to fail for it.
-    let stream = Stream::exclusive(Some(device(0)), 0).unwrap();
-    let other = Stream::exclusive(Some(device(1)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
+    let other = Stream::dedicated(Some(device(1)), 0).unwrap();
     for stream in [stream, other] {
         stream.launch(HostFn::new("first", || Ok(()))).unwrap();
         stream.synchronize().unwrap();
@@ -88,7 +88,7 @@ fn a_shortage_leaves_segments_that_grow_whole() {
 #[test]
 fn what_was_freed_goes_back_to_the_system_with_the_cache() {
     let devices = devices();
-    let stream = Stream::exclusive(Some(device(1)), 0).unwrap();
+    let stream = Stream::dedicated(Some(device(1)), 0).unwrap();
     let sizes = [100, 3 << 20, 30 << 20];
     let live_memory = sizes.map(|bytes| DeviceBuffer::on(&stream, bytes).unwrap());
     let reserved = memory::statistics(Some(device(1))).unwrap().reserved_bytes.all.current;
