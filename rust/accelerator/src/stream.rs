@@ -86,7 +86,7 @@ impl Stream {
     /// Wraps a stream that another library created, given as its raw handle (for CUDA a `cudaStream_t`).
     ///
     /// # Errors
-    /// Returns [`Error::Argument`](crate::Error::Argument) if the driver recognizes that `raw` is not a stream of the
+    /// Returns [`Error::Argument`] if the driver recognizes that `raw` is not a stream of the
     /// device.
     ///
     /// # Safety
