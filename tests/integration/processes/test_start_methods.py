@@ -49,5 +49,5 @@ def test_frozen_forked_worker_refuses_other_flags_with_a_reason() -> None:
     done = run_program("processes/frozen_worker_refuses_other_flags.py")
     assert (done.code, done.stdout) == (0, "broken\n")
     assert re.search(
-        r"FlagsFrozenError: .* frozen at .*a_frozen_worker_refuses_other_flags\.py:\d+", done.stderr
+        r"FlagsFrozenError: .* frozen at .*frozen_worker_refuses_other_flags\.py:\d+", done.stderr
     )
