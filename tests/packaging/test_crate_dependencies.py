@@ -59,7 +59,7 @@ CYCLES: dict[str, dict[frozenset[str], str]] = {
         ),
     },
     "python": {
-        frozenset({"accelerator", "detached", "errors", "state"}): (
+        frozenset({"accelerator", "detach", "errors", "shutdown", "state"}): (
             "an exception of a device has the device as an attribute; waiting for devices detaches and raises"
         ),
     },

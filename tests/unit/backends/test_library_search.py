@@ -132,7 +132,7 @@ def test_path_may_name_the_file_or_its_folder(kind: str, tmp_path: Path) -> None
     paths = {
         "file": str(file),
         "folder": str(file.parent),
-        "relative": "given/libcudnn.so.9",
+        "relative": "explicit/libcudnn.so.9",
         "link": str(tmp_path / "link"),
         "another name": str(tmp_path / "renamed.so"),
     }

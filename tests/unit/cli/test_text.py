@@ -120,7 +120,7 @@ def test_explain_prints_every_field_of_a_flag() -> None:
     printed = text("explain", "cudnn.depthwise_kernel", INTERLOCK_CUDNN_DEPTHWISE_KERNEL="native")
     ((title, (documentation, *rows)),) = sections(printed).items()
     assert title == "backends.cudnn.depthwise_kernel"
-    assert documentation == ["Which kernel serves a depthwise convolution."]
+    assert documentation == ["The kernel of depthwise convolutions."]
     reported = {row[0]: row[1] for row in rows}
     assert reported["value"] == "'native'"
     assert reported["level"] == "environment"
