@@ -37,7 +37,7 @@ impl PyBuffer {
         NonNull::new(self.view.buf.cast())
     }
 
-    /// Returns the number of elements times the size of an element.
+    /// Returns the size of all elements in bytes.
     pub fn bytes(&self) -> usize {
         usize::try_from(self.view.len).unwrap_or(0)
     }

@@ -76,15 +76,16 @@ fn waits_end_when_the_device_breaks() {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    let goals = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
+    let sync_points = [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)]
         .map(|on| rig.driver.sync_point(on).unwrap());
-    let begun = Barrier::new(goals.len() + 1);
+    let begun = Barrier::new(sync_points.len() + 1);
     let ended: Vec<_> = thread::scope(|scope| {
-        let wait = |goal| {
+        let wait = |sync_point| {
             begun.wait();
-            rig.reach(goal)
+            rig.reach(sync_point)
         };
-        let waits: Vec<_> = goals.iter().map(|goal| scope.spawn(move || wait(goal))).collect();
+        let waits: Vec<_> =
+            sync_points.iter().map(|sync_point| scope.spawn(move || wait(sync_point))).collect();
         begun.wait();
         break_device(0, 719);
         waits.into_iter().map(|wait| wait.join().unwrap()).collect()

@@ -38,9 +38,9 @@ fn external_stream_is_not_queried_after_its_library_destroyed_it() {
     assert_eq!(unsafe { sys::cuStreamDestroy_v2(foreign) }, CUresult::CUDA_SUCCESS);
     assert_eq!(is_done(), Ok(false));
     rig.driver.begin_capture(capturing, CaptureMode::Relaxed).unwrap();
-    let goal = rig.driver.sync_point(WaitTarget::Device(0)).unwrap();
+    let sync_point = rig.driver.sync_point(WaitTarget::Device(0)).unwrap();
     latch.open();
-    assert_eq!(rig.reach(&goal), Ok(true));
+    assert_eq!(rig.reach(&sync_point), Ok(true));
     rig.driver.end_capture(capturing).unwrap();
     assert_eq!((is_done(), rig.wait(WaitTarget::Device(0))), (Ok(true), Ok(true)));
 }

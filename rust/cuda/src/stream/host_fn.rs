@@ -1,9 +1,9 @@
 //! Host functions, which run in stream order (`cuLaunchHostFunc`).
 //!
 //! The driver calls them on its own thread, often one thread for all streams, where driver calls are forbidden. A host
-//! function of ours may queue work, drop device memory and block, so a worker thread runs it while the stream waits for
-//! a [semaphore](super::stream_semaphore). In graphs, and on devices without semaphores, the driver's thread waits
-//! instead.
+//! function of interlock may queue work, drop device memory and block, so a worker thread runs it while the stream
+//! waits for a [semaphore](super::stream_semaphore). In graphs, and on devices without semaphores, the driver's thread
+//! waits instead.
 
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
