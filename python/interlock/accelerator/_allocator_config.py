@@ -41,7 +41,7 @@ class AllocatorConfig:
     roundup_power2_divisions: int | dict[int | Literal[">"], int] = 0
     """The number of equal steps between powers of two to which requests are rounded up; 0 disables it."""
     garbage_collection_threshold: float = 0.0
-    """The fraction of the limit above which unused blocks are released to the driver, oldest first; 0 disables it."""
+    """The fraction of the limit above which unused blocks are released, oldest first; 0 disables it."""
     expandable_segments: bool = False
     """Whether segments reserve addresses and map memory as they grow."""
     release_lock_on_cudamalloc: bool = False

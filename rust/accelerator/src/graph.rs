@@ -272,7 +272,7 @@ impl Graph {
             (Some(dump), _) => dump.clone(),
             (None, Phase::Recorded { graph: Some(graph), .. }) => driver.describe_graph(*graph)?,
             (None, Phase::Recorded { .. }) => {
-                let reason = "the graph was let go when it was made ready; call enable_debug_mode() before the \
+                let reason = "the graph was destroyed when it was instantiated; call enable_debug_mode() before the \
                               capture, or make it with keep_graph=True";
                 return Err(misused(OPERATION, reason));
             }

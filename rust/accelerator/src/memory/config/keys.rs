@@ -94,7 +94,7 @@ keys! {
         expects "0, a power of two, or by size [256:1,512:2,>:8], where the sizes are rising powers of two in megabytes"
             if |config| config.roundup_power2_divisions.is_valid(),
         applies Immediately, requires Caching;
-    /// The fraction of the limit above which unused blocks are released to the driver, oldest first; 0 disables it.
+    /// The fraction of the limit above which unused blocks are released, oldest first; 0 disables it.
     garbage_collection_threshold: f64 = 0.0,
         expects "0, or a fraction between 0 and 1"
             if |config| (0.0..1.0).contains(&config.garbage_collection_threshold),
