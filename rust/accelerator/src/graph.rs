@@ -272,8 +272,8 @@ impl Graph {
             (Some(dump), _) => dump.clone(),
             (None, Phase::Recorded { graph: Some(graph), .. }) => driver.describe_graph(*graph)?,
             (None, Phase::Recorded { .. }) => {
-                let reason = "the graph was released when it was instantiated; call enable_debug_mode() before the \
-                              capture, or create it with keep_graph=True";
+                let reason = "the graph was destroyed when it was instantiated; call enable_debug_mode() before the \
+                              capture, or make it with keep_graph=True";
                 return Err(misused(OPERATION, reason));
             }
             _ => return Err(misused(OPERATION, "nothing has been captured")),

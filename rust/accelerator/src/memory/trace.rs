@@ -61,7 +61,7 @@ named_enum! {
         SegmentMap => "segment_map",
         /// An expandable segment shrank.
         SegmentUnmap => "segment_unmap",
-        /// A snapshot was taken.
+        /// A snapshot was current.
         Snapshot => "snapshot",
         /// A request failed.
         OutOfMemory => "oom",
@@ -262,12 +262,12 @@ pub fn with_stack<T>(stack: Option<Stack>, function: impl FnOnce() -> T) -> T {
 /// Returns the stack that allocations of this thread are attributed to, if there is one.
 pub(super) fn current_stack() -> Option<Stack> {
     // Not accessible while the thread ends.
-    let taken = STACK.try_with(|stack| {
-        let taken = stack.take();
-        stack.set(taken.clone());
-        taken
+    let current = STACK.try_with(|stack| {
+        let current = stack.take();
+        stack.set(current.clone());
+        current
     });
-    taken.ok().flatten()
+    current.ok().flatten()
 }
 
 #[cfg(test)]

@@ -156,10 +156,10 @@ pub fn map_counts_as_allocated_until_unmap(make: Make) {
 pub fn map_accepts_addresses_that_were_unmapped(make: Make) {
     let rig = Rig::new(make);
     let Some(mut reserved) = Reserved::new(&rig, 2) else { return };
-    let (stream, kept) = (rig.stream(0), rig.pinned(&[7; 512]));
+    let (stream, original) = (rig.stream(0), rig.pinned(&[7; 512]));
     reserved.map(0, 1).unwrap();
     reserved.map(1, 1).unwrap();
-    reserved.copy(stream, reserved.unit, &kept, true);
+    reserved.copy(stream, reserved.unit, &original, true);
     for value in [1, 2] {
         reserved.fill(stream, 0, value);
         let received = rig.pinned(&[0; 512]);
@@ -223,8 +223,8 @@ pub fn map_reports_out_of_memory_and_leaves_addresses_unmapped(make: Make) {
     let mut reserved = Reserved::new(&rig, units).unwrap();
     let before = free_bytes(&rig);
     match reserved.map(0, units) {
-        Err(Error::OutOfMemory(told)) => {
-            assert_eq!((told.device.index(), told.requested), (Some(0), units * some.unit));
+        Err(Error::OutOfMemory(oom)) => {
+            assert_eq!((oom.device.index(), oom.requested), (Some(0), units * some.unit));
         }
         other => panic!("{other:?}"),
     }

@@ -219,8 +219,8 @@ pub fn end_capture_reports_the_first_forbidden_call(make: Make) {
     let Some(rig) = Rig::with_captures(make) else { return };
     let stream = rig.stream(0);
     let capture = rig.capture(stream, || {
-        let asked = rig.driver.check(WaitTarget::Stream(stream));
-        assert!(is_refused(&asked));
+        let checked = rig.driver.check(WaitTarget::Stream(stream));
+        assert!(is_refused(&checked));
         assert!(is_refused(&rig.wait(WaitTarget::Device(0))));
     });
     match capture {

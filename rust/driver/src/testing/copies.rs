@@ -65,14 +65,14 @@ pub fn copy_keeps_its_resources_alive_until_it_is_done(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let (to, from) = (rig.memory(0, 16), rig.pinned(&pattern(16)));
-    let kept = Arc::downgrade(&from);
+    let weak = Arc::downgrade(&from);
     let latch = rig.block(stream);
     rig.copy(stream, &to, &from);
     drop(from);
-    assert!(kept.upgrade().is_some());
+    assert!(weak.upgrade().is_some());
     latch.open();
     assert_eq!(rig.read(stream, &to), pattern(16));
-    assert!(kept.upgrade().is_none());
+    assert!(weak.upgrade().is_none());
 }
 
 pub fn copy_accepts_zero_bytes(make: Make) {

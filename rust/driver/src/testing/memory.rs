@@ -37,8 +37,8 @@ pub fn allocate_reports_out_of_memory_with_device_and_size(make: Make) {
     let rig = Rig::new(make);
     for requested in [1 << 60, isize::MAX as usize, usize::MAX] {
         match rig.driver.allocate(0, requested) {
-            Err(Error::OutOfMemory(told)) => {
-                assert_eq!((told.device.index(), told.requested), (Some(0), requested));
+            Err(Error::OutOfMemory(oom)) => {
+                assert_eq!((oom.device.index(), oom.requested), (Some(0), requested));
             }
             other => panic!("{other:?}"),
         }

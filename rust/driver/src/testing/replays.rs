@@ -137,13 +137,13 @@ pub fn graph_keeps_resources_of_its_work_alive(make: Make) {
     let stream = rig.stream(0);
     let (from, to) = (rig.pinned(&[1; 8]), rig.pinned(&[0; 8]));
     let graph = rig.ready(stream, || rig.copy(stream, &to, &from));
-    let kept = Arc::downgrade(&from);
+    let weak = Arc::downgrade(&from);
     drop(from);
     rig.driver.replay(graph, stream).unwrap();
     rig.finish(stream);
-    assert_eq!((kept.upgrade().is_some(), to.content()), (true, vec![1; 8]));
+    assert_eq!((weak.upgrade().is_some(), to.content()), (true, vec![1; 8]));
     rig.driver.destroy_graph_exec(graph);
-    assert!(kept.upgrade().is_none());
+    assert!(weak.upgrade().is_none());
 }
 
 pub fn empty_graph_can_be_replayed(make: Make) {

@@ -55,18 +55,18 @@ pub fn wait_returns_false_on_timeout(make: Make) {
     let stream = rig.stream(0);
     let latch = rig.block(stream);
     let event = rig.record(stream);
-    for awaited in [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)] {
-        let goal = rig.driver.sync_point(awaited).unwrap();
+    for target in [WaitTarget::Stream(stream), WaitTarget::Event(event), WaitTarget::Device(0)] {
+        let point = rig.driver.sync_point(target).unwrap();
         for blocking in [true, false] {
             for timeout in [Duration::ZERO, Duration::from_millis(1)] {
-                assert_eq!(rig.driver.wait(&goal, WaitPolicy { timeout, blocking }), Ok(false));
+                assert_eq!(rig.driver.wait(&point, WaitPolicy { timeout, blocking }), Ok(false));
             }
         }
     }
-    let goal = rig.driver.sync_point(WaitTarget::Stream(stream)).unwrap();
+    let point = rig.driver.sync_point(WaitTarget::Stream(stream)).unwrap();
     latch.open();
     for blocking in [true, false] {
-        assert_eq!(rig.driver.wait(&goal, WaitPolicy { timeout: Duration::MAX, blocking }), Ok(true));
+        assert_eq!(rig.driver.wait(&point, WaitPolicy { timeout: Duration::MAX, blocking }), Ok(true));
     }
 }
 

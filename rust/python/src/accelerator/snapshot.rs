@@ -23,12 +23,12 @@ fn snapshot<'py>(
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
     let device = device::optional(device)?;
-    let taken = detach(py, || memory::snapshot(device)).into_py_result(py)?;
+    let snapshot = detach(py, || memory::snapshot(device)).into_py_result(py)?;
     let mut converter = Converter { py, stacks: HashMap::new() };
-    let segments = taken.segments.iter().map(|segment| converter.segment(segment));
+    let segments = snapshot.segments.iter().map(|segment| converter.segment(segment));
     let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;
     let traces = PyList::empty(py);
-    for trace in &taken.traces {
+    for trace in &snapshot.traces {
         let entries = trace.iter().map(|entry| converter.entry(entry)).collect::<PyResult<Vec<_>>>()?;
         traces.append(PyList::new(py, entries)?)?;
     }

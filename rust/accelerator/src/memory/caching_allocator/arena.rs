@@ -15,12 +15,12 @@ pub(crate) struct Key<T> {
 
 impl<T> Key<T> {
     #[inline]
-    fn of_place(place: usize) -> Self {
-        Key { number: NonZeroUsize::MIN.saturating_add(place), value: PhantomData }
+    fn from_index(index: usize) -> Self {
+        Key { number: NonZeroUsize::MIN.saturating_add(index), value: PhantomData }
     }
 
     #[inline]
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         self.number.get() - 1
     }
 }
@@ -51,7 +51,7 @@ impl<T> Arena<T> {
         self.insert_with(|| value)
     }
 
-    /// Inserts a value that is constructed in place.
+    /// Inserts a value that is constructed in index.
     #[inline]
     pub(super) fn insert_with(&mut self, value: impl FnOnce() -> T) -> Key<T> {
         let key = self.next_key();
@@ -73,15 +73,15 @@ impl<T> Arena<T> {
     /// Returns the key of the next inserted value.
     #[inline]
     pub(super) fn next_key(&self) -> Key<T> {
-        Key::of_place(self.vacant)
+        Key::from_index(self.vacant)
     }
 
     #[inline]
     pub(super) fn remove(&mut self, key: Key<T>) -> T {
         let vacant = Slot::Vacant { next: self.vacant };
-        match self.slots.get_mut(key.place()) {
+        match self.slots.get_mut(key.index()) {
             Some(slot @ Slot::Occupied(_)) => {
-                self.vacant = key.place();
+                self.vacant = key.index();
                 match std::mem::replace(slot, vacant) {
                     Slot::Occupied(value) => value,
                     Slot::Vacant { .. } => missing(),
@@ -92,8 +92,8 @@ impl<T> Arena<T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key<T>, &T)> {
-        self.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
-            Slot::Occupied(value) => Some((Key::of_place(place), value)),
+        self.slots.iter().enumerate().filter_map(|(index, slot)| match slot {
+            Slot::Occupied(value) => Some((Key::from_index(index), value)),
             Slot::Vacant { .. } => None,
         })
     }
@@ -107,8 +107,8 @@ fn missing() -> ! {
 
 #[cfg(test)]
 impl<T> From<usize> for Key<T> {
-    fn from(place: usize) -> Self {
-        Key::of_place(place)
+    fn from(index: usize) -> Self {
+        Key::from_index(index)
     }
 }
 
@@ -123,7 +123,7 @@ impl<T> Index<Key<T>> for Arena<T> {
 
     #[inline]
     fn index(&self, key: Key<T>) -> &T {
-        match self.slots.get(key.place()) {
+        match self.slots.get(key.index()) {
             Some(Slot::Occupied(value)) => value,
             _ => missing(),
         }
@@ -133,7 +133,7 @@ impl<T> Index<Key<T>> for Arena<T> {
 impl<T> IndexMut<Key<T>> for Arena<T> {
     #[inline]
     fn index_mut(&mut self, key: Key<T>) -> &mut T {
-        match self.slots.get_mut(key.place()) {
+        match self.slots.get_mut(key.index()) {
             Some(Slot::Occupied(value)) => value,
             _ => missing(),
         }
@@ -165,7 +165,7 @@ impl<T> Hash for Key<T> {
 
 impl<T> fmt::Debug for Key<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.place().fmt(f)
+        self.index().fmt(f)
     }
 }
 

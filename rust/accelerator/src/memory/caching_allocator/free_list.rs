@@ -57,7 +57,7 @@ impl FreeBlock {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     chunk: usize,
-    place: usize,
+    offset: usize,
 }
 
 impl FreeList {
@@ -70,7 +70,7 @@ impl FreeList {
             self.chunks.push(vec![entry]);
             return;
         };
-        chunk.insert(place_in(chunk, &entry.key), entry);
+        chunk.insert(lower_bound(chunk, &entry.key), entry);
         if chunk.len() > Self::CHUNK {
             let upper = chunk.split_off(chunk.len() / 2);
             self.chunks.insert(index + 1, upper);
@@ -81,15 +81,15 @@ impl FreeList {
     #[inline]
     pub(super) fn position(&self, entry: &FreeBlock) -> Option<Position> {
         let chunk = self.chunk_of(&entry.key);
-        let place = place_in(self.chunks.get(chunk)?, &entry.key);
-        let found = self.entry_at(chunk, place)?;
-        (found.block == entry.block).then_some(Position { chunk, place })
+        let offset = lower_bound(self.chunks.get(chunk)?, &entry.key);
+        let found = self.entry_at(chunk, offset)?;
+        (found.block == entry.block).then_some(Position { chunk, offset })
     }
 
     /// Removes the entry at a position.
-    pub(super) fn remove(&mut self, Position { chunk: index, place }: Position) {
-        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| place < chunk.len()) else { return };
-        chunk.remove(place);
+    pub(super) fn remove(&mut self, Position { chunk: index, offset }: Position) {
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| offset < chunk.len()) else { return };
+        chunk.remove(offset);
         if chunk.is_empty() && self.chunks.len() > 1 {
             self.chunks.remove(index);
         }
@@ -99,14 +99,14 @@ impl FreeList {
     /// for the rest of a large block.
     #[inline(always)]
     pub(super) fn replace(&mut self, position: Position, new: FreeBlock) {
-        let Position { chunk, place } = position;
-        let prev = match place.checked_sub(1) {
+        let Position { chunk, offset } = position;
+        let prev = match offset.checked_sub(1) {
             Some(prev) => self.entry_at(chunk, prev),
             None => chunk.checked_sub(1).and_then(|prev| self.chunks.get(prev)).and_then(|prev| prev.last()),
         };
-        let next = self.entry_at(chunk, place + 1).or_else(|| self.entry_at(chunk + 1, 0));
+        let next = self.entry_at(chunk, offset + 1).or_else(|| self.entry_at(chunk + 1, 0));
         let fits = prev.is_none_or(|prev| prev.key < new.key) && next.is_none_or(|next| new.key < next.key);
-        let entry = self.chunks.get_mut(chunk).and_then(|chunk| chunk.get_mut(place));
+        let entry = self.chunks.get_mut(chunk).and_then(|chunk| chunk.get_mut(offset));
         match entry.filter(|_| fits) {
             Some(entry) => *entry = new,
             None => {
@@ -126,10 +126,10 @@ impl FreeList {
     ) -> Option<(Position, BlockId)> {
         let least = FreeKey { stream, bytes, segment_number: 0, address: Address(0) };
         let chunk = self.chunk_of(&least);
-        let place = place_in(self.chunks.get(chunk)?, &least);
-        match self.entry_at(chunk, place) {
+        let offset = lower_bound(self.chunks.get(chunk)?, &least);
+        match self.entry_at(chunk, offset) {
             Some(first) if first.fits(stream, bytes, policy) => {
-                Some((Position { chunk, place }, first.block))
+                Some((Position { chunk, offset }, first.block))
             }
             // The policy rejects it, or the first entry is in a later chunk.
             _ => {
@@ -152,7 +152,7 @@ impl FreeList {
         let least = FreeKey { stream, bytes, segment_number: 0, address: Address(0) };
         let chunks = self.chunks.get(self.chunk_of(&least)..).unwrap_or_default();
         let (first, others) = chunks.split_first().map_or((&[][..], chunks), |(first, others)| {
-            (first.get(place_in(first, &least)..).unwrap_or_default(), others)
+            (first.get(lower_bound(first, &least)..).unwrap_or_default(), others)
         });
         let of_stream =
             first.iter().chain(others.iter().flatten()).take_while(move |entry| entry.key.stream == stream);
@@ -165,8 +165,8 @@ impl FreeList {
     }
 
     #[inline]
-    fn entry_at(&self, chunk: usize, place: usize) -> Option<&FreeBlock> {
-        self.chunks.get(chunk).and_then(|chunk| chunk.get(place))
+    fn entry_at(&self, chunk: usize, offset: usize) -> Option<&FreeBlock> {
+        self.chunks.get(chunk).and_then(|chunk| chunk.get(offset))
     }
 
     /// Returns the first chunk that may contain a key.
@@ -182,7 +182,7 @@ impl FreeList {
 
 /// Returns the index of a key in a chunk, or the index to insert it at.
 #[inline]
-fn place_in(chunk: &[FreeBlock], key: &FreeKey) -> usize {
+fn lower_bound(chunk: &[FreeBlock], key: &FreeKey) -> usize {
     chunk.partition_point(|entry| entry.key < *key)
 }
 

@@ -255,17 +255,17 @@ impl Buffer {
         if let Some(stream) = stream {
             detach(py, || memory.record_stream(&stream)).into_py_result(py)?;
         }
-        let taken = self.with(|state| match state.views {
+        let removed = self.with(|state| match state.views {
             0 => Ok(state.memory.take()),
             views => Err(views),
         });
-        let taken = taken.map_err(|views| {
+        let removed = removed.map_err(|views| {
             PyBufferError::new_err(format!(
                 "the Buffer can't be closed while {views} of its views (memoryview, numpy.frombuffer) are in use"
             ))
         })?;
         // Freeing may wait for the driver.
-        detach(py, || drop((memory, taken)));
+        detach(py, || drop((memory, removed)));
         Ok(())
     }
 
