@@ -38,7 +38,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 
 def _top_page(name: str) -> str:
-    return LINK.sub(_link, (ROOT / name).read_text(encoding="utf-8"))
+    return LINK.sub(_link, (ROOT / name).read_text(encoding="utf-8")).replace('src="docs/', 'src="')
 
 
 def _link(found: re.Match[str]) -> str:

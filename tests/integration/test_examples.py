@@ -23,6 +23,13 @@ BLOCKS = {
         re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
     )
 }
+# Blocks of a page that are followed by their output.
+PRINTING = re.compile(r"^```python\n([^`]*?)^```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PRINTED = {
+    f"{page.name} {number}": pair
+    for page in PAGES
+    for number, pair in enumerate(PRINTING.findall(page.read_text()))
+}
 # Its packages are larger than all other test dependencies; the page says that it is not tested.
 NOT_INSTALLED = ("import ray\n",)
 
@@ -53,6 +60,15 @@ def test_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
     done = run_python(block, env=folders, options=["-W", "error"])
     assert done.code == 0, f"{block}\n{done.stderr}"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("block", "printed"), PRINTED.values(), ids=PRINTED.keys())
+def test_example_of_a_page_prints_the_text_below_it(block: str, printed: str) -> None:
+    assert run_python(block).stdout == printed
+
+
+def test_readme_shows_printed_output() -> None:
+    assert "README.md 0" in PRINTED
 
 
 EXAMPLES = [example for name in modules() for example in examples_of(importlib.import_module(name))]
