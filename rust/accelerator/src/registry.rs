@@ -184,15 +184,19 @@ pub struct KnownDevices {
 #[doc(hidden)]
 pub fn known_devices() -> Option<KnownDevices> {
     let mut registry = REGISTRY.lock();
-    let in_use = registry.current();
-    let has_changed = |(read, _): &(Option<String>, _)| *read != read_env();
-    if in_use.is_some() && registry.environment.as_ref().is_some_and(has_changed) {
-        return None;
+    let last_warning = registry.last_warning.clone();
+    // Drivers are queried without the lock.
+    if let Some(in_use) = registry.current() {
+        if registry.environment.as_ref().is_some_and(|(read, _)| *read != read_env()) {
+            return None;
+        }
+        drop(registry);
+        let count = u32::try_from(in_use.device_count()).ok()?;
+        let known = KnownDevices { accelerator: Some(Device::of(in_use.kind())), count };
+        return (in_use.driver().stale_env_warning() == last_warning).then_some(known);
     }
     let selection = registry.selection();
-    let last_warning = registry.last_warning.clone();
     let any_registered = !registry.registered.is_empty();
-    // Drivers are queried without the lock.
     drop(registry);
     let (driver, is_selected) = match selection {
         DriverSelection::Driver(driver) => (driver, true),
@@ -204,10 +208,7 @@ pub fn known_devices() -> Option<KnownDevices> {
             Err(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
         },
     };
-    let count = match in_use {
-        Some(in_use) => u32::try_from(in_use.device_count()).ok()?,
-        None => driver.device_count_if_known()?,
-    };
+    let count = driver.device_count_if_known()?;
     let accelerator = (is_selected || count > 0).then(|| Device::of(driver.device_type()));
     (driver.stale_env_warning() == last_warning).then_some(KnownDevices { accelerator, count })
 }
