@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 folder = sys.argv[1]
 try:
@@ -20,4 +21,5 @@ def end(number, frame):
 signal.signal(signal.SIGTERM, end)
 open(os.path.join(folder, "fifo"), "w").close()
 while True:
-    signal.pause()
+    # `signal.pause` would miss a signal that arrives just before it.
+    time.sleep(0.02)

@@ -15,5 +15,4 @@ def ignore(number, frame):
 
 signal.signal(signal.SIGINT, ignore)
 say("ready")
-while True:
-    signal.pause()
+run_handlers()

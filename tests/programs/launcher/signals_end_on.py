@@ -10,5 +10,4 @@ def end(number, frame):
 
 signal.signal(getattr(signal, sys.argv[2]), end)
 say("ready")
-while True:
-    signal.pause()
+run_handlers()

@@ -17,5 +17,4 @@ if os.fork() == 0:
     say("stopped")
     os._exit(0)
 os.kill(os.getpid(), signal.SIGSTOP)
-while True:
-    signal.pause()
+run_handlers()
