@@ -106,7 +106,7 @@ fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
 ///     device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
 ///
 /// Returns:
-///     `data` itself if it is a tensor of that dtype and device, and shared memory if it is such an array.
+///     `data` itself if it is a tensor of that dtype and device. The memory of such an array is shared.
 ///
 /// Raises:
 ///     ValueError: Sequences of one level have different lengths, or a stride of an array is not supported.
@@ -438,7 +438,7 @@ fn ones_like(
 
 /// Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
 ///
-/// `manual_seed` sets the seed. After one seed, one sequence of calls returns the same numbers on every device.
+/// `manual_seed` sets the seed. The numbers do not depend on the device.
 ///
 /// Args:
 ///     size: The sizes, as separate ints or as one tuple or list.
@@ -448,7 +448,7 @@ fn ones_like(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     RuntimeError: A size is negative.
 ///     DTypeError: `dtype` is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
@@ -474,7 +474,7 @@ fn rand(
 
 /// Return random numbers of the standard normal distribution: mean 0, variance 1.
 ///
-/// `manual_seed` sets the seed. After one seed, one sequence of calls returns the same numbers on every device.
+/// `manual_seed` sets the seed. The numbers do not depend on the device.
 ///
 /// Args:
 ///     size: The sizes, as separate ints or as one tuple or list.
@@ -484,7 +484,7 @@ fn rand(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     RuntimeError: A size is negative.
 ///     DTypeError: `dtype` is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
@@ -509,6 +509,8 @@ fn randn(
 }
 
 /// Set the seed of the random numbers of the process.
+///
+/// After the same seed, the same calls return the same numbers, on every thread and device.
 ///
 /// Args:
 ///     seed: An int from -2**63 to 2**64 - 1.

@@ -73,7 +73,7 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 ///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
 ///
 /// Returns:
-///     A tensor of shape [..., n, m]. A one-dimensional operand has no dimension in it.
+///     A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 ///
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool.
