@@ -11,6 +11,7 @@ from pathlib import Path
 
 import interlock
 import pytest
+from interlock import _core
 
 from tests.helpers.subprocess import eval_program, run_python
 
@@ -35,9 +36,11 @@ NOT_INSTALLED = ("import ray\n",)
 
 
 def modules() -> list[str]:
-    """Return every importable module of the package, without the extension module."""
+    """Return every importable module of the package and the modules of the extension, for its functions."""
     found = [each.name for each in pkgutil.walk_packages(interlock.__path__, "interlock.")]
-    return [interlock.__name__, *(name for name in found if not name.startswith("interlock._core"))]
+    python = [name for name in found if not name.startswith("interlock._core")]
+    extension = [each.__name__ for each in vars(_core).values() if isinstance(each, types.ModuleType)]
+    return [interlock.__name__, *python, *extension]
 
 
 def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:

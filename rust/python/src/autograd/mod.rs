@@ -27,6 +27,12 @@ pub(crate) fn decorated<'py>(
 }
 
 /// Return whether operations of this thread record the autograd graph.
+///
+/// Example:
+///     >>> import interlock
+///     >>> with interlock.no_grad():
+///     ...     interlock.is_grad_enabled()
+///     False
 #[pyfunction]
 fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {
     scope_debug::warn_suspended_scopes(py)?;
@@ -34,6 +40,12 @@ fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {
 }
 
 /// Return whether tensors that this thread creates are inference tensors.
+///
+/// Example:
+///     >>> import interlock
+///     >>> with interlock.inference_mode():
+///     ...     interlock.is_inference_mode_enabled()
+///     True
 #[pyfunction]
 fn is_inference_mode_enabled(py: Python<'_>) -> PyResult<bool> {
     scope_debug::warn_suspended_scopes(py)?;

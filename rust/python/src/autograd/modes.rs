@@ -45,9 +45,23 @@ classes! {
         const KIND: ModeKind = ModeKind::NoGrad;
         const NAME: &'static str = "no_grad";
         const DOC: &'static CStr = c"no_grad(orig_func=None)\n--\n\n\
-            Disable the recording of the autograd graph for the current thread.\n\n\
-            A context manager and a decorator, with or without parentheses. Other threads, also new ones,\n\
-            are not affected.";
+            Disable the recording of the autograd graph for the current thread.
+
+            A context manager and a decorator, with or without parentheses. Other threads, including new ones,
+            are not affected.
+
+            Args:
+                orig_func: The function, if used as a decorator without parentheses. The result is then a function.
+
+            Raises:
+                TypeError: `orig_func` is not a function.
+
+            Example:
+                >>> import interlock
+                >>> x = interlock.ones(2, requires_grad=True)
+                >>> with interlock.no_grad():
+                ...     (x * 2).requires_grad
+                False";
         const ARGUMENT: (&'static str, Option<bool>) = ("orig_func", Some(true));
         const BARE: bool = true;
     }
@@ -55,8 +69,21 @@ classes! {
         const KIND: ModeKind = ModeKind::EnableGrad;
         const NAME: &'static str = "enable_grad";
         const DOC: &'static CStr = c"enable_grad(orig_func=None)\n--\n\n\
-            Enable the recording of the autograd graph for the current thread, also inside `no_grad`.\n\n\
-            A context manager and a decorator, with or without parentheses. Inference mode is not changed.";
+            Enable the recording of the autograd graph for the current thread, also inside `no_grad`.
+
+            A context manager and a decorator, with or without parentheses. Inference mode is not changed.
+
+            Args:
+                orig_func: The function, if used as a decorator without parentheses. The result is then a function.
+
+            Raises:
+                TypeError: `orig_func` is not a function.
+
+            Example:
+                >>> import interlock
+                >>> with interlock.no_grad(), interlock.enable_grad():
+                ...     interlock.is_grad_enabled()
+                True";
         const ARGUMENT: (&'static str, Option<bool>) = ("orig_func", Some(true));
         const BARE: bool = true;
     }
@@ -64,19 +91,46 @@ classes! {
         const KIND: ModeKind = ModeKind::SetGradEnabled;
         const NAME: &'static str = "set_grad_enabled";
         const DOC: &'static CStr = c"set_grad_enabled(mode)\n--\n\n\
-            Enable or disable the recording of the autograd graph for the current thread.\n\n\
-            A function, a context manager and a decorator. As a function it sets the mode in the innermost\n\
-            scope of the thread that decides it, else for the thread. `mode` is a bool.";
+            Enable or disable the recording of the autograd graph for the current thread.
+
+            A function, a context manager and a decorator. As a function it sets the mode in the innermost
+            scope of the thread that decides it, else for the thread.
+
+            Args:
+                mode: Whether operations are recorded.
+
+            Raises:
+                TypeError: `mode` is not a bool.
+
+            Example:
+                >>> import interlock
+                >>> with interlock.set_grad_enabled(False):
+                ...     interlock.is_grad_enabled()
+                False";
     }
     InferenceMode {
         const KIND: ModeKind = ModeKind::InferenceMode;
         const NAME: &'static str = "inference_mode";
         const DOC: &'static CStr = c"inference_mode(mode=True)\n--\n\n\
-            Enable or disable inference mode for the current thread.\n\n\
-            Tensors that are created inside are inference tensors: they record neither the autograd graph\n\
-            nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`\n\
-            inside disables it again.\n\n\
-            A context manager and a decorator, with or without parentheses. `mode` is a bool.";
+            Enable or disable inference mode for the current thread.
+
+            Tensors that are created inside are inference tensors: they record neither the autograd graph
+            nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`
+            inside disables it again.
+
+            A context manager and a decorator, with or without parentheses.
+
+            Args:
+                mode: Whether inference mode is enabled, or the function to decorate.
+
+            Raises:
+                TypeError: `mode` is neither a bool nor a function.
+
+            Example:
+                >>> import interlock
+                >>> with interlock.inference_mode():
+                ...     interlock.ones(2).is_inference()
+                True";
         const ARGUMENT: (&'static str, Option<bool>) = ("mode", Some(true));
         const BARE: bool = true;
     }
@@ -84,23 +138,50 @@ classes! {
         const KIND: ModeKind = ModeKind::SetMultithreadingEnabled;
         const NAME: &'static str = "set_multithreading_enabled";
         const DOC: &'static CStr = c"set_multithreading_enabled(mode)\n--\n\n\
-            Allow or forbid a backward pass to use threads other than the calling one.\n\n\
-            interlock's own engine always uses the calling thread. A function, a context manager and a\n\
-            decorator. `mode` is a bool.";
+            Allow or forbid a backward pass to use threads other than the calling one.
+
+            interlock's own engine always uses the calling thread. A function, a context manager and a
+            decorator.
+
+            Args:
+                mode: Whether other threads may be used.
+
+            Raises:
+                TypeError: `mode` is not a bool.
+
+            Example:
+                >>> import interlock
+                >>> with interlock.set_multithreading_enabled(False):
+                ...     interlock.autograd.is_multithreading_enabled()
+                False";
     }
     ForceOriginalViewTracking {
         const KIND: ModeKind = ModeKind::ForceOriginalViewTracking;
         const NAME: &'static str = "_force_original_view_tracking";
         const DOC: &'static CStr = c"_force_original_view_tracking(mode)\n--\n\n\
-            Enable or disable tracking views by replaying the operation that created them.\n\n\
-            A function, a context manager and a decorator. `mode` is a bool.";
+            Enable or disable tracking views by replaying the operation that created them.
+
+            A function, a context manager and a decorator.
+
+            Args:
+                mode: Whether operations are replayed.
+
+            Raises:
+                TypeError: `mode` is not a bool.";
     }
     EnforceGradLayoutPolicy {
         const KIND: ModeKind = ModeKind::EnforceGradLayoutPolicy;
         const NAME: &'static str = "enforce_grad_layout_policy";
         const DOC: &'static CStr = c"enforce_grad_layout_policy(enable=True)\n--\n\n\
-            Enable or disable converting an accumulated gradient to the layout of its tensor.\n\n\
-            A function, a context manager and a decorator. `enable` is a bool.";
+            Enable or disable converting an accumulated gradient to the layout of its tensor.
+
+            A function, a context manager and a decorator.
+
+            Args:
+                enable: Whether gradients are converted.
+
+            Raises:
+                TypeError: `enable` is not a bool.";
         const ARGUMENT: (&'static str, Option<bool>) = ("enable", Some(true));
     }
 }

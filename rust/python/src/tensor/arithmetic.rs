@@ -167,7 +167,21 @@ impl Tensor {
         })
     }
 
-    /// Return `self + alpha * other`.
+    /// Return `self + alpha * other`. The sum of bools is the logical or.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///     alpha: A number by which `other` is multiplied first; None means 1.
+    ///
+    /// Raises:
+    ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+    ///     ArgumentError: The promoted dtype cannot hold `alpha`.
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1, 2]).add(interlock.tensor([1, 1]), alpha=10)
+    ///     tensor([11, 12])
     #[pyo3(signature = (other, *, alpha = None))]
     fn add(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let alpha = self::alpha(alpha)?;
@@ -175,40 +189,124 @@ impl Tensor {
     }
 
     /// Return `self - alpha * other`.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///     alpha: A number by which `other` is multiplied first; None means 1.
+    ///
+    /// Raises:
+    ///     DTypeError: An operand is bool.
+    ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+    ///     ArgumentError: The promoted dtype cannot hold `alpha`.
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([11, 12]).sub(1, alpha=10)
+    ///     tensor([1, 2])
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let alpha = self::alpha(alpha)?;
         binary_method("other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
     }
 
-    /// Return `self * other`.
+    /// Return `self * other`, elementwise. The product of bools is the logical and.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///
+    /// Raises:
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1, 2]).mul(interlock.tensor([3.0, 4.0]))
+    ///     tensor([3., 8.])
     fn mul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("other", self, other, |a, b| a.mul(b.operand()))
     }
 
-    /// Return `self / other`, in floating point also for integers.
+    /// Return `self / other`, elementwise. The quotient of integers is float32.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///
+    /// Raises:
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1, 2]).div(2)
+    ///     tensor([0.5000, 1.0000])
     fn div(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("other", self, other, |a, b| a.div(b.operand()))
     }
 
-    /// Return `self ** exponent`.
+    /// Return `self ** exponent`, elementwise.
+    ///
+    /// Args:
+    ///     exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///
+    /// Raises:
+    ///     RuntimeError: The promoted dtype is int64, and `exponent` is a negative number.
+    ///     DTypeError: Both are bool tensors.
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([2, 3]).pow(2)
+    ///     tensor([4, 9])
     fn pow(&self, exponent: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("exponent", self, exponent, |a, b| a.pow(b.operand()))
     }
 
-    /// Return where the elements equal those of `other`.
+    /// Return a bool tensor that is True where the elements are equal to those of `other`.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///
+    /// Raises:
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1, 2]).eq(interlock.tensor([1, 3]))
+    ///     tensor([ True, False])
     fn eq(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("other", self, other, |a, b| a.equal(b.operand()))
     }
 
-    /// Return the matrix product; see `interlock.matmul`.
+    /// Return the matrix product with another tensor; see `interlock.matmul`.
+    ///
+    /// Args:
+    ///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+    ///
+    /// Raises:
+    ///     DTypeError: The dtypes differ or are bool.
+    ///     ShapeError: The shapes are incompatible.
     fn matmul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
         let other = extract_tensor(other)?;
         run_op(py, super::DETACH_THRESHOLD, || self.0.matmul(&other))
     }
 
-    /// Return the product of two matrices.
+    /// Return the matrix product of two matrices.
+    ///
+    /// Args:
+    ///     other: A matrix of shape [k, m], of the same dtype; this one has shape [n, k].
+    ///
+    /// Returns:
+    ///     A matrix of shape [n, m].
+    ///
+    /// Raises:
+    ///     DTypeError: The dtypes differ or are bool.
+    ///     ShapeError: A tensor is not a matrix, or the inner sizes differ.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.ones(2, 3).mm(interlock.ones(3, 1))
+    ///     tensor([[3.],
+    ///             [3.]])
     fn mm(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
         let other = extract_tensor(other)?;
@@ -229,26 +327,32 @@ macro_rules! element_methods {
 }
 
 element_methods! {
-    /// Return e to the power of each element.
+    /// Return e to the power of each element. Integers and bools are converted to float32.
     exp;
-    /// Return the natural logarithm of each element.
+    /// Return the natural logarithm of each element. Integers and bools are converted to float32.
     log;
-    /// Return the square root of each element.
+    /// Return the square root of each element; NaN for negative ones. Integers and bools are converted to float32.
     sqrt;
-    /// Return the sine of each element.
+    /// Return the sine of each element, in radians. Integers and bools are converted to float32.
     sin;
-    /// Return the cosine of each element.
+    /// Return the cosine of each element, in radians. Integers and bools are converted to float32.
     cos;
-    /// Return the hyperbolic tangent of each element.
+    /// Return the hyperbolic tangent of each element. Integers and bools are converted to float32.
     tanh;
-    /// Return the logistic function of each element.
+    /// Return the logistic function `1 / (1 + exp(-x))` of each element. Integers and bools are converted to float32.
     sigmoid;
-    /// Return each element, or 0 if it is negative.
+    /// Return each element, or 0 if it is negative. The gradient at 0 is 0.
+    ///
+    /// Raises:
+    ///     DTypeError: The tensor is a bool tensor.
     relu;
     /// Return the negation of each element.
+    ///
+    /// Raises:
+    ///     DTypeError: The tensor is a bool tensor.
     neg;
-    /// Return the absolute value of each element.
+    /// Return the absolute value of each element. The gradient at 0 is 0.
     abs;
-    /// Return where the elements are zero.
+    /// Return a bool tensor that is True where the elements are zero.
     logical_not;
 }

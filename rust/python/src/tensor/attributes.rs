@@ -58,12 +58,42 @@ impl Tensor {
     }
 
     /// Return the sizes of the dimensions, or the size of one of them.
+    ///
+    /// Args:
+    ///     dim: The dimension. None means all.
+    ///
+    /// Returns:
+    ///     A tuple, or an int for one dimension.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.zeros(2, 3)
+    ///     >>> x.size(), x.size(-1)
+    ///     ((2, 3), 3)
     #[pyo3(signature = (dim = None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         one_or_all(py, self.0.shape(), dim)
     }
 
     /// Return the stride of each dimension in elements, or the stride of one of them.
+    ///
+    /// Args:
+    ///     dim: The dimension. None means all.
+    ///
+    /// Returns:
+    ///     A tuple, or an int for one dimension.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.zeros(2, 3)
+    ///     >>> x.stride(), x.t().stride(0)
+    ///     ((3, 1), 1)
     #[pyo3(signature = (dim = None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         one_or_all(py, self.0.strides(), dim)
@@ -112,6 +142,12 @@ impl Tensor {
     }
 
     /// Return whether the tensor is in pinned (page-locked) CPU memory.
+    ///
+    /// Args:
+    ///     device: Ignored, except that it must name a device.
+    ///
+    /// Raises:
+    ///     DeviceError: `device` does not name a device.
     #[pyo3(signature = (device = None))]
     fn is_pinned(&self, device: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         device.map(parse).transpose()?;
@@ -135,6 +171,9 @@ impl Tensor {
     }
 
     /// Whether operations on the tensor are recorded. It can be set on floating-point leaves.
+    ///
+    /// Raises:
+    ///     RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
     #[getter]
     fn get_requires_grad(&self) -> bool {
         self.0.requires_grad()
@@ -146,6 +185,17 @@ impl Tensor {
     }
 
     /// Set `requires_grad` and return the tensor itself.
+    ///
+    /// Args:
+    ///     requires_grad: Whether operations on the tensor are recorded.
+    ///
+    /// Raises:
+    ///     RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.ones(2).requires_grad_()
+    ///     tensor([1., 1.], requires_grad=True)
     #[pyo3(signature = (requires_grad = true))]
     fn requires_grad_(slf: Bound<'_, Self>, requires_grad: bool) -> PyResult<Bound<'_, Self>> {
         slf.get().0.set_requires_grad(requires_grad).into_py_result(slf.py())?;
@@ -162,6 +212,11 @@ impl Tensor {
     ///
     /// Reading None from the result of an operation issues a UserWarning: only leaves, and results on which
     /// `retain_grad` was called, get a gradient.
+    ///
+    /// Raises:
+    ///     TypeError: A value that is neither a tensor nor None is set.
+    ///     ShapeError: A gradient of another shape is set.
+    ///     DTypeError: A gradient of another dtype is set.
     #[getter]
     fn get_grad(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
         let grad = self.0.grad();
@@ -192,6 +247,18 @@ impl Tensor {
     }
 
     /// Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate.
+    ///
+    /// Raises:
+    ///     RuntimeError: The tensor does not require grad.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.ones(1, requires_grad=True)
+    ///     >>> y = x * 2
+    ///     >>> y.retain_grad()
+    ///     >>> (y * 3).backward()
+    ///     >>> y.grad, x.grad
+    ///     (tensor([3.]), tensor([6.]))
     fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
         self.0.retain_grad().into_py_result(py)
     }
@@ -203,6 +270,12 @@ impl Tensor {
     }
 
     /// Return a tensor that shares memory with this one and has no history.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.ones(2, requires_grad=True)
+    ///     >>> x.detach().requires_grad
+    ///     False
     fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
         maybe_detach(py, 0, || Ok(Tensor(self.0.detach())))
     }

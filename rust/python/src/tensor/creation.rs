@@ -53,16 +53,28 @@ fn build(
 /// Return a tensor with a copy of `data`.
 ///
 /// Args:
-///     data: A number, nested sequences of numbers, an array or a tensor.
-///     dtype: The element type. None means bool for bools, int64 for ints, and float32 if there is a float.
-///     device: The device. None means the device of `data` if it is a tensor, else the default device.
-///     requires_grad: Whether operations on the tensor are recorded.
+///     data: A number, nested sequences of numbers, a NumPy array or a tensor.
+///     dtype: The element type. None means that of an array or tensor, else bool, int64 or float32 for Python numbers.
+///     device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     ValueError: Sequences of one level have different lengths.
+///     ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
 ///     ArgumentError: int64 cannot hold a number.
+///     OverflowError: `dtype` is floating point and float64 cannot hold an int.
 ///     TypeError: `data` contains other objects.
+///     RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.tensor([[1, 2], [3, 4]])
+///     tensor([[1, 2],
+///             [3, 4]])
+///     >>> interlock.tensor([1, 2.5]).dtype
+///     interlock.float32
 #[pyfunction]
 #[pyo3(signature = (data, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn tensor(
@@ -88,7 +100,24 @@ fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
 
 /// Return `data` as a tensor, without a copy if possible.
 ///
-/// A tensor of the requested dtype and device is returned itself, and a NumPy array shares its memory.
+/// Args:
+///     data: A number, nested sequences of numbers, a NumPy array or a tensor.
+///     dtype: The element type. None means the type that `tensor` infers.
+///     device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+///
+/// Returns:
+///     `data` itself if it is a tensor of that dtype and device. The memory of such an array is shared.
+///
+/// Raises:
+///     ValueError: Sequences of one level have different lengths, or a stride of an array is not supported.
+///     ArgumentError: int64 cannot hold a number.
+///     TypeError: `data` contains other objects.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.ones(2)
+///     >>> interlock.as_tensor(x) is x
+///     True
 #[pyfunction]
 #[pyo3(signature = (data, dtype = None, device = None))]
 fn as_tensor<'py>(
@@ -118,9 +147,21 @@ fn as_tensor<'py>(
 ///
 /// Read-only and unaligned arrays are copied.
 ///
+/// Args:
+///     ndarray: A `numpy.ndarray` of dtype float32, float64, int64 or bool.
+///
 /// Raises:
-///     TypeError: The element type is not float32, float64, int64 or bool.
-///     ValueError: A stride is negative or no multiple of the element size.
+///     TypeError: `ndarray` is not an array, or its dtype is not supported.
+///     ValueError: A stride is negative or not a multiple of the element size.
+///
+/// Example:
+///     >>> import interlock
+///     >>> import numpy
+///     >>> array = numpy.zeros(2)
+///     >>> interlock.from_numpy(array).fill_(1)
+///     tensor([1., 1.], dtype=interlock.float64)
+///     >>> array
+///     array([1., 1.])
 #[pyfunction]
 fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     numpy::tensor_from_array(ndarray).map(Tensor)
@@ -129,11 +170,22 @@ fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Return a tensor of zeros.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as a tuple or list.
+///     size: The sizes, as separate ints or as one tuple or list.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
-///     requires_grad: Whether operations on the tensor are recorded.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.zeros(2, 3)
+///     tensor([[0., 0., 0.],
+///             [0., 0., 0.]])
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros(
@@ -151,11 +203,21 @@ fn zeros(
 /// Return a tensor of ones.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as a tuple or list.
+///     size: The sizes, as separate ints or as one tuple or list.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
-///     requires_grad: Whether operations on the tensor are recorded.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.ones((2,), dtype=interlock.int64)
+///     tensor([1, 1])
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones(
@@ -173,11 +235,21 @@ fn ones(
 /// Return an uninitialized tensor.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as a tuple or list.
+///     size: The sizes, as separate ints or as one tuple or list.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
-///     requires_grad: Whether operations on the tensor are recorded.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.empty(2, 3).shape
+///     (2, 3)
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn empty(
@@ -195,15 +267,24 @@ fn empty(
 /// Return a tensor filled with a number.
 ///
 /// Args:
-///     size: The sizes, an int or a tuple or list.
+///     size: The sizes, as an int or as a tuple or list.
 ///     fill_value: The number, or a tensor with one element.
-///     dtype: The element type; None means the type of the number.
+///     dtype: The element type. None means bool for a bool, int64 for an int, and float32 for a float.
 ///     device: The device; None means the default device.
-///     requires_grad: Whether operations on the tensor are recorded.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
 ///     ArgumentError: The dtype cannot hold the number.
+///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.full((2, 2), 7)
+///     tensor([[7, 7],
+///             [7, 7]])
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn full(
@@ -222,12 +303,29 @@ fn full(
 
 /// Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 ///
-/// Without `dtype` the result is int64, or float32 if an argument is a float. For int64 each argument is truncated
-/// first.
+/// Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
+///
+/// Args:
+///     start: The first number, or the bound if `end` is None.
+///     end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
+///     step: The difference of two neighbours, which may be negative; None means 1.
+///     dtype: The element type. None means int64, or float32 if an argument is a float.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: `step` is 0 or has the wrong sign.
-///     ArgumentError: int64 cannot hold an argument.
+///     RuntimeError: `step` is 0 or has the wrong sign, or a bound is not finite.
+///     ArgumentError: The dtype is int64 and cannot hold an argument.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.arange(3)
+///     tensor([0, 1, 2])
+///     >>> interlock.arange(1, 2, 0.25)
+///     tensor([1.0000, 1.2500, 1.5000, 1.7500])
 #[pyfunction]
 #[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(
@@ -276,7 +374,24 @@ fn tensor_options(
     Ok(TensorOptions { dtype, placement: placement(device, pin_memory, default_device().into())? })
 }
 
-/// Return zeros of the shape, and by default of the dtype and device, of another tensor.
+/// Return a tensor of zeros with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     dtype: The element type; None means that of `input`.
+///     device: The device; None means that of `input`.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.zeros_like(interlock.tensor([1, 2]))
+///     tensor([0, 0])
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros_like(
@@ -290,7 +405,24 @@ fn zeros_like(
     build(input.py(), requires_grad, || other.zeros_like(options))
 }
 
-/// Return ones of the shape, and by default of the dtype and device, of another tensor.
+/// Return a tensor of ones with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     dtype: The element type; None means that of `input`.
+///     device: The device; None means that of `input`.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
+///     tensor([1., 1.])
 #[pyfunction]
 #[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones_like(
@@ -304,7 +436,28 @@ fn ones_like(
     build(input.py(), requires_grad, || other.ones_like(options))
 }
 
-/// Return uniformly distributed random numbers from 0 to 1 (exclusive). `manual_seed` sets the seed.
+/// Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device.
+///
+/// Args:
+///     size: The sizes, as separate ints or as one tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     RuntimeError: A size is negative.
+///     DTypeError: `dtype` is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.rand(2, 3)
+///     >>> x.shape
+///     (2, 3)
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn rand(
@@ -319,7 +472,28 @@ fn rand(
     build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
 
-/// Return random numbers of the standard normal distribution. `manual_seed` sets the seed.
+/// Return random numbers of the standard normal distribution: mean 0, variance 1.
+///
+/// `manual_seed` sets the seed. The numbers do not depend on the device.
+///
+/// Args:
+///     size: The sizes, as separate ints or as one tuple or list.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     RuntimeError: A size is negative.
+///     DTypeError: `dtype` is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.randn(2, 3)
+///     >>> x.shape
+///     (2, 3)
 #[pyfunction]
 #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn randn(
@@ -334,7 +508,23 @@ fn randn(
     build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }
 
-/// Set the seed of the random numbers of the process. The same calls return the same numbers after the same seed.
+/// Set the seed of the random numbers of the process.
+///
+/// After the same seed, the same calls return the same numbers, on every thread and device.
+///
+/// Args:
+///     seed: An int from -2**63 to 2**64 - 1.
+///
+/// Raises:
+///     RuntimeError: `seed` is not such an int.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.manual_seed(7)
+///     >>> x = interlock.rand(3)
+///     >>> interlock.manual_seed(7)
+///     >>> (interlock.rand(3) == x).min().item()
+///     True
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let index = py_int::index(seed)?;

@@ -12,6 +12,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.float32.itemsize, interlock.int64.is_floating_point
+///     (4, False)
 #[pyclass(frozen, eq, hash, module = "interlock", name = "dtype")]
 #[derive(PartialEq, Hash)]
 pub(super) struct DType(pub CoreDType);

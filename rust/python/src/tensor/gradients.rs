@@ -47,6 +47,12 @@ impl Node {
 #[pymethods]
 impl Node {
     /// Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.ones(2, requires_grad=True)
+    ///     >>> (x * 2).grad_fn.name()
+    ///     'MulBackward0'
     fn name(&self) -> &'static str {
         match &self.0 {
             core::NextFunction::Node(node) => node.name(),
@@ -71,7 +77,10 @@ impl Node {
         }
     }
 
-    /// The leaf of an "AccumulateGrad" node. Raises AttributeError for an operation.
+    /// The leaf of an "AccumulateGrad" node.
+    ///
+    /// Raises:
+    ///     AttributeError: The node is an operation.
     #[getter]
     fn variable(&self) -> PyResult<Tensor> {
         match &self.0 {
@@ -156,7 +165,20 @@ impl Tensor {
     ///     gradient: The gradient of this tensor, of its shape. None means 1, for a tensor of one element.
     ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
     ///     create_graph: Whether the backward pass is recorded.
-    ///     inputs: The tensors in which gradients are accumulated. None means all leaves.
+    ///     inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+    ///
+    /// Raises:
+    ///     RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
+    ///     RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+    ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
+    ///     ShapeError: A gradient does not have the shape of its tensor.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+    ///     >>> (x * x).sum().backward()
+    ///     >>> x.grad
+    ///     tensor([2., 4.])
     #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
     fn backward(
         slf: &Bound<'_, Self>,
@@ -174,11 +196,24 @@ impl Tensor {
 /// With `create_graph` it issues a UserWarning, because each leaf and its `grad` then form a reference cycle.
 ///
 /// Args:
-///     tensors: The tensors to differentiate.
+///     tensors: The tensor or tensors to differentiate.
 ///     grad_tensors: The gradient of each tensor. None means 1, for tensors of one element.
 ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
 ///     create_graph: Whether the backward pass is recorded.
-///     inputs: The tensors in which gradients are accumulated. None means all leaves.
+///     inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+///
+/// Raises:
+///     RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
+///     RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+///     GraphFreedError: An earlier backward pass has freed the saved tensors.
+///     ShapeError: A gradient does not have the shape of its tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+///     >>> interlock.autograd.backward([x.sum(), x.sum()])
+///     >>> x.grad
+///     tensor([2., 2.])
 #[pyfunction]
 #[pyo3(signature = (tensors, grad_tensors = None, retain_graph = None, create_graph = false, inputs = None))]
 fn backward(
@@ -206,16 +241,30 @@ fn backward(
 /// Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
 ///
 /// Args:
-///     outputs: The tensors to differentiate.
-///     inputs: The tensors whose gradients are returned.
+///     outputs: The tensor or tensors to differentiate.
+///     inputs: The tensor or tensors whose gradients are returned.
 ///     grad_outputs: The gradient of each output. None means 1, for outputs of one element.
 ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
 ///     create_graph: Whether the backward pass is recorded.
-///     allow_unused: Whether None is returned for an input that the outputs do not depend on.
-///     materialize_grads: Whether zeros are returned for such an input.
+///     allow_unused: Whether None is returned for an unused input. None means the value of `materialize_grads`.
+///     materialize_grads: Whether zeros are returned for an unused input.
+///
+/// Returns:
+///     A tuple with the gradient of each input.
 ///
 /// Raises:
-///     RuntimeError: The outputs do not depend on an input, and neither option is set.
+///     RuntimeError: The outputs do not depend on an input, and neither option is True.
+///     RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
+///     RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+///     GraphFreedError: An earlier backward pass has freed the saved tensors.
+///     ShapeError: A gradient does not have the shape of its tensor.
+///     ValueError: `allow_unused` is False and `materialize_grads` is True.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+///     >>> interlock.autograd.grad((x * x).sum(), x)
+///     (tensor([2., 4.]),)
 #[pyfunction]
 #[pyo3(signature = (
     outputs, inputs, grad_outputs = None, retain_graph = None, create_graph = false, allow_unused = None,

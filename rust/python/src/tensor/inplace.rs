@@ -46,7 +46,19 @@ fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
 
 #[pymethods]
 impl Tensor {
-    /// Add `alpha * other` in place.
+    /// In-place version of `add`.
+    ///
+    /// Args:
+    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+    ///     alpha: A number by which `other` is multiplied first; None means 1.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     #[pyo3(signature = (other, *, alpha = None))]
     fn add_<'py>(
         slf: Bound<'py, Self>,
@@ -57,7 +69,20 @@ impl Tensor {
         with_other(slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
     }
 
-    /// Subtract `alpha * other` in place.
+    /// In-place version of `sub`.
+    ///
+    /// Args:
+    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+    ///     alpha: A number by which `other` is multiplied first; None means 1.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     DTypeError: An operand is bool.
+    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub_<'py>(
         slf: Bound<'py, Self>,
@@ -68,17 +93,45 @@ impl Tensor {
         with_other(slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
     }
 
-    /// Multiply by `other` in place.
+    /// In-place version of `mul`.
+    ///
+    /// Args:
+    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn mul_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
         with_other(slf, other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
-    /// Divide by `other` in place. Only for floating-point tensors.
+    /// In-place version of `div`. Only for floating-point tensors.
+    ///
+    /// Args:
+    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
         with_other(slf, other, |a, b| a.div_(b.operand()).map(drop))
     }
 
     /// Set all elements to 0.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
     fn zero_(slf: Bound<'_, Self>) -> PySelf<'_> {
         run_inplace(slf, |target| target.zero_().map(drop))
     }
@@ -88,8 +141,18 @@ impl Tensor {
     /// Args:
     ///     value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
     ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
     /// Raises:
     ///     ArgumentError: The dtype cannot hold the number.
+    ///     ShapeError: `value` is a tensor with dimensions.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(2).fill_(3)
+    ///     tensor([3., 3.])
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PySelf<'py> {
         let value = TensorOrScalar::extract("value", value)?;
         let target = &slf.get().0;
@@ -98,8 +161,23 @@ impl Tensor {
         Ok(slf)
     }
 
-    /// Copy the elements of `src`, which is broadcast, converted and moved from its device. With `non_blocking` a
-    /// copy between a device and pinned memory is queued without waiting for it.
+    /// Copy the elements of another tensor into this one.
+    ///
+    /// Args:
+    ///     src: The tensor, which is broadcast, converted to this dtype and moved to this device.
+    ///     non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     ShapeError: `src` cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
+    ///     tensor([1., 2.])
     #[pyo3(signature = (src, non_blocking = false))]
     fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>, non_blocking: bool) -> PySelf<'py> {
         let Ok(source) = src.cast::<Tensor>() else { return Err(new_type_error("src", "a Tensor", src)) };

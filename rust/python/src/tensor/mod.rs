@@ -44,6 +44,13 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// Created by `interlock.tensor`, `interlock.zeros` and similar functions. Operations are recorded if an operand
 /// requires grad; `backward` then computes gradients.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+///     >>> (x * 3).sum().backward()
+///     >>> x.grad
+///     tensor([3., 3.])
 #[pyclass(frozen, weakref, module = "interlock", name = "Tensor")]
 pub(crate) struct Tensor(pub(crate) CoreTensor);
 

@@ -167,6 +167,11 @@ impl Tensor {
     /// Raises:
     ///     RuntimeError: The tensor requires grad while gradients are enabled, because NumPy records nothing.
     ///     TypeError: The tensor is on a device, whose memory NumPy cannot share.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1.0, 2.0]).numpy()
+    ///     array([1., 2.], dtype=float32)
     #[pyo3(signature = (*, force = false))]
     fn numpy<'py>(slf: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();

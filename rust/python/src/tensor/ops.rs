@@ -43,12 +43,21 @@ fn unary(
 }
 
 /// Return whether an object is a `Tensor`.
+///
+/// Args:
+///     obj: Any object.
 #[pyfunction]
 fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
     obj.is_instance_of::<Tensor>()
 }
 
 /// Return whether a tensor was created in inference mode.
+///
+/// Args:
+///     input: The tensor.
+///
+/// Raises:
+///     TypeError: `input` is not a tensor.
 #[pyfunction]
 fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(extract_tensor("input", input)?.is_inference())
@@ -56,37 +65,95 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Return the matrix product of two tensors.
 ///
-/// A one-dimensional tensor is a row vector on the left and a column vector on the right, and the result does not
-/// have that dimension. Dimensions before the last two are broadcast.
+/// A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
+/// last two are broadcast.
+///
+/// Args:
+///     input: The left tensor, of shape [..., n, k] or [k]. Float32, float64 or int64.
+///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+///
+/// Returns:
+///     A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 ///
 /// Raises:
-///     DTypeError: The dtypes differ.
+///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: The shapes are incompatible.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
+///     tensor([3., 3.])
 #[pyfunction]
 fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let (a, b) = (extract_tensor("input", input)?, extract_tensor("other", other)?);
     run_op(input.py(), super::DETACH_THRESHOLD, || a.matmul(&b))
 }
 
-/// Return e to the power of each element. Integers are converted to float32.
+/// Return e to the power of each element.
+///
+/// Args:
+///     input: The tensor. Integers and bools are converted to float32.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.exp(interlock.tensor([0, 1]))
+///     tensor([1.0000, 2.7183])
 #[pyfunction]
 fn exp(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     unary(input, CoreTensor::exp)
 }
 
-/// Return the natural logarithm of each element. Integers are converted to float32.
+/// Return the natural logarithm of each element.
+///
+/// Args:
+///     input: The tensor. Integers and bools are converted to float32.
+///
+/// Returns:
+///     A floating-point tensor: NaN for negative elements and minus infinity for 0.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.log(interlock.tensor([1, 2]))
+///     tensor([0.0000, 0.6931])
 #[pyfunction]
 fn log(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     unary(input, CoreTensor::log)
 }
 
-/// Return each element, or 0 if it is negative.
+/// Return each element, or 0 if it is negative. The gradient at 0 is 0.
+///
+/// Args:
+///     input: The tensor, of any dtype except bool.
+///
+/// Raises:
+///     DTypeError: `input` is a bool tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.relu(interlock.tensor([-1, 2]))
+///     tensor([0, 2])
 #[pyfunction]
 fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     unary(input, CoreTensor::relu)
 }
 
-/// Return the sum of all elements, or over `dim`, an int or several. Integers and bools are summed as int64.
+/// Return the sum of all elements, or over one or several dimensions.
+///
+/// Args:
+///     input: The tensor.
+///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+///     keepdim: Whether reduced dimensions remain, with size 1.
+///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+///
+/// Raises:
+///     IndexError: The tensor does not have dimension `dim`.
+///     RuntimeError: `dim` names a dimension twice.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.tensor([[1, 2], [3, 4]])
+///     >>> interlock.sum(x), interlock.sum(x, 0)
+///     (tensor(10), tensor([4, 6]))
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false, *, dtype = None))]
 fn sum(
@@ -98,7 +165,24 @@ fn sum(
     reduce::sum(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
 }
 
-/// Return the mean of all elements, or over `dim`, an int or several. Only for floating-point tensors.
+/// Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
+///
+/// Args:
+///     input: The tensor.
+///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+///     keepdim: Whether reduced dimensions remain, with size 1.
+///     dtype: The floating-point dtype to convert the elements to first. None means no change.
+///
+/// Raises:
+///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
+///     IndexError: The tensor does not have dimension `dim`.
+///     RuntimeError: `dim` names a dimension twice.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
+///     >>> interlock.mean(x, 1)
+///     tensor([1.5000, 3.5000])
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false, *, dtype = None))]
 fn mean(
@@ -110,7 +194,26 @@ fn mean(
     reduce::mean(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
 }
 
-/// Return the index of the maximum, among all elements in row-major order or along `dim`.
+/// Return the index of the maximum, among all elements or along a dimension.
+///
+/// Args:
+///     input: The tensor.
+///     dim: The dimension. None means all elements, which are counted in row-major order.
+///     keepdim: Whether reduced dimensions remain, with size 1.
+///
+/// Returns:
+///     An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
+///
+/// Raises:
+///     DTypeError: The tensor is a bool tensor.
+///     IndexError: The tensor does not have dimension `dim`.
+///     ShapeError: The reduced dimension has size 0.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+///     >>> interlock.argmax(x), interlock.argmax(x, 1)
+///     (tensor(2), tensor([1, 0]))
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false))]
 fn argmax(input: &Bound<'_, PyAny>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
@@ -130,7 +233,24 @@ fn total_work_size(tensors: &[CoreTensor]) -> usize {
     tensors.iter().map(work_size).fold(0, usize::saturating_add)
 }
 
-/// Concatenate tensors along `dim`. Their other sizes must be equal.
+/// Concatenate tensors along a dimension.
+///
+/// Args:
+///     tensors: An iterable of tensors whose sizes are equal except in `dim`. Tensors of shape [0] are skipped.
+///     dim: The dimension that is concatenated.
+///
+/// Returns:
+///     A tensor of the widest dtype of `tensors`.
+///
+/// Raises:
+///     ShapeError: Other sizes differ, or a tensor has no dimensions.
+///     IndexError: The tensors do not have dimension `dim`.
+///     RuntimeError: `tensors` is empty, or contains tensors on different devices.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.cat([interlock.zeros(1), interlock.ones(2)])
+///     tensor([0., 1., 1.])
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
@@ -138,7 +258,25 @@ fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::cat(&parts, dim))
 }
 
-/// Stack tensors of equal shapes along a new dimension `dim`.
+/// Stack tensors along a new dimension.
+///
+/// Args:
+///     tensors: The tensors, as an iterable. Their shapes must be equal.
+///     dim: The position of the new dimension; its size is the number of tensors.
+///
+/// Returns:
+///     A tensor of the widest dtype of `tensors`.
+///
+/// Raises:
+///     ShapeError: The shapes differ.
+///     IndexError: The result does not have dimension `dim`.
+///     RuntimeError: `tensors` is empty, or contains tensors on different devices.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.stack([interlock.tensor([1, 2]), interlock.tensor([3, 4])], dim=1)
+///     tensor([[1, 3],
+///             [2, 4]])
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
@@ -146,7 +284,21 @@ fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::stack(&parts, dim))
 }
 
-/// Return the logarithm of the softmax along `dim`, which is also accurate where the softmax underflows.
+/// Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
+///
+/// Args:
+///     input: The tensor.
+///     dim: The dimension along which the softmax sums to 1.
+///     dtype: The floating-point dtype to convert the elements to first. None means no change.
+///
+/// Raises:
+///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
+///     IndexError: The tensor does not have dimension `dim`.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.log_softmax(interlock.tensor([1.0, 2.0]), 0)
+///     tensor([-1.3133, -0.3133])
 #[pyfunction]
 #[pyo3(signature = (input, dim, *, dtype = None))]
 fn log_softmax(
@@ -157,22 +309,47 @@ fn log_softmax(
     reduce::log_softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
 }
 
-/// Return the exponentials of the elements, normalized to a sum of 1 along `dim`.
+/// Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
+///
+/// Args:
+///     input: The tensor.
+///     dim: The dimension along which the result sums to 1.
+///     dtype: The floating-point dtype to convert the elements to first. None means no change.
+///
+/// Raises:
+///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
+///     IndexError: The tensor does not have dimension `dim`.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
+///     tensor([0.5000, 0.5000])
 #[pyfunction]
 #[pyo3(signature = (input, dim, *, dtype = None))]
 fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
     reduce::softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
 }
 
-/// Return the cross entropy of the rows of `input` for target classes.
+/// Return the cross entropy of rows of logits for target classes.
 ///
 /// Args:
 ///     input: Logits of shape [samples, classes], floating point.
 ///     target: Class indices of shape [samples], int64.
-///     reduction: "mean", "sum" or "none".
+///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+///
+/// Returns:
+///     A tensor of shape [samples] if `reduction` is "none", else without dimensions.
 ///
 /// Raises:
-///     IndexError: A target is not a class.
+///     IndexError: An index in `target` is not a class.
+///     ShapeError: The shapes are incompatible.
+///     DTypeError: `input` is not floating point or `target` is not int64.
+///     ValueError: `reduction` has another value.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
+///     tensor(1.0986)
 #[pyfunction]
 #[pyo3(signature = (input, target, *, reduction = "mean"))]
 fn cross_entropy(input: &Bound<'_, PyAny>, target: &Bound<'_, PyAny>, reduction: &str) -> PyResult<Tensor> {

@@ -84,7 +84,22 @@ pub(super) fn reduction(name: &str) -> PyResult<Reduction> {
 
 #[pymethods]
 impl Tensor {
-    /// Return the sum of all elements, or over `dim`, an int or several. Integers and bools are summed as int64.
+    /// Return the sum of all elements, or over one or several dimensions.
+    ///
+    /// Args:
+    ///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+    ///     keepdim: Whether reduced dimensions remain, with size 1.
+    ///     dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     RuntimeError: `dim` names a dimension twice.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([[1, 2], [3, 4]])
+    ///     >>> x.sum(), x.sum(0)
+    ///     (tensor(10), tensor([4, 6]))
     #[pyo3(signature = (dim = None, keepdim = false, *, dtype = None))]
     fn sum(
         &self,
@@ -96,7 +111,23 @@ impl Tensor {
         self::sum(py, &self.0, dim, keepdim, dtype)
     }
 
-    /// Return the mean of all elements, or over `dim`, an int or several. Only for floating-point tensors.
+    /// Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
+    ///
+    /// Args:
+    ///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+    ///     keepdim: Whether reduced dimensions remain, with size 1.
+    ///     dtype: The floating-point dtype to convert the elements to first. None means no change.
+    ///
+    /// Raises:
+    ///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     RuntimeError: `dim` names a dimension twice.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
+    ///     >>> x.mean(1)
+    ///     tensor([1.5000, 3.5000])
     #[pyo3(signature = (dim = None, keepdim = false, *, dtype = None))]
     fn mean(
         &self,
@@ -108,51 +139,141 @@ impl Tensor {
         self::mean(py, &self.0, dim, keepdim, dtype)
     }
 
-    /// Return the index of the maximum, among all elements in row-major order or along `dim`.
+    /// Return the index of the maximum, among all elements or along a dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension. None means all elements, which are counted in row-major order.
+    ///     keepdim: Whether reduced dimensions remain, with size 1.
+    ///
+    /// Returns:
+    ///     An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
+    ///
+    /// Raises:
+    ///     DTypeError: The tensor is a bool tensor.
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     ShapeError: The reduced dimension has size 0.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+    ///     >>> x.argmax(), x.argmax(1)
+    ///     (tensor(2), tensor([1, 0]))
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn argmax(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dim = self::dim(dim)?;
         run_op(py, work_size(&self.0), || self.0.argmax(dim, keepdim))
     }
 
-    /// Return the index of the minimum, among all elements in row-major order or along `dim`.
+    /// Return the index of the minimum, among all elements or along a dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension. None means all elements, which are counted in row-major order.
+    ///     keepdim: Whether reduced dimensions remain, with size 1.
+    ///
+    /// Returns:
+    ///     An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
+    ///
+    /// Raises:
+    ///     DTypeError: The tensor is a bool tensor.
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     ShapeError: The reduced dimension has size 0.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+    ///     >>> x.argmin(), x.argmin(1)
+    ///     (tensor(0), tensor([0, 1]))
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn argmin(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dim = self::dim(dim)?;
         run_op(py, work_size(&self.0), || self.0.argmin(dim, keepdim))
     }
 
-    /// Return the maximum of all elements.
+    /// Return the maximum of all elements; NaN if an element is NaN. Equal maxima share the gradient.
+    ///
+    /// Raises:
+    ///     ShapeError: The tensor has no elements.
     fn max(&self, py: Python<'_>) -> PyResult<Tensor> {
         run_op(py, work_size(&self.0), || self.0.max())
     }
 
-    /// Return the minimum of all elements.
+    /// Return the minimum of all elements; NaN if an element is NaN. Equal minima share the gradient.
+    ///
+    /// Raises:
+    ///     ShapeError: The tensor has no elements.
     fn min(&self, py: Python<'_>) -> PyResult<Tensor> {
         run_op(py, work_size(&self.0), || self.0.min())
     }
 
-    /// Return the maximum over `dim`, an int or several. Equal maxima share the gradient.
+    /// Return the maximum of all elements, or over one or several dimensions.
+    ///
+    /// The result is NaN where an element is NaN. Equal maxima share the gradient.
+    ///
+    /// Args:
+    ///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+    ///     keepdim: Whether reduced dimensions remain, with size 1.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     RuntimeError: `dim` names a dimension twice.
+    ///     ShapeError: A reduced dimension has size 0.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amax(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dims = dims(dim)?;
         run_op(py, work_size(&self.0), || self.0.amax(dims.as_deref(), keepdim))
     }
 
-    /// Return the minimum over `dim`, an int or several. Equal minima share the gradient.
+    /// Return the minimum of all elements, or over one or several dimensions.
+    ///
+    /// The result is NaN where an element is NaN. Equal minima share the gradient.
+    ///
+    /// Args:
+    ///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+    ///     keepdim: Whether reduced dimensions remain, with size 1.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     RuntimeError: `dim` names a dimension twice.
+    ///     ShapeError: A reduced dimension has size 0.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amin(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
         let dims = dims(dim)?;
         run_op(py, work_size(&self.0), || self.0.amin(dims.as_deref(), keepdim))
     }
 
-    /// Return the logarithm of the softmax along `dim`.
+    /// Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
+    ///
+    /// Args:
+    ///     dim: The dimension along which the softmax sums to 1.
+    ///     dtype: The floating-point dtype to convert the elements to first. None means no change.
+    ///
+    /// Raises:
+    ///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1.0, 2.0]).log_softmax(0)
+    ///     tensor([-1.3133, -0.3133])
     #[pyo3(signature = (dim, dtype = None))]
     fn log_softmax(&self, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         self::log_softmax(dim.py(), &self.0, extract_int("dim", dim)?, dtype)
     }
 
-    /// Return the exponentials of the elements, normalized to a sum of 1 along `dim`.
+    /// Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension along which the result sums to 1.
+    ///     dtype: The floating-point dtype to convert the elements to first. None means no change.
+    ///
+    /// Raises:
+    ///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([0.0, 0.0]).softmax(0)
+    ///     tensor([0.5000, 0.5000])
     #[pyo3(signature = (dim, dtype = None))]
     fn softmax(&self, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         self::softmax(dim.py(), &self.0, extract_int("dim", dim)?, dtype)

@@ -83,11 +83,26 @@ impl Tensor {
 #[pymethods]
 impl Tensor {
     /// Return the only element as a bool, an int or a float.
+    ///
+    /// For a device tensor this waits for the queued work.
+    ///
+    /// Raises:
+    ///     ShapeError: The tensor does not have exactly one element.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([2.5]).item()
+    ///     2.5
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         object(py, item(py, &self.0)?)
     }
 
     /// Return the elements as nested lists, or the element itself for a tensor without dimensions.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([[1, 2], [3, 4]]).tolist()
+    ///     [[1, 2], [3, 4]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut elements = maybe_detach(py, work_size(&self.0), || self.0.to_scalars())?.into_iter();
         // Incomplete lists are dropped before the exception is fetched, which needs some memory.

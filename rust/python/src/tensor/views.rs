@@ -12,13 +12,36 @@ use crate::errors::IntoPyResult;
 
 #[pymethods]
 impl Tensor {
-    /// Return a view with another shape, of which one size may be -1. Raises ShapeError if a copy would be needed.
+    /// Return a view with another shape.
+    ///
+    /// Args:
+    ///     shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+    ///
+    /// Raises:
+    ///     ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.arange(6).view(2, -1)
+    ///     tensor([[0, 1, 2],
+    ///             [3, 4, 5]])
     #[pyo3(signature = (*shape))]
     fn view(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         self.0.view(&extract_ints("shape", shape)?).map(Tensor).into_py_result(shape.py())
     }
 
     /// Return the elements in another shape: a view if possible, else a copy.
+    ///
+    /// Args:
+    ///     shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+    ///
+    /// Raises:
+    ///     ShapeError: The number of elements differs.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.arange(4).view(2, 2).t().reshape(-1)
+    ///     tensor([0, 2, 1, 3])
     #[pyo3(signature = (*shape))]
     fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         let sizes = extract_ints("shape", shape)?;
@@ -31,6 +54,18 @@ impl Tensor {
     }
 
     /// Return a view with two dimensions exchanged.
+    ///
+    /// Args:
+    ///     dim0: The first dimension. Negative dimensions count from the last.
+    ///     dim1: The second dimension.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have one of the dimensions.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(2, 3, 4).transpose(0, -1).shape
+    ///     (4, 3, 2)
     fn transpose(&self, dim0: &Bound<'_, PyAny>, dim1: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         self.0
             .transpose(extract_int("dim0", dim0)?, extract_int("dim1", dim1)?)
@@ -39,12 +74,27 @@ impl Tensor {
     }
 
     /// Return a view with permuted dimensions.
+    ///
+    /// Args:
+    ///     dims: The dimensions of this tensor in their new order, as separate ints or as one tuple or list.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have one of the dimensions.
+    ///     RuntimeError: A dimension is missing or named twice.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(2, 3, 4).permute(2, 0, 1).shape
+    ///     (4, 2, 3)
     #[pyo3(signature = (*dims))]
     fn permute(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         self.0.permute(&extract_ints("dims", dims)?).map(Tensor).into_py_result(dims.py())
     }
 
     /// Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
+    ///
+    /// Raises:
+    ///     ShapeError: The tensor has more than two dimensions.
     fn t(&self, py: Python<'_>) -> PyResult<Tensor> {
         self.0.t().map(Tensor).into_py_result(py)
     }
@@ -56,25 +106,71 @@ impl Tensor {
         self.0.permute(&order.into_iter().rev().collect::<Vec<_>>()).map(Tensor).into_py_result(py)
     }
 
-    /// Return a view with a new dimension of size 1 at `dim`.
+    /// Return a view with a new dimension of size 1.
+    ///
+    /// Args:
+    ///     dim: The position of the new dimension, from -ndim - 1 to ndim.
+    ///
+    /// Raises:
+    ///     IndexError: `dim` is out of range.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(2, 3).unsqueeze(1).shape
+    ///     (2, 1, 3)
     fn unsqueeze(&self, dim: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         self.0.unsqueeze(extract_int("dim", dim)?).map(Tensor).into_py_result(dim.py())
     }
 
-    /// Return a view without dimensions of size 1: all of them, or `dim` if its size is 1.
+    /// Return a view without dimensions of size 1.
+    ///
+    /// Args:
+    ///     dim: The dimension to remove, which stays if its size is not 1. None means all of size 1.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(1, 2, 1).squeeze().shape
+    ///     (2,)
     #[pyo3(signature = (dim = None))]
     fn squeeze(&self, py: Python<'_>, dim: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
         let dim = dim.map(|dim| extract_int("dim", dim)).transpose()?;
         self.0.squeeze(dim).map(Tensor).into_py_result(py)
     }
 
-    /// Return a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged.
+    /// Return a view in which dimensions of size 1 are repeated without a copy.
+    ///
+    /// Args:
+    ///     sizes: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come first.
+    ///
+    /// Raises:
+    ///     ShapeError: A size other than 1 would change.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([[1], [2]]).expand(-1, 3)
+    ///     tensor([[1, 1, 1],
+    ///             [2, 2, 2]])
     #[pyo3(signature = (*sizes))]
     fn expand(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         self.0.expand(&extract_ints("sizes", sizes)?).map(Tensor).into_py_result(sizes.py())
     }
 
     /// Return a view at one index of a dimension, without that dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The index. Negative indices count from the end.
+    ///
+    /// Raises:
+    ///     IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([[1, 2], [3, 4]]).select(1, -1)
+    ///     tensor([2, 4])
     fn select(&self, dim: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         self.0
             .select(extract_int("dim", dim)?, extract_int("index", index)?)
@@ -82,7 +178,23 @@ impl Tensor {
             .into_py_result(dim.py())
     }
 
-    /// Return a view of the storage with these sizes and strides, in elements.
+    /// Return a view of the storage with any sizes and strides.
+    ///
+    /// Args:
+    ///     size: The sizes, as an int or as a tuple or list.
+    ///     stride: The stride of each dimension in elements, not negative.
+    ///     storage_offset: The offset of the first element in the storage, in elements. None means that of this tensor.
+    ///
+    /// Raises:
+    ///     ShapeError: The view exceeds the storage.
+    ///     RuntimeError: A number is negative, or there are not as many strides as sizes.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.arange(4).as_strided((3, 2), (1, 1))
+    ///     tensor([[0, 1],
+    ///             [1, 2],
+    ///             [2, 3]])
     #[pyo3(signature = (size, stride, storage_offset = None))]
     fn as_strided(
         &self,
@@ -100,12 +212,29 @@ impl Tensor {
 
     /// Convert the tensor to another dtype or device.
     ///
-    /// Call it as `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`, each followed by `non_blocking` and
-    /// `copy`. Returns the tensor itself if nothing changes and `copy` is False.
-    ///
     /// A copy from or to a device is synchronous unless `non_blocking` is True. Then it is queued on the current
     /// stream, and a copy from a device is placed in pinned memory, whose contents are valid once the stream has
     /// completed it.
+    ///
+    /// Args:
+    ///     args: A dtype, a device or both, or another tensor for its dtype and device; then `non_blocking` and `copy`.
+    ///     dtype: The element type; None means no change.
+    ///     device: The device; None means no change.
+    ///     non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
+    ///     copy: Whether the tensor is copied if nothing changes.
+    ///
+    /// Returns:
+    ///     The tensor itself if nothing changes and `copy` is False, else a new tensor.
+    ///
+    /// Raises:
+    ///     NoAcceleratorError: The device needs an accelerator, and none is available.
+    ///     DeviceError: A value does not name a device.
+    ///     RuntimeError: Too many arguments were passed.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1.5, 2.5]).to(interlock.int64)
+    ///     tensor([1, 2])
     #[pyo3(signature = (*args, dtype = None, device = None, non_blocking = false, copy = false))]
     fn to<'py>(
         slf: Bound<'py, Self>,
@@ -147,7 +276,15 @@ impl Tensor {
         to_options(slf, dtype.into(), false, false)
     }
 
-    /// Return the tensor in pinned CPU memory, or the tensor itself if it is pinned. `device` is ignored.
+    /// Return the tensor in pinned (page-locked) CPU memory, or the tensor itself if it is pinned.
+    ///
+    /// Args:
+    ///     device: Ignored, except that it must name a device.
+    ///
+    /// Raises:
+    ///     NoAcceleratorError: No accelerator is available.
+    ///     RuntimeError: The tensor is on a device.
+    ///     DeviceError: `device` does not name a device.
     #[pyo3(signature = (device = None))]
     fn pin_memory<'py>(
         slf: Bound<'py, Self>,
@@ -157,22 +294,22 @@ impl Tensor {
         run_or_self(slf, super::DETACH_THRESHOLD, |tensor| tensor.pin_memory())
     }
 
-    /// Convert to float32.
+    /// Convert to float32. Returns the tensor itself if it is a float32 tensor.
     fn float(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         cast_to(slf, CoreDType::Float32)
     }
 
-    /// Convert to float64.
+    /// Convert to float64. Returns the tensor itself if it is a float64 tensor.
     fn double(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         cast_to(slf, CoreDType::Float64)
     }
 
-    /// Convert to int64.
+    /// Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor.
     fn long(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         cast_to(slf, CoreDType::Int64)
     }
 
-    /// Convert to bool.
+    /// Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor.
     fn bool(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         cast_to(slf, CoreDType::Bool)
     }
