@@ -289,13 +289,21 @@ pub fn use_driver(driver: Arc<dyn Driver>) -> Result<()> {
     select(DriverSelection::Driver(driver), name)
 }
 
-/// Selects the driver by name, as the environment does: "host", "cuda", the type of a registered driver, or "none".
+/// Selects the driver by name, as the environment does: "host", "host:N" with N devices, "cuda", the type of a
+/// registered driver, or "none".
 ///
 /// # Errors
 /// Returns [`Error::UnknownDriver`], and [`Error::DriverInUse`] once a driver is in use.
 pub fn use_named(name: &str) -> Result<()> {
-    if let Some(builtin) = builtin::find(name) {
-        return use_driver((builtin.driver)(None)?);
+    let (builtin, devices) = match name.split_once(':') {
+        None => (builtin::find(name), None),
+        Some((name, count)) => {
+            let devices = count.parse().ok();
+            (builtin::find(name).filter(|builtin| builtin.accepts_count && devices.is_some()), devices)
+        }
+    };
+    if let Some(builtin) = builtin {
+        return use_driver((builtin.driver)(devices)?);
     }
     let driver = match name {
         "none" => {

@@ -55,6 +55,13 @@ pub enum Error {
         /// Where flags were frozen.
         by: SourceLocation,
     },
+    /// The name of a namespace is used as that of a flag.
+    FlagNamespace {
+        /// The namespace.
+        name: String,
+        /// The names of its flags in the namespace.
+        flags: Vec<&'static str>,
+    },
     /// No flag has this name.
     UnknownFlag {
         /// The name.
@@ -150,6 +157,7 @@ crate::messages! { Error {
     Error::FlagValue { name, given, allowed } => "{name} takes {allowed}, got {given}";
     Error::FlagTableFull { name, given, table } => "{name} cannot hold {given}: {table}";
     Error::FlagsFrozen { name, by } => "{name} is refused: flags were frozen at {by}";
+    Error::FlagNamespace { name, flags } => "{name} is a namespace, not a flag; its flags: {}", flags.join(", ");
     Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
     Error::FlagRegistration { name, reason } => "the flag {name:?} can't be registered: {reason}";

@@ -16,7 +16,7 @@ fn core_class_name(error: &CoreError) -> &'static str {
         CoreError::FlagValue { .. } | CoreError::FlagTableFull { .. } => "FlagValueError",
         CoreError::FlagsFrozen { .. } => "FlagsFrozenError",
         CoreError::FlagRegistration { .. } => "FlagRegistrationError",
-        CoreError::UnknownFlag { .. } => "UnknownFlagError",
+        CoreError::UnknownFlag { .. } | CoreError::FlagNamespace { .. } => "UnknownFlagError",
         CoreError::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
         CoreError::UnknownDeviceType { .. } | CoreError::DeviceIndex { .. } => "DeviceError",
         CoreError::LibraryNotFound { .. } => "LibraryNotFoundError",

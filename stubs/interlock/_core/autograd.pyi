@@ -49,8 +49,21 @@ class _BareMode(_Scope):
 class no_grad(_BareScope):
     """Disable the recording of the autograd graph for the current thread.
 
-    A context manager and a decorator, with or without parentheses. Other threads, also new ones,
+    A context manager and a decorator, with or without parentheses. Other threads, including new ones,
     are not affected.
+
+    Args:
+        orig_func: The function, if used as a decorator without parentheses. The result is then a function.
+
+    Raises:
+        TypeError: `orig_func` is not a function.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2, requires_grad=True)
+        >>> with interlock.no_grad():
+        ...     (x * 2).requires_grad
+        False
     """
     @overload
     def __new__(cls, orig_func: None = None) -> Self: ...
@@ -62,6 +75,18 @@ class enable_grad(_BareScope):
     """Enable the recording of the autograd graph for the current thread, also inside `no_grad`.
 
     A context manager and a decorator, with or without parentheses. Inference mode is not changed.
+
+    Args:
+        orig_func: The function, if used as a decorator without parentheses. The result is then a function.
+
+    Raises:
+        TypeError: `orig_func` is not a function.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.no_grad(), interlock.enable_grad():
+        ...     interlock.is_grad_enabled()
+        True
     """
     @overload
     def __new__(cls, orig_func: None = None) -> Self: ...
@@ -73,7 +98,19 @@ class set_grad_enabled(_Scope):
     """Enable or disable the recording of the autograd graph for the current thread.
 
     A function, a context manager and a decorator. As a function it sets the mode in the innermost
-    scope of the thread that decides it, else for the thread. `mode` is a bool.
+    scope of the thread that decides it, else for the thread.
+
+    Args:
+        mode: Whether operations are recorded.
+
+    Raises:
+        TypeError: `mode` is not a bool.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.set_grad_enabled(False):
+        ...     interlock.is_grad_enabled()
+        False
     """
     def __init__(self, mode: bool) -> None: ...
     @property
@@ -88,7 +125,19 @@ class inference_mode(_BareMode):
     nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`
     inside disables it again.
 
-    A context manager and a decorator, with or without parentheses. `mode` is a bool.
+    A context manager and a decorator, with or without parentheses.
+
+    Args:
+        mode: Whether inference mode is enabled, or the function to decorate.
+
+    Raises:
+        TypeError: `mode` is neither a bool nor a function.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.inference_mode():
+        ...     interlock.ones(2).is_inference()
+        True
     """
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...
@@ -103,7 +152,19 @@ class set_multithreading_enabled(_Scope):
     """Allow or forbid a backward pass to use threads other than the calling one.
 
     interlock's own engine always uses the calling thread. A function, a context manager and a
-    decorator. `mode` is a bool.
+    decorator.
+
+    Args:
+        mode: Whether other threads may be used.
+
+    Raises:
+        TypeError: `mode` is not a bool.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.set_multithreading_enabled(False):
+        ...     interlock.autograd.is_multithreading_enabled()
+        False
     """
     def __init__(self, mode: bool) -> None: ...
     @property
@@ -120,7 +181,13 @@ class _force_original_view_tracking(_Scope):
 class enforce_grad_layout_policy(_Scope):
     """Enable or disable converting an accumulated gradient to the layout of its tensor.
 
-    A function, a context manager and a decorator. `enable` is a bool.
+    A function, a context manager and a decorator.
+
+    Args:
+        enable: Whether gradients are converted.
+
+    Raises:
+        TypeError: `enable` is not a bool.
     """
     def __init__(self, enable: bool = True) -> None: ...
     @property
@@ -128,10 +195,24 @@ class enforce_grad_layout_policy(_Scope):
         """The mode that the object sets."""
 
 def is_grad_enabled() -> bool:
-    """Return whether operations of this thread record the autograd graph."""
+    """Return whether operations of this thread record the autograd graph.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.no_grad():
+        ...     interlock.is_grad_enabled()
+        False
+    """
 
 def is_inference_mode_enabled() -> bool:
-    """Return whether tensors that this thread creates are inference tensors."""
+    """Return whether tensors that this thread creates are inference tensors.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.inference_mode():
+        ...     interlock.is_inference_mode_enabled()
+        True
+    """
 
 def is_multithreading_enabled() -> bool:
     """Return whether a backward pass of this thread may use other threads; see `set_multithreading_enabled`."""

@@ -74,7 +74,13 @@ _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
 @final
 class dtype:
-    """The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`."""
+    """The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.float32.itemsize, interlock.int64.is_floating_point
+        (4, False)
+    """
     @property
     def is_floating_point(self) -> builtins.bool:
         """Whether the elements are floating-point numbers."""
@@ -97,13 +103,24 @@ bool: dtype
 class Node:
     """A node of the autograd graph: an operation, or the accumulation of gradients in a leaf."""
     def name(self) -> str:
-        """Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf."""
+        """Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True)
+            >>> (x * 2).grad_fn.name()
+            'MulBackward0'
+        """
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """For each input a pair of the node that receives its gradient (None without a gradient) and 0."""
     @property
     def variable(self) -> Tensor:
-        """The leaf of an "AccumulateGrad" node. Raises AttributeError for an operation."""
+        """The leaf of an "AccumulateGrad" node.
+
+        Raises:
+            AttributeError: The node is an operation.
+        """
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
@@ -114,6 +131,13 @@ class Tensor:
 
     Created by `interlock.tensor`, `interlock.zeros` and similar functions. Operations are recorded if an operand
     requires grad; `backward` then computes gradients.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * 3).sum().backward()
+        >>> x.grad
+        tensor([3., 3.])
     """
 
     __array_priority__: builtins.float
@@ -133,12 +157,44 @@ class Tensor:
         """Return the number of dimensions."""
     @overload
     def size(self, dim: None = None) -> tuple[int, ...]:
-        """Return the sizes of the dimensions, or the size of one of them."""
+        """Return the sizes of the dimensions, or the size of one of them.
+
+        Args:
+            dim: The dimension. None means all.
+
+        Returns:
+            A tuple, or an int for one dimension.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.zeros(2, 3)
+            >>> x.size(), x.size(-1)
+            ((2, 3), 3)
+        """
     @overload
     def size(self, dim: int) -> int: ...
     @overload
     def stride(self, dim: None = None) -> tuple[int, ...]:
-        """Return the stride of each dimension in elements, or the stride of one of them."""
+        """Return the stride of each dimension in elements, or the stride of one of them.
+
+        Args:
+            dim: The dimension. None means all.
+
+        Returns:
+            A tuple, or an int for one dimension.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.zeros(2, 3)
+            >>> x.stride(), x.t().stride(0)
+            ((3, 1), 1)
+        """
     @overload
     def stride(self, dim: int) -> int: ...
     def numel(self) -> int:
@@ -166,11 +222,27 @@ class Tensor:
         """Return whether the tensor was created in inference mode."""
     @property
     def requires_grad(self) -> builtins.bool:
-        """Whether operations on the tensor are recorded. It can be set on floating-point leaves."""
+        """Whether operations on the tensor are recorded. It can be set on floating-point leaves.
+
+        Raises:
+            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+        """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool, /) -> None: ...
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
-        """Set `requires_grad` and return the tensor itself."""
+        """Set `requires_grad` and return the tensor itself.
+
+        Args:
+            requires_grad: Whether operations on the tensor are recorded.
+
+        Raises:
+            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+
+        Example:
+            >>> import interlock
+            >>> interlock.ones(2).requires_grad_()
+            tensor([1., 1.], requires_grad=True)
+        """
     @property
     def is_leaf(self) -> builtins.bool:
         """Whether the tensor is not the result of a recorded operation."""
@@ -180,6 +252,11 @@ class Tensor:
 
         Reading None from the result of an operation issues a UserWarning: only leaves, and results on which
         `retain_grad` was called, get a gradient.
+
+        Raises:
+            TypeError: A value that is neither a tensor nor None is set.
+            ShapeError: A gradient of another shape is set.
+            DTypeError: A gradient of another dtype is set.
         """
     @grad.setter
     def grad(self, value: Tensor | None, /) -> None: ...
@@ -189,7 +266,20 @@ class Tensor:
     def grad_fn(self) -> Node | None:
         """The node of the operation that produced the tensor, or None."""
     def retain_grad(self) -> None:
-        """Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate."""
+        """Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate.
+
+        Raises:
+            RuntimeError: The tensor does not require grad.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(1, requires_grad=True)
+            >>> y = x * 2
+            >>> y.retain_grad()
+            >>> (y * 3).backward()
+            >>> y.grad, x.grad
+            (tensor([3.]), tensor([6.]))
+        """
     @property
     def retains_grad(self) -> builtins.bool:
         """Whether `retain_grad` was called."""
@@ -206,18 +296,55 @@ class Tensor:
             gradient: The gradient of this tensor, of its shape. None means 1, for a tensor of one element.
             retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
             create_graph: Whether the backward pass is recorded.
-            inputs: The tensors in which gradients are accumulated. None means all leaves.
+            inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+
+        Raises:
+            RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
+            RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+            GraphFreedError: An earlier backward pass has freed the saved tensors.
+            ShapeError: A gradient does not have the shape of its tensor.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+            >>> (x * x).sum().backward()
+            >>> x.grad
+            tensor([2., 4.])
         """
     def detach(self) -> Tensor:
-        """Return a tensor that shares memory with this one and has no history."""
+        """Return a tensor that shares memory with this one and has no history.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True)
+            >>> x.detach().requires_grad
+            False
+        """
     def clone(self) -> Tensor:
         """Return a copy of the tensor, as a recorded operation."""
     def contiguous(self) -> Tensor:
         """Return the tensor itself if it is contiguous, else a contiguous copy."""
     def item(self) -> builtins.bool | int | builtins.float:
-        """Return the only element as a bool, an int or a float."""
+        """Return the only element as a bool, an int or a float.
+
+        For a device tensor this waits for the queued work.
+
+        Raises:
+            ShapeError: The tensor does not have exactly one element.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([2.5]).item()
+            2.5
+        """
     def tolist(self) -> Any:
-        """Return the elements as nested lists, or the element itself for a tensor without dimensions."""
+        """Return the elements as nested lists, or the element itself for a tensor without dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).tolist()
+            [[1, 2], [3, 4]]
+        """
     def numpy(self, *, force: builtins.bool = False) -> npt.NDArray[Any]:
         """Return a `numpy.ndarray` that shares the tensor's memory.
 
@@ -227,6 +354,11 @@ class Tensor:
         Raises:
             RuntimeError: The tensor requires grad while gradients are enabled, because NumPy records nothing.
             TypeError: The tensor is on a device, whose memory NumPy cannot share.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.0, 2.0]).numpy()
+            array([1., 2.], dtype=float32)
         """
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: builtins.bool | None = None
@@ -252,27 +384,149 @@ class Tensor:
     def T(self) -> Tensor:
         """A view with the dimensions in reverse order."""
     def t(self) -> Tensor:
-        """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged."""
+        """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
+
+        Raises:
+            ShapeError: The tensor has more than two dimensions.
+        """
     def transpose(self, dim0: int, dim1: int) -> Tensor:
-        """Return a view with two dimensions exchanged."""
+        """Return a view with two dimensions exchanged.
+
+        Args:
+            dim0: The first dimension. Negative dimensions count from the last.
+            dim1: The second dimension.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).transpose(0, -1).shape
+            (4, 3, 2)
+        """
     def permute(self, *dims: int | _Sizes) -> Tensor:
-        """Return a view with permuted dimensions."""
+        """Return a view with permuted dimensions.
+
+        Args:
+            dims: The dimensions of this tensor in their new order, as separate ints or as one tuple or list.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            RuntimeError: A dimension is missing or named twice.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).permute(2, 0, 1).shape
+            (4, 2, 3)
+        """
     def reshape(self, *shape: int | _Sizes) -> Tensor:
-        """Return the elements in another shape: a view if possible, else a copy."""
+        """Return the elements in another shape: a view if possible, else a copy.
+
+        Args:
+            shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+
+        Raises:
+            ShapeError: The number of elements differs.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).view(2, 2).t().reshape(-1)
+            tensor([0, 2, 1, 3])
+        """
     def view(self, *shape: int | _Sizes) -> Tensor:
-        """Return a view with another shape, of which one size may be -1. Raises ShapeError if a copy would be needed."""
+        """Return a view with another shape.
+
+        Args:
+            shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+
+        Raises:
+            ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(6).view(2, -1)
+            tensor([[0, 1, 2],
+                    [3, 4, 5]])
+        """
     def flatten(self) -> Tensor:
         """Return the elements in one dimension: a view if possible, and the tensor itself if it has one dimension."""
     def unsqueeze(self, dim: int) -> Tensor:
-        """Return a view with a new dimension of size 1 at `dim`."""
+        """Return a view with a new dimension of size 1.
+
+        Args:
+            dim: The position of the new dimension, from -ndim - 1 to ndim.
+
+        Raises:
+            IndexError: `dim` is out of range.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3).unsqueeze(1).shape
+            (2, 1, 3)
+        """
     def squeeze(self, dim: int | None = None) -> Tensor:
-        """Return a view without dimensions of size 1: all of them, or `dim` if its size is 1."""
+        """Return a view without dimensions of size 1.
+
+        Args:
+            dim: The dimension to remove, which stays if its size is not 1. None means all of size 1.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(1, 2, 1).squeeze().shape
+            (2,)
+        """
     def expand(self, *sizes: int | _Sizes) -> Tensor:
-        """Return a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged."""
+        """Return a view in which dimensions of size 1 are repeated without a copy.
+
+        Args:
+            sizes: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come first.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1], [2]]).expand(-1, 3)
+            tensor([[1, 1, 1],
+                    [2, 2, 2]])
+        """
     def select(self, dim: int, index: int) -> Tensor:
-        """Return a view at one index of a dimension, without that dimension."""
+        """Return a view at one index of a dimension, without that dimension.
+
+        Args:
+            dim: The dimension.
+            index: The index. Negative indices count from the end.
+
+        Raises:
+            IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).select(1, -1)
+            tensor([2, 4])
+        """
     def as_strided(self, size: _Dims, stride: _Dims, storage_offset: int | None = None) -> Tensor:
-        """Return a view of the storage with these sizes and strides, in elements."""
+        """Return a view of the storage with any sizes and strides.
+
+        Args:
+            size: The sizes, as an int or as a tuple or list.
+            stride: The stride of each dimension in elements, not negative.
+            storage_offset: The offset of the first element in the storage, in elements. None means that of this tensor.
+
+        Raises:
+            ShapeError: The view exceeds the storage.
+            RuntimeError: A number is negative, or there are not as many strides as sizes.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).as_strided((3, 2), (1, 1))
+            tensor([[0, 1],
+                    [1, 2],
+                    [2, 3]])
+        """
     def to(
         self,
         *args: Tensor | _DType | _Device | builtins.bool | None,
@@ -283,27 +537,60 @@ class Tensor:
     ) -> Tensor:
         """Convert the tensor to another dtype or device.
 
-        Call it as `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`, each followed by `non_blocking` and
-        `copy`. Returns the tensor itself if nothing changes and `copy` is False.
-
         A copy from or to a device is synchronous unless `non_blocking` is True. Then it is queued on the current
         stream, and a copy from a device is placed in pinned memory, whose contents are valid once the stream has
         completed it.
+
+        Args:
+            args: A dtype, a device or both, or another tensor for its dtype and device; then `non_blocking` and `copy`.
+            dtype: The element type; None means no change.
+            device: The device; None means no change.
+            non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
+            copy: Whether the tensor is copied if nothing changes.
+
+        Returns:
+            The tensor itself if nothing changes and `copy` is False, else a new tensor.
+
+        Raises:
+            NoAcceleratorError: The device needs an accelerator, and none is available.
+            DeviceError: A value does not name a device.
+            RuntimeError: Too many arguments were passed.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.5, 2.5]).to(interlock.int64)
+            tensor([1, 2])
         """
     def cpu(self) -> Tensor:
         """Return the tensor on the CPU, or the tensor itself if it is there."""
     def pin_memory(self, device: _Device | None = None) -> Tensor:
-        """Return the tensor in pinned CPU memory, or the tensor itself if it is pinned. `device` is ignored."""
+        """Return the tensor in pinned (page-locked) CPU memory, or the tensor itself if it is pinned.
+
+        Args:
+            device: Ignored, except that it must name a device.
+
+        Raises:
+            NoAcceleratorError: No accelerator is available.
+            RuntimeError: The tensor is on a device.
+            DeviceError: `device` does not name a device.
+        """
     def is_pinned(self, device: _Device | None = None) -> builtins.bool:
-        """Return whether the tensor is in pinned (page-locked) CPU memory."""
+        """Return whether the tensor is in pinned (page-locked) CPU memory.
+
+        Args:
+            device: Ignored, except that it must name a device.
+
+        Raises:
+            DeviceError: `device` does not name a device.
+        """
     def float(self) -> Tensor:
-        """Convert to float32."""
+        """Convert to float32. Returns the tensor itself if it is a float32 tensor."""
     def double(self) -> Tensor:
-        """Convert to float64."""
+        """Convert to float64. Returns the tensor itself if it is a float64 tensor."""
     def long(self) -> Tensor:
-        """Convert to int64."""
+        """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor."""
     def bool(self) -> Tensor:
-        """Convert to bool."""
+        """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor."""
     def __add__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __radd__(self, other: _Number | _Array, /) -> Tensor: ...
     def __iadd__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
@@ -330,90 +617,418 @@ class Tensor:
     def __gt__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __ge__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def add(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """Return `self + alpha * other`."""
+        """Return `self + alpha * other`. The sum of bools is the logical or.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Raises:
+            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+            ArgumentError: The promoted dtype cannot hold `alpha`.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).add(interlock.tensor([1, 1]), alpha=10)
+            tensor([11, 12])
+        """
     def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """Return `self - alpha * other`."""
+        """Return `self - alpha * other`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Raises:
+            DTypeError: An operand is bool.
+            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+            ArgumentError: The promoted dtype cannot hold `alpha`.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([11, 12]).sub(1, alpha=10)
+            tensor([1, 2])
+        """
     def mul(self, other: Tensor | _Number) -> Tensor:
-        """Return `self * other`."""
+        """Return `self * other`, elementwise. The product of bools is the logical and.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).mul(interlock.tensor([3.0, 4.0]))
+            tensor([3., 8.])
+        """
     def div(self, other: Tensor | _Number) -> Tensor:
-        """Return `self / other`, in floating point also for integers."""
+        """Return `self / other`, elementwise. The quotient of integers is float32.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).div(2)
+            tensor([0.5000, 1.0000])
+        """
     def pow(self, exponent: Tensor | _Number) -> Tensor:
-        """Return `self ** exponent`."""
+        """Return `self ** exponent`, elementwise.
+
+        Args:
+            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            RuntimeError: The promoted dtype is int64, and `exponent` is a negative number.
+            DTypeError: Both are bool tensors.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([2, 3]).pow(2)
+            tensor([4, 9])
+        """
     def eq(self, other: Tensor | _Number) -> Tensor:
-        """Return where the elements equal those of `other`."""
+        """Return a bool tensor that is True where the elements are equal to those of `other`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).eq(interlock.tensor([1, 3]))
+            tensor([ True, False])
+        """
     def matmul(self, other: Tensor) -> Tensor:
-        """Return the matrix product; see `interlock.matmul`."""
+        """Return the matrix product with another tensor; see `interlock.matmul`.
+
+        Args:
+            other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+
+        Raises:
+            DTypeError: The dtypes differ or are bool.
+            ShapeError: The shapes are incompatible.
+        """
     def mm(self, other: Tensor) -> Tensor:
-        """Return the product of two matrices."""
+        """Return the matrix product of two matrices.
+
+        Args:
+            other: A matrix of shape [k, m], of the same dtype; this one has shape [n, k].
+
+        Returns:
+            A matrix of shape [n, m].
+
+        Raises:
+            DTypeError: The dtypes differ or are bool.
+            ShapeError: A tensor is not a matrix, or the inner sizes differ.
+
+        Example:
+            >>> import interlock
+            >>> interlock.ones(2, 3).mm(interlock.ones(3, 1))
+            tensor([[3.],
+                    [3.]])
+        """
     def add_(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """Add `alpha * other` in place."""
+        """In-place version of `add`.
+
+        Args:
+            other: A tensor or a number, which is broadcast to the shape of this tensor.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def sub_(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
-        """Subtract `alpha * other` in place."""
+        """In-place version of `sub`.
+
+        Args:
+            other: A tensor or a number, which is broadcast to the shape of this tensor.
+            alpha: A number by which `other` is multiplied first; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: An operand is bool.
+            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def mul_(self, other: Tensor | _Number) -> Tensor:
-        """Multiply by `other` in place."""
+        """In-place version of `mul`.
+
+        Args:
+            other: A tensor or a number, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def div_(self, other: Tensor | _Number) -> Tensor:
-        """Divide by `other` in place. Only for floating-point tensors."""
+        """In-place version of `div`. Only for floating-point tensors.
+
+        Args:
+            other: A tensor or a number, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def zero_(self) -> Tensor:
-        """Set all elements to 0."""
+        """Set all elements to 0.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+        """
     def fill_(self, value: Tensor | _Number) -> Tensor:
         """Set all elements to `value`. A number also fills an expanded tensor.
 
         Args:
             value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
 
+        Returns:
+            The tensor itself.
+
         Raises:
             ArgumentError: The dtype cannot hold the number.
+            ShapeError: `value` is a tensor with dimensions.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).fill_(3)
+            tensor([3., 3.])
         """
     def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
-        """Copy the elements of `src`, which is broadcast, converted and moved from its device. With `non_blocking` a
-        copy between a device and pinned memory is queued without waiting for it.
+        """Copy the elements of another tensor into this one.
+
+        Args:
+            src: The tensor, which is broadcast, converted to this dtype and moved to this device.
+            non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: `src` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
+            tensor([1., 2.])
         """
     def exp(self) -> Tensor:
-        """Return e to the power of each element."""
+        """Return e to the power of each element. Integers and bools are converted to float32."""
     def log(self) -> Tensor:
-        """Return the natural logarithm of each element."""
+        """Return the natural logarithm of each element. Integers and bools are converted to float32."""
     def sqrt(self) -> Tensor:
-        """Return the square root of each element."""
+        """Return the square root of each element; NaN for negative ones. Integers and bools are converted to float32."""
     def sin(self) -> Tensor:
-        """Return the sine of each element."""
+        """Return the sine of each element, in radians. Integers and bools are converted to float32."""
     def cos(self) -> Tensor:
-        """Return the cosine of each element."""
+        """Return the cosine of each element, in radians. Integers and bools are converted to float32."""
     def tanh(self) -> Tensor:
-        """Return the hyperbolic tangent of each element."""
+        """Return the hyperbolic tangent of each element. Integers and bools are converted to float32."""
     def sigmoid(self) -> Tensor:
-        """Return the logistic function of each element."""
+        """Return the logistic function `1 / (1 + exp(-x))` of each element. Integers and bools are converted to float32."""
     def relu(self) -> Tensor:
-        """Return each element, or 0 if it is negative."""
+        """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor.
+        """
     def neg(self) -> Tensor:
-        """Return the negation of each element."""
+        """Return the negation of each element.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor.
+        """
     def abs(self) -> Tensor:
-        """Return the absolute value of each element."""
+        """Return the absolute value of each element. The gradient at 0 is 0."""
     def logical_not(self) -> Tensor:
-        """Return where the elements are zero."""
+        """Return a bool tensor that is True where the elements are zero."""
     def sum(
         self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
     ) -> Tensor:
-        """Return the sum of all elements, or over `dim`, an int or several. Integers and bools are summed as int64."""
+        """Return the sum of all elements, or over one or several dimensions.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            RuntimeError: `dim` names a dimension twice.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 2], [3, 4]])
+            >>> x.sum(), x.sum(0)
+            (tensor(10), tensor([4, 6]))
+        """
     def mean(
         self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
     ) -> Tensor:
-        """Return the mean of all elements, or over `dim`, an int or several. Only for floating-point tensors."""
+        """Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+        Raises:
+            DTypeError: The elements are not floating point, and `dtype` does not convert them.
+            IndexError: The tensor does not have dimension `dim`.
+            RuntimeError: `dim` names a dimension twice.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
+            >>> x.mean(1)
+            tensor([1.5000, 3.5000])
+        """
     def argmax(self, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the index of the maximum, among all elements in row-major order or along `dim`."""
+        """Return the index of the maximum, among all elements or along a dimension.
+
+        Args:
+            dim: The dimension. None means all elements, which are counted in row-major order.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor.
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The reduced dimension has size 0.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.argmax(), x.argmax(1)
+            (tensor(2), tensor([1, 0]))
+        """
     def argmin(self, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the index of the minimum, among all elements in row-major order or along `dim`."""
+        """Return the index of the minimum, among all elements or along a dimension.
+
+        Args:
+            dim: The dimension. None means all elements, which are counted in row-major order.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor.
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The reduced dimension has size 0.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.argmin(), x.argmin(1)
+            (tensor(0), tensor([0, 1]))
+        """
     def max(self) -> Tensor:
-        """Return the maximum of all elements."""
+        """Return the maximum of all elements; NaN if an element is NaN. Equal maxima share the gradient.
+
+        Raises:
+            ShapeError: The tensor has no elements.
+        """
     def min(self) -> Tensor:
-        """Return the minimum of all elements."""
+        """Return the minimum of all elements; NaN if an element is NaN. Equal minima share the gradient.
+
+        Raises:
+            ShapeError: The tensor has no elements.
+        """
     def amax(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the maximum over `dim`, an int or several. Equal maxima share the gradient."""
+        """Return the maximum of all elements, or over one or several dimensions.
+
+        The result is NaN where an element is NaN. Equal maxima share the gradient.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            RuntimeError: `dim` names a dimension twice.
+            ShapeError: A reduced dimension has size 0.
+        """
     def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the minimum over `dim`, an int or several. Equal minima share the gradient."""
+        """Return the minimum of all elements, or over one or several dimensions.
+
+        The result is NaN where an element is NaN. Equal minima share the gradient.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            RuntimeError: `dim` names a dimension twice.
+            ShapeError: A reduced dimension has size 0.
+        """
     def log_softmax(self, dim: int, dtype: _DType | None = None) -> Tensor:
-        """Return the logarithm of the softmax along `dim`."""
+        """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
+
+        Args:
+            dim: The dimension along which the softmax sums to 1.
+            dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+        Raises:
+            DTypeError: The elements are not floating point, and `dtype` does not convert them.
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.0, 2.0]).log_softmax(0)
+            tensor([-1.3133, -0.3133])
+        """
     def softmax(self, dim: int, dtype: _DType | None = None) -> Tensor:
-        """Return the exponentials of the elements, normalized to a sum of 1 along `dim`."""
+        """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
+
+        Args:
+            dim: The dimension along which the result sums to 1.
+            dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+        Raises:
+            DTypeError: The elements are not floating point, and `dtype` does not convert them.
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([0.0, 0.0]).softmax(0)
+            tensor([0.5000, 0.5000])
+        """
 
 def tensor(
     data: _Nested | npt.NDArray[Any],
@@ -426,16 +1041,28 @@ def tensor(
     """Return a tensor with a copy of `data`.
 
     Args:
-        data: A number, nested sequences of numbers, an array or a tensor.
-        dtype: The element type. None means bool for bools, int64 for ints, and float32 if there is a float.
-        device: The device. None means the device of `data` if it is a tensor, else the default device.
-        requires_grad: Whether operations on the tensor are recorded.
+        data: A number, nested sequences of numbers, a NumPy array or a tensor.
+        dtype: The element type. None means that of an array or tensor, else bool, int64 or float32 for Python numbers.
+        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        ValueError: Sequences of one level have different lengths.
+        ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
         ArgumentError: int64 cannot hold a number.
+        OverflowError: `dtype` is floating point and float64 cannot hold an int.
         TypeError: `data` contains other objects.
+        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> interlock.tensor([1, 2.5]).dtype
+        interlock.float32
     """
 
 def as_tensor(
@@ -443,7 +1070,24 @@ def as_tensor(
 ) -> Tensor:
     """Return `data` as a tensor, without a copy if possible.
 
-    A tensor of the requested dtype and device is returned itself, and a NumPy array shares its memory.
+    Args:
+        data: A number, nested sequences of numbers, a NumPy array or a tensor.
+        dtype: The element type. None means the type that `tensor` infers.
+        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
+
+    Returns:
+        `data` itself if it is a tensor of that dtype and device. The memory of such an array is shared.
+
+    Raises:
+        ValueError: Sequences of one level have different lengths, or a stride of an array is not supported.
+        ArgumentError: int64 cannot hold a number.
+        TypeError: `data` contains other objects.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2)
+        >>> interlock.as_tensor(x) is x
+        True
     """
 
 def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
@@ -451,9 +1095,21 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
 
     Read-only and unaligned arrays are copied.
 
+    Args:
+        ndarray: A `numpy.ndarray` of dtype float32, float64, int64 or bool.
+
     Raises:
-        TypeError: The element type is not float32, float64, int64 or bool.
-        ValueError: A stride is negative or no multiple of the element size.
+        TypeError: `ndarray` is not an array, or its dtype is not supported.
+        ValueError: A stride is negative or not a multiple of the element size.
+
+    Example:
+        >>> import interlock
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> interlock.from_numpy(array).fill_(1)
+        tensor([1., 1.], dtype=interlock.float64)
+        >>> array
+        array([1., 1.])
     """
 
 def zeros(
@@ -466,11 +1122,22 @@ def zeros(
     """Return a tensor of zeros.
 
     Args:
-        size: The sizes, as separate ints or as a tuple or list.
+        size: The sizes, as separate ints or as one tuple or list.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
     """
 
 def ones(
@@ -483,11 +1150,21 @@ def ones(
     """Return a tensor of ones.
 
     Args:
-        size: The sizes, as separate ints or as a tuple or list.
+        size: The sizes, as separate ints or as one tuple or list.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ones((2,), dtype=interlock.int64)
+        tensor([1, 1])
     """
 
 def empty(
@@ -500,11 +1177,21 @@ def empty(
     """Return an uninitialized tensor.
 
     Args:
-        size: The sizes, as separate ints or as a tuple or list.
+        size: The sizes, as separate ints or as one tuple or list.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty(2, 3).shape
+        (2, 3)
     """
 
 def full(
@@ -519,15 +1206,24 @@ def full(
     """Return a tensor filled with a number.
 
     Args:
-        size: The sizes, an int or a tuple or list.
+        size: The sizes, as an int or as a tuple or list.
         fill_value: The number, or a tensor with one element.
-        dtype: The element type; None means the type of the number.
+        dtype: The element type. None means bool for a bool, int64 for an int, and float32 for a float.
         device: The device; None means the default device.
-        requires_grad: Whether operations on the tensor are recorded.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
         ArgumentError: The dtype cannot hold the number.
+        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
     """
 
 def arange(
@@ -542,12 +1238,29 @@ def arange(
 ) -> Tensor:
     """Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 
-    Without `dtype` the result is int64, or float32 if an argument is a float. For int64 each argument is truncated
-    first.
+    Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
+
+    Args:
+        start: The first number, or the bound if `end` is None.
+        end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
+        step: The difference of two neighbours, which may be negative; None means 1.
+        dtype: The element type. None means int64, or float32 if an argument is a float.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: `step` is 0 or has the wrong sign.
-        ArgumentError: int64 cannot hold an argument.
+        RuntimeError: `step` is 0 or has the wrong sign, or a bound is not finite.
+        ArgumentError: The dtype is int64 and cannot hold an argument.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.arange(3)
+        tensor([0, 1, 2])
+        >>> interlock.arange(1, 2, 0.25)
+        tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
 
 def zeros_like(
@@ -558,7 +1271,25 @@ def zeros_like(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return zeros of the shape, and by default of the dtype and device, of another tensor."""
+    """Return a tensor of zeros with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zeros_like(interlock.tensor([1, 2]))
+        tensor([0, 0])
+    """
 
 def ones_like(
     input: Tensor,
@@ -568,7 +1299,25 @@ def ones_like(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return ones of the shape, and by default of the dtype and device, of another tensor."""
+    """Return a tensor of ones with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
+        tensor([1., 1.])
+    """
 
 def rand(
     *size: int | _Sizes,
@@ -577,7 +1326,29 @@ def rand(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return uniformly distributed random numbers from 0 to 1 (exclusive). `manual_seed` sets the seed."""
+    """Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
+
+    `manual_seed` sets the seed. The numbers do not depend on the device.
+
+    Args:
+        size: The sizes, as separate ints or as one tuple or list.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        RuntimeError: A size is negative.
+        DTypeError: `dtype` is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.rand(2, 3)
+        >>> x.shape
+        (2, 3)
+    """
 
 def randn(
     *size: int | _Sizes,
@@ -586,74 +1357,302 @@ def randn(
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
 ) -> Tensor:
-    """Return random numbers of the standard normal distribution. `manual_seed` sets the seed."""
+    """Return random numbers of the standard normal distribution: mean 0, variance 1.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device.
+
+    Args:
+        size: The sizes, as separate ints or as one tuple or list.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        RuntimeError: A size is negative.
+        DTypeError: `dtype` is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.randn(2, 3)
+        >>> x.shape
+        (2, 3)
+    """
 
 def manual_seed(seed: int) -> None:
-    """Set the seed of the random numbers of the process. The same calls return the same numbers after the same seed."""
+    """Set the seed of the random numbers of the process.
+
+    After the same seed, the same calls return the same numbers, on every thread and device.
+
+    Args:
+        seed: An int from -2**63 to 2**64 - 1.
+
+    Raises:
+        RuntimeError: `seed` is not such an int.
+
+    Example:
+        >>> import interlock
+        >>> interlock.manual_seed(7)
+        >>> x = interlock.rand(3)
+        >>> interlock.manual_seed(7)
+        >>> (interlock.rand(3) == x).min().item()
+        True
+    """
 
 def is_tensor(obj: object) -> TypeGuard[Tensor]:
-    """Return whether an object is a `Tensor`."""
+    """Return whether an object is a `Tensor`.
+
+    Args:
+        obj: Any object.
+    """
 
 def is_inference(input: Tensor) -> builtins.bool:
-    """Return whether a tensor was created in inference mode."""
+    """Return whether a tensor was created in inference mode.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        TypeError: `input` is not a tensor.
+    """
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Return the matrix product of two tensors.
 
-    A one-dimensional tensor is a row vector on the left and a column vector on the right, and the result does not
-    have that dimension. Dimensions before the last two are broadcast.
+    A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
+    last two are broadcast.
+
+    Args:
+        input: The left tensor, of shape [..., n, k] or [k]. Float32, float64 or int64.
+        other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+
+    Returns:
+        A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 
     Raises:
-        DTypeError: The dtypes differ.
+        DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
+        tensor([3., 3.])
     """
 
 def exp(input: Tensor) -> Tensor:
-    """Return e to the power of each element. Integers are converted to float32."""
+    """Return e to the power of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Example:
+        >>> import interlock
+        >>> interlock.exp(interlock.tensor([0, 1]))
+        tensor([1.0000, 2.7183])
+    """
 
 def log(input: Tensor) -> Tensor:
-    """Return the natural logarithm of each element. Integers are converted to float32."""
+    """Return the natural logarithm of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+
+    Returns:
+        A floating-point tensor: NaN for negative elements and minus infinity for 0.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log(interlock.tensor([1, 2]))
+        tensor([0.0000, 0.6931])
+    """
 
 def relu(input: Tensor) -> Tensor:
-    """Return each element, or 0 if it is negative."""
+    """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Raises:
+        DTypeError: `input` is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.relu(interlock.tensor([-1, 2]))
+        tensor([0, 2])
+    """
 
 def sum(
     input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
 ) -> Tensor:
-    """Return the sum of all elements, or over `dim`, an int or several. Integers and bools are summed as int64."""
+    """Return the sum of all elements, or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        RuntimeError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 2], [3, 4]])
+        >>> interlock.sum(x), interlock.sum(x, 0)
+        (tensor(10), tensor([4, 6]))
+    """
 
 def mean(
     input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
 ) -> Tensor:
-    """Return the mean of all elements, or over `dim`, an int or several. Only for floating-point tensors."""
+    """Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+        RuntimeError: `dim` names a dimension twice.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> interlock.mean(x, 1)
+        tensor([1.5000, 3.5000])
+    """
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return the index of the maximum, among all elements in row-major order or along `dim`."""
+    """Return the index of the maximum, among all elements or along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements, which are counted in row-major order.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor.
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The reduced dimension has size 0.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.argmax(x), interlock.argmax(x, 1)
+        (tensor(2), tensor([1, 0]))
+    """
 
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """Concatenate tensors along `dim`. Their other sizes must be equal."""
+    """Concatenate tensors along a dimension.
+
+    Args:
+        tensors: An iterable of tensors whose sizes are equal except in `dim`. Tensors of shape [0] are skipped.
+        dim: The dimension that is concatenated.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: Other sizes differ, or a tensor has no dimensions.
+        IndexError: The tensors do not have dimension `dim`.
+        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cat([interlock.zeros(1), interlock.ones(2)])
+        tensor([0., 1., 1.])
+    """
 
 def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """Stack tensors of equal shapes along a new dimension `dim`."""
+    """Stack tensors along a new dimension.
+
+    Args:
+        tensors: The tensors, as an iterable. Their shapes must be equal.
+        dim: The position of the new dimension; its size is the number of tensors.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The shapes differ.
+        IndexError: The result does not have dimension `dim`.
+        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.stack([interlock.tensor([1, 2]), interlock.tensor([3, 4])], dim=1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
 
 def log_softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the logarithm of the softmax along `dim`, which is also accurate where the softmax underflows."""
+    """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
+
+    Args:
+        input: The tensor.
+        dim: The dimension along which the softmax sums to 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log_softmax(interlock.tensor([1.0, 2.0]), 0)
+        tensor([-1.3133, -0.3133])
+    """
 
 def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
-    """Return the exponentials of the elements, normalized to a sum of 1 along `dim`."""
+    """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension along which the result sums to 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
+        tensor([0.5000, 0.5000])
+    """
 
 def cross_entropy(
     input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean"
 ) -> Tensor:
-    """Return the cross entropy of the rows of `input` for target classes.
+    """Return the cross entropy of rows of logits for target classes.
 
     Args:
         input: Logits of shape [samples, classes], floating point.
         target: Class indices of shape [samples], int64.
-        reduction: "mean", "sum" or "none".
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+
+    Returns:
+        A tensor of shape [samples] if `reduction` is "none", else without dimensions.
 
     Raises:
-        IndexError: A target is not a class.
+        IndexError: An index in `target` is not a class.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point or `target` is not int64.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
+        tensor(1.0986)
     """
 
 def backward(
@@ -668,11 +1667,24 @@ def backward(
     With `create_graph` it issues a UserWarning, because each leaf and its `grad` then form a reference cycle.
 
     Args:
-        tensors: The tensors to differentiate.
+        tensors: The tensor or tensors to differentiate.
         grad_tensors: The gradient of each tensor. None means 1, for tensors of one element.
         retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
         create_graph: Whether the backward pass is recorded.
-        inputs: The tensors in which gradients are accumulated. None means all leaves.
+        inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+
+    Raises:
+        RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
+        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        GraphFreedError: An earlier backward pass has freed the saved tensors.
+        ShapeError: A gradient does not have the shape of its tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+        >>> interlock.autograd.backward([x.sum(), x.sum()])
+        >>> x.grad
+        tensor([2., 2.])
     """
 
 def grad(
@@ -687,16 +1699,30 @@ def grad(
     """Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
 
     Args:
-        outputs: The tensors to differentiate.
-        inputs: The tensors whose gradients are returned.
+        outputs: The tensor or tensors to differentiate.
+        inputs: The tensor or tensors whose gradients are returned.
         grad_outputs: The gradient of each output. None means 1, for outputs of one element.
         retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
         create_graph: Whether the backward pass is recorded.
-        allow_unused: Whether None is returned for an input that the outputs do not depend on.
-        materialize_grads: Whether zeros are returned for such an input.
+        allow_unused: Whether None is returned for an unused input. None means the value of `materialize_grads`.
+        materialize_grads: Whether zeros are returned for an unused input.
+
+    Returns:
+        A tuple with the gradient of each input.
 
     Raises:
-        RuntimeError: The outputs do not depend on an input, and neither option is set.
+        RuntimeError: The outputs do not depend on an input, and neither option is True.
+        RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
+        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        GraphFreedError: An earlier backward pass has freed the saved tensors.
+        ShapeError: A gradient does not have the shape of its tensor.
+        ValueError: `allow_unused` is False and `materialize_grads` is True.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+        >>> interlock.autograd.grad((x * x).sum(), x)
+        (tensor([2., 4.]),)
     """
 
 def _rebuild(

@@ -22,6 +22,14 @@ def test_environment_chooses(text: str, count: int, no_driver: dict[str, str]) -
     assert eval_python(code, env=no_driver | {"INTERLOCK_ACCELERATOR": text}) == count
 
 
+@pytest.mark.parametrize(("name", "count"), [("host:3", 3), ("host:0", 0), ("host", 1)])
+def test_use_accepts_a_number_of_devices_in_the_name(
+    name: str, count: int, no_driver: dict[str, str]
+) -> None:
+    code = f"from interlock import accelerator\naccelerator.use({name!r})\nresult = accelerator.device_count()"
+    assert eval_python(code, env=no_driver) == count
+
+
 @pytest.mark.parametrize("text", ["host:x", "host:-1", "host:129", "hots", "host:1:2", "cuda:0"])
 def test_misspelt_environment_value_is_reported_and_selects_no_driver(text: str) -> None:
     count, current, message = eval_program(

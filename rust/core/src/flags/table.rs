@@ -195,14 +195,24 @@ pub(super) const fn first_registered_id() -> u16 {
     Number::Count as u16
 }
 
-/// Returns the flag with this dotted name. Fails with [`Error::UnknownFlag`](crate::Error::UnknownFlag) otherwise.
+/// Returns the flag with this dotted name, which may begin with `backends.`.
+///
+/// # Errors
+/// Returns [`Error::FlagNamespace`](crate::Error::FlagNamespace) for the name of a namespace of flags, and
+/// [`Error::UnknownFlag`](crate::Error::UnknownFlag) for any other name.
 pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
-    let found = flag_specs().find(|spec| spec.name() == name);
-    let name = &*shortened(name);
-    found.ok_or_else(|| crate::Error::UnknownFlag {
-        name: as_written(name),
-        suggestion: super::suggest(name, flag_specs().map(FlagSpec::name)).map(as_written),
-    })
+    let relative = name.strip_prefix("backends.").unwrap_or(name);
+    if let Some(found) = flag_specs().find(|spec| spec.name() == name || spec.name() == relative) {
+        return Ok(found);
+    }
+    let owned = flag_specs().map(FlagSpec::owner_and_leaf).filter(|(owner, _)| *owner == relative);
+    let flags: Vec<_> = owned.map(|(_, leaf)| leaf).collect();
+    let name = as_written(&shortened(relative));
+    if !flags.is_empty() {
+        return Err(crate::Error::FlagNamespace { name, flags });
+    }
+    let suggestion = super::suggest(relative, flag_specs().map(FlagSpec::name)).map(as_written);
+    Err(crate::Error::UnknownFlag { name, suggestion })
 }
 
 /// Returns a dotted name as a program writes it: below `backends`, unless it may be the name of another library's flag.

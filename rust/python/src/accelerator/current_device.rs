@@ -40,8 +40,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Select the driver of this process. The driver is fixed when a device is used first.
 ///
 /// Args:
-///     name: "host" for devices that run on threads of the CPU, "cuda", the name of a driver that the embedding program
-///         has registered, or "none".
+///     name: "host" for devices that run on threads of the CPU, "host:N" for N of them, "cuda", the name of a driver
+///         that the embedding program has registered, or "none".
 ///     devices: The number of devices, only for "host". None means 1.
 ///     memory: The bytes of memory of each device, only for "host". None means 4 GiB.
 ///     faults: Injects errors for tests, only for "host".

@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::OnceLock;
 
 use interlock::backends::{self, FlagSpec, MODULES};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyTuple, PyType};
@@ -106,6 +106,9 @@ fn class_of<'py>(
     // SAFETY: `repr` is a `reprfunc`.
     class = unsafe { class.slot(ffi::Py_tp_repr, repr as ffi::reprfunc as *mut c_void) };
     if !MODULES.contains(&owner) {
+        // SAFETY: `get_or_suggest` is a `getattrofunc`.
+        class =
+            unsafe { class.slot(ffi::Py_tp_getattro, get_or_suggest as ffi::getattrofunc as *mut c_void) };
         return Ok((class.build(py, &py.get_type::<PyAny>())?, namespace));
     }
     let reduce = c"Pickle the module by its name.";
@@ -151,6 +154,30 @@ unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
         let kind = if is_module { "module" } else { "flags" };
         let text = format!("<{kind} '{}': {}>", qualified_name(&owner)?, flags.join(", "));
         Ok(PyString::new(py, &text).into_any().into_ptr())
+    })
+}
+
+/// `tp_getattro` of objects of flags: the error for an unknown flag suggests a similar one, as that of an assignment does.
+unsafe extern "C" fn get_or_suggest(
+    owner: *mut ffi::PyObject,
+    name: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter's own arguments.
+    let found = unsafe { ffi::PyObject_GenericGetAttr(owner, name) };
+    if !found.is_null() {
+        return found;
+    }
+    ffi_ptr(|py| {
+        // SAFETY: the interpreter lends the owner and the name, which is a str, for the call.
+        let (owner, name) =
+            unsafe { (Bound::from_borrowed_ptr(py, owner), Bound::from_borrowed_ptr(py, name)) };
+        let error = PyErr::fetch(py);
+        let name: String = name.extract()?;
+        // Protocols of Python look for names with underscores, and expect a cheap error.
+        if name.starts_with('_') || !error.is_instance_of::<PyAttributeError>(py) {
+            return Err(error);
+        }
+        Err(unknown(&owner, &name)?)
     })
 }
 

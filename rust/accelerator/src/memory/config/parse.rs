@@ -57,9 +57,10 @@ fn find(name: &str) -> Result<&'static Key> {
     let keys = || KEYS.iter().filter(|key| key.in_conf_string);
     keys().find(|key| key.name == name).ok_or_else(|| {
         let known: Vec<_> = keys().map(|key| key.name).collect();
-        let suggestion = suggest(name, known.iter().copied());
-        let suggestion = suggestion.map_or(String::new(), |key| format!(" (did you mean {key}?)"));
-        let allowed = format!("the keys {}{suggestion}", known.join(", "));
+        let allowed = match suggest(name, known.iter().copied()) {
+            Some(key) => format!("known keys (did you mean {key}?)"),
+            None => format!("the keys {}", known.join(", ")),
+        };
         Error::Argument { name: NAME, given: format!("{name:?}"), allowed }
     })
 }
