@@ -15,7 +15,8 @@ use crate::{call_site, scope_debug};
 /// The result of `__reduce__`: a class and its arguments.
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
-/// A context manager and decorator that sets flags for the current thread.
+/// A context manager and decorator that sets flags for the current thread, as `backends.override` and the `flags`
+/// functions return it. It can be entered again, and on other threads.
 #[pyclass(frozen, module = "interlock.backends")]
 pub(super) struct FlagScope(pub(super) backends::FlagScope);
 
@@ -156,7 +157,7 @@ fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyString>()
 }
 
-/// A context manager and decorator that freezes flags for all threads.
+/// A context manager and decorator that freezes flags on all threads, as `backends.frozen` returns it.
 #[pyclass(frozen, module = "interlock.backends")]
 #[derive(Default)]
 pub(super) struct FreezeScope(backends::FreezeScope);
