@@ -96,7 +96,17 @@ class Snapshot(tuple[SnapshotEntry, ...]):
 
 
 def snapshot() -> Snapshot:
-    """Return the values of all flags for the process, read atomically. Scopes are ignored."""
+    """Return the values of all flags for the process, read atomically. Scopes are ignored.
+
+    Example:
+        >>> from interlock import backends
+        >>> before = backends.snapshot()
+        >>> backends.cudnn.benchmark = True
+        >>> backends.restore(before)
+        >>> backends.cudnn.benchmark
+        False
+
+    """
     return Snapshot(SnapshotEntry(*entry) for entry in _native.snapshot())
 
 
