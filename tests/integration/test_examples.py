@@ -6,7 +6,6 @@ import doctest
 import importlib
 import pkgutil
 import re
-import sys
 import types
 from pathlib import Path
 
@@ -29,10 +28,9 @@ NOT_INSTALLED = ("import ray\n",)
 
 
 def modules() -> list[str]:
-    """Return every module of the package, also those of the extension module."""
-    found = {each.name for each in pkgutil.walk_packages(interlock.__path__, "interlock.")}
-    native = {name for name in sys.modules if name.startswith("interlock._core.")}
-    return [interlock.__name__, *sorted(found | native)]
+    """Return every importable module of the package, without the extension module."""
+    found = [each.name for each in pkgutil.walk_packages(interlock.__path__, "interlock.")]
+    return [interlock.__name__, *(name for name in found if not name.startswith("interlock._core"))]
 
 
 def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:

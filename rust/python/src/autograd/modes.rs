@@ -47,10 +47,7 @@ classes! {
         const DOC: &'static CStr = c"no_grad(orig_func=None)\n--\n\n\
             Disable the recording of the autograd graph for the current thread.\n\n\
             A context manager and a decorator, with or without parentheses. Other threads, also new ones,\n\
-            are not affected.\n\n\
-            Args:\n    orig_func: The function, if this is a decorator without parentheses.\n\n\
-            Example:\n    >>> import interlock\n    >>> with interlock.no_grad():\n\
-            \x20   ...     interlock.is_grad_enabled()\n    False";
+            are not affected.";
         const ARGUMENT: (&'static str, Option<bool>) = ("orig_func", Some(true));
         const BARE: bool = true;
     }
@@ -59,8 +56,7 @@ classes! {
         const NAME: &'static str = "enable_grad";
         const DOC: &'static CStr = c"enable_grad(orig_func=None)\n--\n\n\
             Enable the recording of the autograd graph for the current thread, also inside `no_grad`.\n\n\
-            A context manager and a decorator, with or without parentheses. Inference mode is not changed.\n\n\
-            Args:\n    orig_func: The function, if this is a decorator without parentheses.";
+            A context manager and a decorator, with or without parentheses. Inference mode is not changed.";
         const ARGUMENT: (&'static str, Option<bool>) = ("orig_func", Some(true));
         const BARE: bool = true;
     }
@@ -70,9 +66,7 @@ classes! {
         const DOC: &'static CStr = c"set_grad_enabled(mode)\n--\n\n\
             Enable or disable the recording of the autograd graph for the current thread.\n\n\
             A function, a context manager and a decorator. As a function it sets the mode in the innermost\n\
-            scope of the thread that sets it, else for the thread.\n\n\
-            Args:\n    mode: Whether operations record the autograd graph.\n\n\
-            Raises:\n    TypeError: `mode` is not a bool.";
+            scope of the thread that decides it, else for the thread. `mode` is a bool.";
     }
     InferenceMode {
         const KIND: ModeKind = ModeKind::InferenceMode;
@@ -82,10 +76,7 @@ classes! {
             Tensors that are created inside are inference tensors: they record neither the autograd graph\n\
             nor their version, and cannot be used where gradients are recorded. `inference_mode(False)`\n\
             inside disables it again.\n\n\
-            A context manager and a decorator, with or without parentheses.\n\n\
-            Args:\n    mode: Whether inference mode is enabled; a function, if this is a decorator without\n\
-            \x20       parentheses.\n\n\
-            Raises:\n    TypeError: `mode` is not a bool.";
+            A context manager and a decorator, with or without parentheses. `mode` is a bool.";
         const ARGUMENT: (&'static str, Option<bool>) = ("mode", Some(true));
         const BARE: bool = true;
     }
@@ -95,27 +86,21 @@ classes! {
         const DOC: &'static CStr = c"set_multithreading_enabled(mode)\n--\n\n\
             Allow or forbid a backward pass to use threads other than the calling one.\n\n\
             interlock's own engine always uses the calling thread. A function, a context manager and a\n\
-            decorator.\n\n\
-            Args:\n    mode: Whether other threads may be used.\n\n\
-            Raises:\n    TypeError: `mode` is not a bool.";
+            decorator. `mode` is a bool.";
     }
     ForceOriginalViewTracking {
         const KIND: ModeKind = ModeKind::ForceOriginalViewTracking;
         const NAME: &'static str = "_force_original_view_tracking";
         const DOC: &'static CStr = c"_force_original_view_tracking(mode)\n--\n\n\
             Enable or disable tracking views by replaying the operation that created them.\n\n\
-            A function, a context manager and a decorator.\n\n\
-            Args:\n    mode: Whether views are tracked by replay.\n\n\
-            Raises:\n    TypeError: `mode` is not a bool.";
+            A function, a context manager and a decorator. `mode` is a bool.";
     }
     EnforceGradLayoutPolicy {
         const KIND: ModeKind = ModeKind::EnforceGradLayoutPolicy;
         const NAME: &'static str = "enforce_grad_layout_policy";
         const DOC: &'static CStr = c"enforce_grad_layout_policy(enable=True)\n--\n\n\
             Enable or disable converting an accumulated gradient to the layout of its tensor.\n\n\
-            A function, a context manager and a decorator.\n\n\
-            Args:\n    enable: Whether gradients are converted.\n\n\
-            Raises:\n    TypeError: `enable` is not a bool.";
+            A function, a context manager and a decorator. `enable` is a bool.";
         const ARGUMENT: (&'static str, Option<bool>) = ("enable", Some(true));
     }
 }
