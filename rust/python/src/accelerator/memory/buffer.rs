@@ -48,7 +48,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> buffer = accelerator.memory.Buffer(4).fill_(0).copy_from(b"abcd")
 ///     >>> bytes(memoryview(buffer))
 ///     b'abcd'
-///     >>> bytes(buffer[1:3])
+///     >>> bytes(buffer.slice(1, 3))
 ///     b'bc'
 #[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "Buffer")]
 pub(super) struct Buffer {

@@ -116,8 +116,8 @@ fn add_context(py: Python<'_>, raised: &PyErr, context: &PyErr) -> PyResult<()> 
 ///     ...     try:
 ///     ...         accelerator.memory.Buffer(1 << 30)
 ///     ...     except errors.OutOfMemoryError:
-///     ...         failed
-///     [1073741824]
+///     ...         print(*failed)
+///     1073741824
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
 fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {
