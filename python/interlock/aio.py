@@ -102,6 +102,13 @@ def task_factory(inner: _Factory | None = None) -> _Factory:
     Raises:
         TypeError: `inner` is neither callable nor None.
 
+    Example:
+        >>> import asyncio
+        >>> from interlock import aio
+        >>> async def main():
+        ...     asyncio.get_running_loop().set_task_factory(aio.task_factory())
+        >>> asyncio.run(main())
+
     """
     if inner is not None and not callable(inner):
         raise TypeError(
@@ -114,6 +121,18 @@ class Runner:
     """An `asyncio.Runner` whose tasks, including the first one, have their own state.
 
     If the loop already has a task factory, that factory creates the tasks, like `inner` of `task_factory`.
+
+    Args:
+        debug: Whether the event loop runs in debug mode; None means asyncio's default.
+        loop_factory: Creates the event loop; None means `asyncio.new_event_loop`.
+
+    Example:
+        >>> import asyncio
+        >>> from interlock import aio
+        >>> with aio.Runner() as runner:
+        ...     runner.run(asyncio.sleep(0, "done"))
+        'done'
+
     """
 
     def __init__(
@@ -151,8 +170,12 @@ class Runner:
     def run(self, coro: Awaitable[_T], *, context: contextvars.Context | None = None) -> _T:
         """Run an awaitable in the event loop as a task with its own state, and return its result.
 
+        Args:
+            coro: The coroutine or other awaitable to run.
+            context: The `contextvars` context of the task; None means that of the runner.
+
         Raises:
-            RuntimeError: An event loop runs on this thread.
+            RuntimeError: An event loop runs on this thread, or the runner was closed.
             TypeError: `coro` is not awaitable.
 
         """
@@ -190,6 +213,14 @@ def run(
     Raises:
         RuntimeError: An event loop runs on this thread.
         TypeError: `main` is not awaitable.
+
+    Example:
+        >>> import interlock
+        >>> async def main():
+        ...     with interlock.no_grad():
+        ...         return interlock.is_grad_enabled()
+        >>> interlock.aio.run(main())
+        False
 
     """
     if asyncio._get_running_loop() is not None:

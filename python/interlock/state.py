@@ -26,7 +26,21 @@ _Result = TypeVar("_Result")
 class ThreadState(_native.ThreadState):
     """An immutable copy of the state of a thread: gradient modes, flag scopes, current device and streams.
 
-    It can be applied on any thread, any number of times.
+    It can be applied on any thread, any number of times. `capture` returns the state of the calling thread.
+
+    Args:
+        pin: Whether to capture the values of all flags, as for `capture`.
+
+    Raises:
+        TypeError: `pin` is not a bool.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.no_grad():
+        ...     state = interlock.capture()
+        >>> interlock.is_grad_enabled(), state.run(interlock.is_grad_enabled)
+        (True, False)
+
     """
 
     __slots__ = ()
@@ -42,6 +56,15 @@ class ThreadState(_native.ThreadState):
         """Apply the state, call `function` with the arguments, and return its result.
 
         A generator or coroutine that `function` returns runs without the state; use `wrap` for those.
+
+        Args:
+            function: The function to call.
+            arguments: Positional arguments of the function.
+            named: Keyword arguments of the function.
+
+        Raises:
+            TypeError: `function` is not callable.
+
         """
         with self.apply():
             return function(*arguments, **named)
@@ -54,8 +77,19 @@ def capture(*, pin: bool = False) -> ThreadState:
         pin: Whether to capture the values of all flags. By default only flags that are set by a scope of this
             thread are captured; other flags have the value of the process where the state is applied.
 
+    Returns:
+        The state, with the methods `apply`, `run`, `wrap` and `install`.
+
     Raises:
         TypeError: `pin` is not a bool.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.no_grad():
+        ...     state = interlock.capture()
+        >>> with state.apply():
+        ...     interlock.is_grad_enabled()
+        False
 
     """
     if not isinstance(pin, bool):

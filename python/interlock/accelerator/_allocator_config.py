@@ -81,8 +81,12 @@ class AllocatorConfig:
 
         Keys that the text does not contain have their defaults.
 
+        Args:
+            text: `key:value` pairs, separated by commas.
+
         Raises:
             ArgumentError: A key is unknown, or does not accept its value.
+            TypeError: `text` is not a str.
 
         """
         return cls(**_native.parse_config(text))

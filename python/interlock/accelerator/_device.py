@@ -41,6 +41,12 @@ def device_properties(device: _device | str | int | None = None, /) -> DevicePro
         NoAcceleratorError: No accelerator is available.
         DeviceError: The accelerator does not have the device.
 
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host", memory=1 << 30)
+        >>> accelerator.device_properties().total_memory
+        1073741824
+
     """
     return DeviceProperties(**_native.properties(device))
 
@@ -170,7 +176,16 @@ def current_device_idx() -> int:
 
 
 def set_device_idx(device: _device | str | int, /) -> None:
-    """Set the current device. Deprecated (FutureWarning): use `set_device_index`."""
+    """Set the current device. Deprecated (FutureWarning): use `set_device_index`.
+
+    Args:
+        device: The device, which must have an index.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
+
+    """
     _warn_deprecated("set_device_idx", "set_device_index")
     set_device_index(device)
 

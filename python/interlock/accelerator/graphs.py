@@ -78,7 +78,12 @@ class Graph(_Graph):
         self.capture_error_mode = capture_error_mode
 
     def capture_begin(self) -> None:
-        """Start to capture the work of the current stream, which must not be a default stream."""
+        """Start to capture the work of the current stream.
+
+        Raises:
+            GraphError: The graph is not empty, or the stream is a default stream or is capturing already.
+
+        """
         super()._capture_begin(self.graph_pool, self.capture_error_mode)
 
     def capture_end(self) -> None:
@@ -119,6 +124,9 @@ class Graph(_Graph):
 
     def debug_dump(self, path: str | PathLike[str]) -> None:
         """Write the captured graph to a file in the DOT language of Graphviz, for `dot -Tsvg path`.
+
+        Args:
+            path: The file.
 
         Raises:
             GraphError: The captured graph was not kept. Call `enable_debug_mode` before the capture, or

@@ -187,6 +187,14 @@ def snapshot(device: _device | str | int | None = None) -> Snapshot:
     Raises:
         DeviceError: The device does not exist.
 
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> buffer = accelerator.memory.Buffer(1000)
+        >>> (segment,) = accelerator.memory.snapshot()["segments"]
+        >>> segment["total_size"], segment["allocated_size"]
+        (2097152, 1024)
+
     """
     segments, device_traces = _native.snapshot(device)
     return {
@@ -244,6 +252,15 @@ def replay(
         ArgumentError: `snapshot` is not a valid snapshot, or has no trace of the device.
         NoAcceleratorError: No accelerator is available.
         OutOfMemoryError: The device has less memory than the trace needs.
+        TypeError: `snapshot` is not a dict.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> with accelerator.memory.history():
+        ...     accelerator.memory.Buffer(1000).close()
+        >>> accelerator.memory.replay(accelerator.memory.snapshot())["allocation.all.allocated"]
+        2
 
     """
     if not hasattr(snapshot, "keys"):

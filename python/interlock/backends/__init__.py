@@ -111,14 +111,27 @@ def flags(fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = "none
     """Context manager and decorator that sets the precision of all backends for this thread.
 
     Args:
-        fp32_precision: The precision; None does not set it.
+        fp32_precision: "none" (not set), "ieee", "tf32" or "bf16"; None does not set the flag.
+
+    Raises:
+        FlagTypeError: The value is not a str.
+        FlagValueError: The value is not a known precision.
+
+    Example:
+        >>> from interlock import backends
+        >>> with backends.flags(fp32_precision="tf32"):
+        ...     backends.cuda.matmul.fp32_precision
+        'tf32'
 
     """
     return _scope(fp32_precision)
 
 
 def set_flags(_fp32_precision: Literal["none", "ieee", "tf32", "bf16"] | None = UNCHANGED) -> tuple[str]:
-    """Assign the precision of all backends unless it is None, and return the previous value in a tuple.
+    """Assign the precision of all backends, and return the previous value in a tuple.
+
+    Args:
+        _fp32_precision: "none", "ieee", "tf32" or "bf16"; None, or no argument, does not change the flag.
 
     Raises:
         FlagTypeError: The value is not a str.

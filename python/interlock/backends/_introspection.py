@@ -59,6 +59,7 @@ def explain(name: str | Flag[Any]) -> Explanation:
     """
     name = name.name if isinstance(name, Flag) else name
     value, level, set_by, effective, overridden_by, affects = _native.explain(name)
+    name = name.removeprefix("backends.")
     warn_of_variables(name.partition(".")[0], stacklevel=3)
     return Explanation(name, value, Level(level), set_by, effective, overridden_by, affects)
 
@@ -96,7 +97,17 @@ class Snapshot(tuple[SnapshotEntry, ...]):
 
 
 def snapshot() -> Snapshot:
-    """Return the values of all flags for the process, read atomically. Scopes are ignored."""
+    """Return the values of all flags for the process, read atomically. Scopes are ignored.
+
+    Example:
+        >>> from interlock import backends
+        >>> before = backends.snapshot()
+        >>> backends.cudnn.benchmark = True
+        >>> backends.restore(before)
+        >>> backends.cudnn.benchmark
+        False
+
+    """
     return Snapshot(SnapshotEntry(*entry) for entry in _native.snapshot())
 
 

@@ -18,7 +18,16 @@ _Plain = TypeVar("_Plain", bool, int, float, str)
 
 
 class Flag(_native.FlagHandle, Generic[_T]):
-    """A flag of another library, which `register` returns."""
+    """A flag of another library, which `register` returns.
+
+    Args:
+        name: The dotted name of a registered flag.
+
+    Raises:
+        UnknownFlagError: There is no flag of this name.
+        FlagTypeError: `name` is not a str.
+
+    """
 
     __slots__ = ()
 

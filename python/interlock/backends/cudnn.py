@@ -72,6 +72,15 @@ def flags(
     A flag whose argument is not given is set to the default of this function, which for `enabled` is False,
     as in PyTorch. A flag whose argument is None is not set. `backends.override` sets only the given flags.
 
+    Args:
+        enabled: Whether operations may run on cuDNN.
+        benchmark: Whether cuDNN benchmarks several algorithms and uses the fastest.
+        benchmark_limit: The maximum number of algorithms that are benchmarked; 0 means all.
+        deterministic: Whether cuDNN is restricted to deterministic algorithms.
+        allow_tf32: Whether convolutions and recurrent layers may use tf32.
+        fp32_precision: "none" (not set), "ieee" or "tf32".
+        depthwise_kernel: The kernel of depthwise convolutions, "auto", "cudnn" or "native".
+
     Raises:
         FlagTypeError: A value has the wrong type.
         FlagValueError: A flag does not accept its value.
@@ -93,7 +102,16 @@ def set_flags(
 ) -> tuple[Any, ...]:
     """Assign the flags whose arguments are not None together, and return the previous values of all seven.
 
-    If an error is raised, no flag is changed.
+    Without an argument a flag is not changed. If an error is raised, no flag is changed.
+
+    Args:
+        _enabled: Whether operations may run on cuDNN.
+        _benchmark: Whether cuDNN benchmarks several algorithms and uses the fastest.
+        _benchmark_limit: The maximum number of algorithms that are benchmarked; 0 means all.
+        _deterministic: Whether cuDNN is restricted to deterministic algorithms.
+        _allow_tf32: Whether convolutions and recurrent layers may use tf32.
+        _fp32_precision: "none" (not set), "ieee" or "tf32".
+        _depthwise_kernel: The kernel of depthwise convolutions, "auto", "cudnn" or "native".
 
     Raises:
         FlagTypeError: A value has the wrong type.
@@ -133,6 +151,10 @@ def is_acceptable(tensor: Tensor) -> bool:
 
     This requires that cuDNN is enabled on this thread and can be loaded, and that the tensor is on cuda and
     has one of `CUDNN_TENSOR_DTYPES`. If only the library is missing, a UserWarning is issued.
+
+    Args:
+        tensor: The tensor.
+
     """
     if not _native.read("cudnn.enabled"):
         return False

@@ -23,6 +23,9 @@ def set_fastpath_enabled(value: bool) -> None:
 
     Assigns the flag `mha.fastpath`.
 
+    Args:
+        value: Whether the fast path may be used.
+
     Raises:
         FlagTypeError: `value` is not a bool.
         FlagsFrozenError: Flags are frozen.

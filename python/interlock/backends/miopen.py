@@ -22,7 +22,11 @@ def flags(immediate: bool | None = False) -> _native.FlagScope:
     """Context manager and decorator that sets the flag of this module for this thread.
 
     Args:
-        immediate: The value; None does not set the flag.
+        immediate: Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm; None
+            does not set the flag.
+
+    Raises:
+        FlagTypeError: The value is not a bool.
 
     """
     return _scope(immediate)
@@ -30,6 +34,9 @@ def flags(immediate: bool | None = False) -> _native.FlagScope:
 
 def set_flags(_immediate: bool | None = None) -> tuple[bool]:
     """Assign the flag unless the argument is None, and return the previous value in a tuple.
+
+    Args:
+        _immediate: The value; None does not change the flag.
 
     Raises:
         FlagTypeError: The value is not a bool.

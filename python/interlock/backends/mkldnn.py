@@ -63,6 +63,12 @@ def flags(
     A flag whose argument is not given is set to the default of this function, which for `enabled` is False,
     as in PyTorch. A flag whose argument is None is not set. `backends.override` sets only the given flags.
 
+    Args:
+        enabled: Whether operations may run on oneDNN.
+        deterministic: Whether oneDNN is restricted to deterministic algorithms.
+        allow_tf32: Whether oneDNN may use tf32 on Intel GPUs.
+        fp32_precision: "none" (not set), "ieee", "tf32" or "bf16".
+
     Raises:
         FlagTypeError: A value has the wrong type.
         FlagValueError: A flag does not accept its value.
@@ -79,7 +85,13 @@ def set_flags(
 ) -> tuple[Any, ...]:
     """Assign the flags whose arguments are not None together, and return the previous values of all four.
 
-    If an error is raised, no flag is changed.
+    Without an argument a flag is not changed. If an error is raised, no flag is changed.
+
+    Args:
+        _enabled: Whether operations may run on oneDNN.
+        _deterministic: Whether oneDNN is restricted to deterministic algorithms.
+        _allow_tf32: Whether oneDNN may use tf32 on Intel GPUs.
+        _fp32_precision: "none" (not set), "ieee", "tf32" or "bf16".
 
     Raises:
         FlagTypeError: A value has the wrong type.

@@ -29,12 +29,23 @@ def is_available() -> bool:
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Raise `NoAcceleratorError`: interlock has no driver for MPS."""
+    """Raise `NoAcceleratorError`: interlock has no driver for MPS.
+
+    Args:
+        major: The major version of macOS; ignored.
+        minor: The minor version of macOS; ignored.
+
+    """
     _raise_unavailable("is_macos_or_newer")
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """Raise `NoAcceleratorError`: interlock has no driver for MPS."""
+    """Raise `NoAcceleratorError`: interlock has no driver for MPS.
+
+    Args:
+        minor: The minor version of macOS 13; ignored.
+
+    """
     _raise_unavailable("is_macos13_or_newer")
 
 

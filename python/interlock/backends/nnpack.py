@@ -19,13 +19,24 @@ def is_available() -> bool:
 
 
 def flags(enabled: bool = False) -> _native.FlagScope:
-    """Context manager and decorator that sets the flag of this module for this thread."""
+    """Context manager and decorator that sets the flag of this module for this thread.
+
+    Args:
+        enabled: Whether convolutions may run on NNPACK.
+
+    Raises:
+        FlagTypeError: The value is not a bool.
+
+    """
     # As in PyTorch, None is rejected here, unlike in the other modules.
     return _native.FlagScope({"nnpack.enabled": enabled})
 
 
 def set_flags(_enabled: bool) -> tuple[bool]:
     """Assign the flag, and return the previous value in a tuple.
+
+    Args:
+        _enabled: Whether convolutions may run on NNPACK.
 
     Raises:
         FlagTypeError: The value is not a bool.

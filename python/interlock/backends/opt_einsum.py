@@ -43,7 +43,17 @@ def get_opt_einsum() -> Any:
 def flags(
     enabled: bool | None = None, strategy: Literal["auto", "greedy", "optimal"] | None = None
 ) -> _native.FlagScope:
-    """Context manager and decorator that sets the flags whose arguments are not None for this thread."""
+    """Context manager and decorator that sets the flags whose arguments are not None for this thread.
+
+    Args:
+        enabled: Whether the contraction order of an einsum is optimized.
+        strategy: The strategy of the search: "auto", "greedy" or "optimal".
+
+    Raises:
+        FlagTypeError: A value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+
+    """
     values = dict(zip(_ARGUMENTS, (enabled, strategy), strict=True))
     return _native.FlagScope({name: value for name, value in values.items() if value is not None})
 
@@ -54,6 +64,10 @@ def set_flags(
     """Assign the flags whose arguments are not None together, and return the previous values of both.
 
     If an error is raised, no flag is changed.
+
+    Args:
+        _enabled: Whether the contraction order of an einsum is optimized.
+        _strategy: The strategy of the search: "auto", "greedy" or "optimal".
 
     Raises:
         FlagTypeError: A value has the wrong type.

@@ -39,7 +39,7 @@ fn unclosed_scopes() -> (Vec<String>, Vec<String>) {
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }
 
-/// A captured state of a thread: modes, flags of its scopes, devices and streams.
+/// The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread.
 #[pyclass(frozen, subclass, module = "interlock._core.state")]
 pub(crate) struct ThreadState(pub(crate) state::ThreadState);
 
@@ -60,16 +60,34 @@ impl ThreadState {
         StateScope(state::StateScope::new(self.0.clone()))
     }
 
-    /// Wrap `function` so that the state is active during each call, on any thread; for a generator, coroutine or async
-    /// generator during each resume.
+    /// Wrap a function so that the state is active during each call, on any thread.
+    ///
+    /// Args:
+    ///     function: A function. If it is a generator function, a coroutine function or an asynchronous generator
+    ///         function, the state is active during each step of its result.
+    ///
+    /// Returns:
+    ///     The wrapped function.
+    ///
+    /// Raises:
+    ///     TypeError: `function` is not callable.
     #[pyo3(signature = (function, /))]
     fn wrap<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let scope = Bound::new(function.py(), self.apply())?;
         decorated(scope.as_any(), function)
     }
 
-    /// Set the state as the base of this thread, below all open scopes, until the thread ends:
-    /// `ThreadPoolExecutor(initializer=state.install)`.
+    /// Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
+    /// initializer of worker threads.
+    ///
+    /// Example:
+    ///     >>> from concurrent.futures import ThreadPoolExecutor
+    ///     >>> import interlock
+    ///     >>> with interlock.no_grad():
+    ///     ...     state = interlock.capture()
+    ///     >>> with ThreadPoolExecutor(1, initializer=state.install) as pool:
+    ///     ...     pool.submit(interlock.is_grad_enabled).result()
+    ///     False
     fn install(&self) {
         self.0.install();
     }

@@ -55,7 +55,7 @@ WRONG_TEXTS = {
     "garbage_collection_threshold:1": "between 0 and 1",
     "per_process_memory_fraction:nan": "from 0 to 1",
     "backend:none": "native or cudaMallocAsync",
-    "max_split_size:32": 'takes known keys \\(did you mean max_split_size_mb\\?\\), got "max_split_size"',
+    "max_split_size:32": 'takes known keys (did you mean max_split_size_mb?), got "max_split_size"',
     "max_splt_size_mb:32": "did you mean max_split_size_mb?",
     "caching:False": "the keys backend, max_split_size_mb",
 }

@@ -122,6 +122,12 @@ def sdp_kernel(
 
     Deprecated; issues a `FlagDeprecationWarning` (a FutureWarning). Use `sdpa_kernel`.
 
+    Args:
+        enable_flash: Whether attention may use the flash kernel.
+        enable_math: Whether attention may use plain matrix products.
+        enable_mem_efficient: Whether attention may use the memory-efficient kernel.
+        enable_cudnn: Whether attention may use cuDNN.
+
     Raises:
         FlagTypeError: An argument is not a bool.
 
@@ -140,7 +146,16 @@ def sdp_kernel(
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Set whether attention may use the flash kernel: the flag `cuda.flash_sdp`."""
+    """Set whether attention may use the flash kernel: the flag `cuda.flash_sdp`.
+
+    Args:
+        enabled: Whether attention may use it.
+
+    Raises:
+        FlagTypeError: `enabled` is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
+    """
     _native.assign({"cuda.flash_sdp": enabled})
 
 
@@ -150,7 +165,16 @@ def flash_sdp_enabled() -> bool:
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Set whether attention may use the memory-efficient kernel: the flag `cuda.mem_efficient_sdp`."""
+    """Set whether attention may use the memory-efficient kernel: the flag `cuda.mem_efficient_sdp`.
+
+    Args:
+        enabled: Whether attention may use it.
+
+    Raises:
+        FlagTypeError: `enabled` is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
+    """
     _native.assign({"cuda.mem_efficient_sdp": enabled})
 
 
@@ -160,7 +184,16 @@ def mem_efficient_sdp_enabled() -> bool:
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Set whether attention may use plain matrix products: the flag `cuda.math_sdp`."""
+    """Set whether attention may use plain matrix products: the flag `cuda.math_sdp`.
+
+    Args:
+        enabled: Whether attention may use it.
+
+    Raises:
+        FlagTypeError: `enabled` is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
+    """
     _native.assign({"cuda.math_sdp": enabled})
 
 
@@ -170,7 +203,16 @@ def math_sdp_enabled() -> bool:
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Set whether attention may use cuDNN: the flag `cuda.cudnn_sdp`."""
+    """Set whether attention may use cuDNN: the flag `cuda.cudnn_sdp`.
+
+    Args:
+        enabled: Whether attention may use it.
+
+    Raises:
+        FlagTypeError: `enabled` is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
+    """
     _native.assign({"cuda.cudnn_sdp": enabled})
 
 
@@ -183,6 +225,14 @@ def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
     """Set whether the math kernel of attention may accumulate float16 and bfloat16 in these dtypes.
 
     Assigns the flag `cuda.fp16_bf16_reduction_math_sdp`.
+
+    Args:
+        enabled: Whether it may accumulate in these dtypes.
+
+    Raises:
+        FlagTypeError: `enabled` is not a bool.
+        FlagsFrozenError: Flags are frozen.
+
     """
     _native.assign({"cuda.fp16_bf16_reduction_math_sdp": enabled})
 
@@ -194,6 +244,15 @@ def fp16_bf16_reduction_math_sdp_allowed() -> bool:
 
 class SDPAParams:
     """The arguments of a call of scaled-dot-product attention, as read-only attributes.
+
+    Args:
+        query: The query tensor.
+        key: The key tensor.
+        value: The value tensor.
+        attn_mask: The mask, or None.
+        dropout: The dropout probability.
+        is_causal: Whether a position attends only to itself and earlier positions.
+        enable_gqa: Whether several query heads may share a key and value head.
 
     Raises:
         TypeError: An argument has the wrong type.

@@ -94,6 +94,9 @@ class cuFFTPlanCache(_PlanCache):
     9223372036854775807 and initially 4096. Assigning it raises `FlagTypeError`, `FlagValueError` or, while
     flags are frozen, `FlagsFrozenError`.
 
+    Args:
+        device_index: The index of the device.
+
     Raises:
         DeviceError: On use, if there is no such device. It is a RuntimeError.
         NoAcceleratorError: On use, if there is no accelerator. It is a RuntimeError.

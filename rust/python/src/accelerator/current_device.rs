@@ -50,6 +50,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     DriverInUseError: A device has been used.
 ///     DeviceError: The name is unknown.
 ///     ArgumentError: A number is out of range.
+///     TypeError: `devices`, `memory` or `faults` was passed for another driver than "host".
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host", devices=2, memory=1 << 30)
+///     >>> accelerator.device_count()
+///     2
 #[pyfunction(name = "use")]
 #[pyo3(signature = (name, *, devices=None, memory=None, faults=None))]
 fn use_driver(
@@ -89,10 +96,16 @@ fn warn_stale_env(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &class, &message, 1)
 }
 
-/// Return the accelerator of this process as a device without an index, or None.
+/// Return the accelerator of this process as a device without an index, or None. Does not fix the driver.
 ///
 /// Args:
 ///     check_available: Whether to return None for a driver that was selected but has no device.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> accelerator.current_accelerator()
+///     device(type='host')
 #[pyfunction]
 #[pyo3(signature = (check_available = false))]
 fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option<Device>> {
@@ -166,6 +179,10 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
 ///
 /// Args:
 ///     device: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
@@ -174,7 +191,13 @@ fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult
 }
 
 /// Make a stream the current one of its device on this thread, and that device the current one; each until the
-/// innermost open scope that sets it is exited.
+/// innermost open scope that sets it is exited. `with stream:` limits it to a block.
+///
+/// Args:
+///     stream: A `Stream`, or an object with `__cuda_stream__`.
+///
+/// Raises:
+///     TypeError: `stream` is not a stream.
 #[pyfunction]
 #[pyo3(signature = (stream))]
 fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -182,10 +205,15 @@ fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
     accelerator::set_stream(&core).into_py_result(stream.py())
 }
 
-/// Wait for all work that is queued on a device. Raises its asynchronous errors that were not reported yet.
+/// Wait for all work that is queued on a device. Ctrl-C interrupts the wait.
 ///
 /// Args:
 ///     device: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     AcceleratorError: Queued work has failed, and the error was not reported yet.
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -193,8 +221,17 @@ fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()
     wait(py, || accelerator::begin_wait(device).map(Some))
 }
 
-/// Return the range of stream priorities of a device: the least priority, which is the largest number, and the greatest
-/// priority, which is the smallest number.
+/// Return the range of stream priorities of a device.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Returns:
+///     The least priority, which is the largest number, and the greatest priority, which is the smallest number.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<(i32, i32)> {
@@ -203,7 +240,14 @@ fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> P
     Ok((range.least, range.greatest))
 }
 
-/// Return the name of a device.
+/// Return the name of a device, as its driver reports it.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
@@ -227,10 +271,17 @@ fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyRes
     Ok(dict)
 }
 
-/// Return the free and the total memory of a device in bytes.
+/// Return the free and the total memory of a device in bytes, as its driver reports them.
 ///
 /// Args:
 ///     device_index: The device. None, or a device without an index, means the current device.
+///
+/// Returns:
+///     The free and the total bytes. Memory that the caching allocator has reserved is not free.
+///
+/// Raises:
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<(u64, u64)> {
@@ -255,7 +306,12 @@ fn get_default_device(py: Python<'_>) -> Device {
 /// it is exited.
 ///
 /// Args:
-///     device: The device. None means the CPU.
+///     device: A device, its name, or an index on the accelerator. None means the CPU. The device is not checked to
+///         exist.
+///
+/// Raises:
+///     DeviceError: The text is not the name of a device.
+///     NoAcceleratorError: An index was passed and no accelerator is available.
 #[pyfunction]
 #[pyo3(signature = (device))]
 fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -270,7 +326,14 @@ fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 ///
 /// Raises:
 ///     NoAcceleratorError: No accelerator is available when the block is entered.
-///     DeviceError: The accelerator does not have the device.
+///     DeviceError: The device has no index, or the accelerator does not have it when the block is entered.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host", devices=2)
+///     >>> with accelerator.device_index(1):
+///     ...     accelerator.current_device_index()
+///     1
 #[pyclass(frozen, subclass, module = "interlock.accelerator", name = "device_index")]
 struct DeviceIndex {
     device: Option<interlock::accelerator::Device>,

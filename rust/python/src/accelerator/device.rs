@@ -30,6 +30,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     DeviceError: The text is not the name of a device.
 ///     TypeError: An argument has another type.
 ///     NoAcceleratorError: An index was passed and no accelerator is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.device("cuda:1")
+///     device(type='cuda', index=1)
+///     >>> interlock.device("cuda").index is None
+///     True
 #[pyclass(frozen, eq, module = "interlock", name = "device")]
 pub(crate) struct Device {
     pub(crate) core: CoreDevice,

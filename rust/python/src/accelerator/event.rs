@@ -26,6 +26,18 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Raises:
 ///     NoAcceleratorError: No accelerator is available.
 ///     DeviceError: The accelerator does not have the device.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> stream = interlock.Stream()
+///     >>> start, end = interlock.Event(enable_timing=True), interlock.Event(enable_timing=True)
+///     >>> start.record(stream)
+///     >>> end.record(stream)
+///     >>> end.synchronize()
+///     >>> start.elapsed_time(end) >= 0.0
+///     True
 #[pyclass(frozen, subclass, weakref, module = "interlock", name = "Event")]
 pub(crate) struct Event(pub(super) CoreEvent);
 
@@ -56,7 +68,7 @@ impl Event {
     ///
     /// Args:
     ///     device: The device of the event.
-    ///     handle: The result of `ipc_handle` in the other process.
+    ///     handle: The bytes that `ipc_handle` returned in the other process.
     ///
     /// Raises:
     ///     UnsupportedError: The driver does not support interprocess events.
@@ -68,9 +80,10 @@ impl Event {
         detach(py, || CoreEvent::import(device, handle)).into_py_result(py).map(Event)
     }
 
-    /// Return the handle with which another process opens the event.
+    /// Return the handle as bytes, with which `Event.from_ipc_handle` opens the event in another process.
     ///
     /// Raises:
+    ///     AcceleratorError: The event was created without `interprocess=True`.
     ///     UnsupportedError: The driver does not support interprocess events.
     fn ipc_handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let handle = detach(py, || self.0.export()).into_py_result(py)?;
@@ -111,6 +124,10 @@ impl Event {
     ///
     /// Args:
     ///     stream: A stream of the event's device. None means the current stream of that device.
+    ///
+    /// Raises:
+    ///     AcceleratorError: The stream is of another device.
+    ///     TypeError: `stream` is not a stream.
     #[pyo3(signature = (stream=None))]
     fn record(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
@@ -124,7 +141,10 @@ impl Event {
     /// Make later work of a stream wait for the current record of the event. Has no effect if it was never recorded.
     ///
     /// Args:
-    ///     stream: The stream. None means the current stream.
+    ///     stream: The stream, of any device. None means the current stream.
+    ///
+    /// Raises:
+    ///     TypeError: `stream` is not a stream.
     #[pyo3(signature = (stream=None))]
     fn wait(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let stream = stream::optional(stream)?;
@@ -135,22 +155,30 @@ impl Event {
         .into_py_result(py)
     }
 
-    /// Return whether the event has completed; True if it was never recorded. Raises asynchronous errors that were not
-    /// reported yet.
+    /// Return whether the event has completed, without blocking; True if it was never recorded.
+    ///
+    /// Raises:
+    ///     AcceleratorError: Queued work has failed, and the error was not reported yet.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
         detach(py, || self.0.query()).into_py_result(py)
     }
 
-    /// Wait until the event has completed. Raises asynchronous errors that were not reported yet.
+    /// Wait until the event has completed. Returns at once if it was never recorded. Ctrl-C interrupts the wait.
+    ///
+    /// Raises:
+    ///     AcceleratorError: Queued work has failed, and the error was not reported yet.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         wait(py, || self.0.begin_wait())
     }
 
-    /// Return the milliseconds from this event to `end_event`.
+    /// Return the time from this event to another one in milliseconds.
+    ///
+    /// Args:
+    ///     end_event: The later event, of the same device.
     ///
     /// Raises:
     ///     ArgumentError: An event was created without `enable_timing`, or was never recorded.
-    ///     AcceleratorError: An event has not completed.
+    ///     AcceleratorError: An event has not completed, or the events are of different devices.
     #[pyo3(signature = (end_event))]
     fn elapsed_time(&self, py: Python<'_>, end_event: &Event) -> PyResult<f64> {
         detach(py, || self.0.elapsed(&end_event.0)).into_py_result(py)

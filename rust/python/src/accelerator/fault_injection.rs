@@ -20,6 +20,20 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// Methods raise `NoAcceleratorError` if no host driver was started with this object in this process. A forked child
 /// starts its own driver when it uses a device, which begins without faults.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock import accelerator, testing
+///     >>> faults = testing.FaultInjector()
+///     >>> accelerator.use("host", faults=faults)
+///     >>> stream = interlock.Stream()
+///     >>> faults.fail_next_launch("injected")
+///     >>> accelerator.launch(stream, print, "not printed")
+///     >>> try:
+///     ...     stream.synchronize()
+///     ... except accelerator.AcceleratorError as error:
+///     ...     str(error).endswith("injected")
+///     True
 #[pyclass(frozen, module = "interlock.testing", name = "FaultInjector")]
 pub(super) struct FaultInjector(pub(super) host::FaultInjector);
 
@@ -35,6 +49,9 @@ impl FaultInjector {
     ///
     /// Args:
     ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
+    ///
+    /// Raises:
+    ///     ArgumentError: `number` is 0.
     #[pyo3(signature = (number))]
     fn fail_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
         self.0.fail_allocation(number).into_py_result(py)
@@ -45,31 +62,50 @@ impl FaultInjector {
     ///
     /// Args:
     ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
+    ///
+    /// Raises:
+    ///     ArgumentError: `number` is 0.
     #[pyo3(signature = (number))]
     fn fail_pinned_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
         self.0.fail_pinned_allocation(number).into_py_result(py)
     }
 
-    /// Make the next launched function fail with this reason, reported asynchronously, instead of running. Each call
-    /// adds one failure. Work that a graph records counts when it is replayed.
+    /// Make the next function that `accelerator.launch` queues fail instead of running. The error is reported
+    /// asynchronously. Each call adds one failure. Functions in a graph count when the graph is replayed.
+    ///
+    /// Args:
+    ///     reason: The text at the end of the `AcceleratorError`.
     #[pyo3(signature = (reason))]
     fn fail_next_launch(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.0.fail_next_launch(reason).into_py_result(py)
     }
 
     /// Make the next copy fail, like `fail_next_launch`.
+    ///
+    /// Args:
+    ///     reason: The text at the end of the `AcceleratorError`.
     #[pyo3(signature = (reason))]
     fn fail_next_copy(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.0.fail_next_copy(reason).into_py_result(py)
     }
 
     /// Make the next fill fail, like `fail_next_launch`.
+    ///
+    /// Args:
+    ///     reason: The text at the end of the `AcceleratorError`.
     #[pyo3(signature = (reason))]
     fn fail_next_fill(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.0.fail_next_fill(reason).into_py_result(py)
     }
 
     /// Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`.
+    ///
+    /// Args:
+    ///     device: An index, a device or its name, with an index.
+    ///     reason: The text at the end of the `DeviceLostError`.
+    ///
+    /// Raises:
+    ///     DeviceError: The driver does not have the device.
     #[pyo3(signature = (device, reason))]
     fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
         let py = device.py();
@@ -77,12 +113,20 @@ impl FaultInjector {
         detach(py, || self.0.lose_device(index, reason)).into_py_result(py)
     }
 
-    /// Pause copies: none begins until the returned object is released, or the `with` block is exited.
+    /// Pause copies on all devices of the driver: none begins until the returned object is released.
+    ///
+    /// Returns:
+    ///     A context manager that ends the pause. While several of them exist, copies remain paused.
     fn pause_copies(&self, py: Python<'_>) -> PyResult<PausedCopies> {
         self.0.pause_copies().into_py_result(py).map(|hold| PausedCopies(Mutex::new(Some(hold))))
     }
 
-    /// Return the number of live objects of the driver, by kind, for tests of leaks.
+    /// Return the number of live objects of the driver, for tests of leaks.
+    ///
+    /// Returns:
+    ///     A dict with `streams`, `events`, `graphs`, `executables` (instantiated graphs), `replay_streams` (internal
+    ///     streams of graphs), `captures`, `threads`, `commands` (queued work), `bytes` of the devices and
+    ///     `pinned_bytes`.
     fn live_objects<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let LiveObjects {
             streams,
@@ -128,8 +172,11 @@ impl PausedCopies {
 
 #[pymethods]
 impl PausedCopies {
-    /// Let one copy begin that waits only for the pause; return False if there is none. To be sure that a copy waits
-    /// only for the pause, synchronize an event that was recorded before it first.
+    /// Let one copy begin that waits only for the pause. To be sure that a copy waits only for the pause, first
+    /// synchronize an event that was recorded before it.
+    ///
+    /// Returns:
+    ///     Whether a copy began; False if none waits only for the pause, or the pause was released.
     fn step(&self, py: Python<'_>) -> bool {
         detach(py, || self.with(|hold| hold.as_ref().is_some_and(host::PausedCopies::step)))
     }

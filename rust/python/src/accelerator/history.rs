@@ -20,6 +20,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// A recording of the memory history, as `history` returns it. `with recording:` stops it at the end of the block.
+///
+/// Args:
+///     max_entries: The number of events for each device, as for `history`.
+///     stacks: Whether to record Python stacks, as for `history`.
+///     device: The device. None means all devices.
 #[pyclass(frozen, module = "interlock.accelerator.memory", name = "Recording")]
 struct Recording(HistoryRecorder);
 

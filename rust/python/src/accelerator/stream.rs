@@ -42,6 +42,16 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     NoAcceleratorError: No accelerator is available.
 ///     DeviceError: The accelerator does not have the device.
 ///     ArgumentError: The priority is above 0, or no stream has these numbers.
+///     TypeError: A device was passed together with numbers, or only some of the numbers.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> stream = interlock.Stream(priority=-1)
+///     >>> with stream:
+///     ...     accelerator.current_stream() == stream
+///     True
 #[pyclass(frozen, subclass, weakref, module = "interlock", name = "Stream")]
 pub(crate) struct Stream {
     pub(super) core: CoreStream,
@@ -135,20 +145,32 @@ impl Stream {
         Ok((0, self.native_handle(py)?))
     }
 
-    /// Return whether all queued work is done. Raises asynchronous errors that were not reported yet.
+    /// Return whether all queued work is done, without blocking.
+    ///
+    /// Raises:
+    ///     AcceleratorError: Queued work has failed, and the error was not reported yet.
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
         detach(py, || self.core.query()).into_py_result(py)
     }
 
-    /// Wait for all queued work. Raises asynchronous errors that were not reported yet.
+    /// Wait for all queued work. Ctrl-C interrupts the wait.
+    ///
+    /// Raises:
+    ///     AcceleratorError: Queued work has failed, and the error was not reported yet.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         wait(py, || self.core.begin_wait().map(Some))
     }
 
-    /// Record an event after all queued work, and return it.
+    /// Record an event after all queued work.
     ///
     /// Args:
-    ///     event: The event. None creates one.
+    ///     event: An event of the stream's device. None creates one with default options.
+    ///
+    /// Returns:
+    ///     The event.
+    ///
+    /// Raises:
+    ///     AcceleratorError: The event is of another device.
     #[pyo3(signature = (event=None))]
     fn record_event<'py>(
         &self,
@@ -164,13 +186,23 @@ impl Stream {
         Ok(event)
     }
 
-    /// Make later work of this stream wait for the current record of an event.
+    /// Make later work of this stream wait for the current record of an event. Does not block the calling thread.
+    ///
+    /// Args:
+    ///     event: The event, of any device. An event that was never recorded has no effect.
     #[pyo3(signature = (event))]
     fn wait_event(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
         detach(py, || self.core.wait_event(&event.0)).into_py_result(py)
     }
 
-    /// Make later work of this stream wait for all work that is queued on another stream now.
+    /// Make later work of this stream wait for all work that is queued on another stream now. Does not block the
+    /// calling thread.
+    ///
+    /// Args:
+    ///     stream: The other stream, on any device: a `Stream`, or an object with `__cuda_stream__`.
+    ///
+    /// Raises:
+    ///     TypeError: `stream` is not a stream.
     #[pyo3(signature = (stream))]
     fn wait_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();

@@ -317,13 +317,33 @@ fn environment_variables() -> Vec<String> {
     backends::environment_variables()
 }
 
-/// Return `highest`, `high` or `medium`: the lower of the precisions of the two matmul nodes.
+/// Return the precision of float32 matrix products on this thread: the lower one of `cuda.matmul.fp32_precision` and
+/// `mkldnn.matmul.fp32_precision`.
+///
+/// Returns:
+///     "highest", "high" or "medium", see `set_float32_matmul_precision`.
 #[pyfunction]
 fn get_float32_matmul_precision() -> &'static str {
     MatmulPrecision::get().name()
 }
 
-/// Assign a precision to both matmul nodes.
+/// Set the precision of float32 matrix products: assign `cuda.matmul.fp32_precision` and
+/// `mkldnn.matmul.fp32_precision`.
+///
+/// Args:
+///     precision: "highest" for float32, "high" for tf32, or "medium" for bf16, on cuda tf32.
+///
+/// Raises:
+///     FlagTypeError: `precision` is not a str.
+///     FlagValueError: `precision` is another str.
+///     FlagsFrozenError: Flags are frozen.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.set_float32_matmul_precision("high")
+///     >>> interlock.get_float32_matmul_precision()
+///     'high'
+///     >>> interlock.set_float32_matmul_precision("highest")
 #[pyfunction]
 fn set_float32_matmul_precision(precision: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = precision.py();

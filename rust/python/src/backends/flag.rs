@@ -29,9 +29,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .attribute(
             c"value",
             c"The active value on this thread.\n\n\
-            An assignment is for the process, or for the scope that decides the flag on this thread, and ends with\n\
-            it; `del` unsets the flag. Raises `FlagTypeError` or `FlagValueError` for a value that does not\n\
-            fit, `FlagsFrozenError` while flags are frozen.",
+            Assigning sets the flag in the innermost scope of this thread that sets it, else for the process.\n\
+            `del` unsets the flag.\n\n\
+            Raises:\n    FlagTypeError: The value has the wrong type.\n\
+            \x20   FlagValueError: The flag does not accept the value.\n\
+            \x20   FlagsFrozenError: Flags are frozen.",
             value,
             Some(set_value),
             std::ptr::null_mut(),
@@ -39,7 +41,10 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         .method(
             c"override",
             c"override($self, /, value)\n--\n\n\
-            Decide the flag for this thread: a context manager and a decorator.",
+            Return a context manager and decorator that sets the flag for this thread.\n\n\
+            Args:\n    value: The value.\n\n\
+            Raises:\n    FlagTypeError: The value has the wrong type.\n\
+            \x20   FlagValueError: The flag does not accept the value.",
             Method::FastWithKeywords(override_value),
         );
     // SAFETY: the two are a newfunc and a destructor.

@@ -109,11 +109,16 @@ fn class_of<'py>(
         // SAFETY: `get_or_suggest` is a `getattrofunc`.
         class =
             unsafe { class.slot(ffi::Py_tp_getattro, get_or_suggest as ffi::getattrofunc as *mut c_void) };
+        let doc = format!(
+            "The flags of `backends.{owner}`. Reading one returns its value on this thread; assigning sets it."
+        );
+        class = class.doc(&zero_ended(&doc)?);
         return Ok((class.build(py, &py.get_type::<PyAny>())?, namespace));
     }
     let reduce = c"Pickle the module by its name.";
     let signature = format!(
-        "{}(m, name)\n--\n\nCreate a module called `name` with the contents of the module `m` and these flags.",
+        "{}(m, name)\n--\n\nThe class of a module with these flags.\n\n\
+         Args:\n    m: A module, whose contents the new module has.\n    name: The name of the new module.",
         name.rsplit('.').next().unwrap_or_default()
     );
     // SAFETY: `init_module` is an initproc.

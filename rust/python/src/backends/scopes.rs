@@ -15,14 +15,24 @@ use crate::{call_site, scope_debug};
 /// The result of `__reduce__`: a class and its arguments.
 type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
-/// A context manager and decorator that sets flags for the current thread.
+/// A context manager and decorator that sets flags for the current thread, as `backends.override` and the `flags`
+/// functions return it. It can be entered again, and on other threads.
+///
+/// Args:
+///     values: Values by dotted name of the flag.
+///     copied: Whether the values are those of another scope; for copies and pickles.
+///
+/// Raises:
+///     UnknownFlagError: There is no flag of this name.
+///     FlagTypeError: A value has the wrong type.
+///     FlagValueError: A flag does not accept its value.
 #[pyclass(frozen, module = "interlock.backends")]
 pub(super) struct FlagScope(pub(super) backends::FlagScope);
 
 #[pymethods]
 impl FlagScope {
-    /// Create a scope. `values` maps dotted names to values, which are checked now; the scope has no effect until it is
-    /// entered. If the values are `copied` from another scope, None is an empty node of the precision tree.
+    /// Create a scope. The values are checked now; the scope has no effect until it is entered. If the values are
+    /// `copied` from another scope, None is an empty node of the precision tree.
     #[new]
     #[pyo3(signature = (values, copied = false, /))]
     fn new(values: &Bound<'_, PyDict>, copied: bool) -> PyResult<Self> {
@@ -156,7 +166,7 @@ fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyString>()
 }
 
-/// A context manager and decorator that freezes flags for all threads.
+/// A context manager and decorator that freezes flags on all threads, as `backends.frozen` returns it.
 #[pyclass(frozen, module = "interlock.backends")]
 #[derive(Default)]
 pub(super) struct FreezeScope(backends::FreezeScope);

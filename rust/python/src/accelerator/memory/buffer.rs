@@ -41,6 +41,15 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     DeviceError: The stream is on another device.
 ///     NoAcceleratorError: No accelerator is available.
 ///     BufferClosedError: A method is called after `close`.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> buffer = accelerator.memory.Buffer(4).fill_(0).copy_from(b"abcd")
+///     >>> bytes(memoryview(buffer))
+///     b'abcd'
+///     >>> bytes(buffer.slice(1, 3))
+///     b'bc'
 #[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "Buffer")]
 pub(super) struct Buffer {
     /// Locked only by attached threads, and briefly.
@@ -162,7 +171,21 @@ impl Buffer {
         Ok(self.memory(py)?.address().0)
     }
 
-    /// Copy all bytes of `source`, which has the same size, to this buffer like `copy_`; return this buffer.
+    /// Copy all bytes of `source` to this buffer, like the function `copy_`.
+    ///
+    /// Args:
+    ///     source: A `Buffer`, or an object with the buffer protocol, with the size of this buffer.
+    ///     non_blocking: Whether to return before the copy is done, as for `copy_`.
+    ///     stream: The stream of the copy. None means the current stream, as for `copy_`.
+    ///
+    /// Returns:
+    ///     This buffer.
+    ///
+    /// Raises:
+    ///     ArgumentError: The sizes differ.
+    ///     DeviceError: The stream is on another device.
+    ///     TypeError: `source` does not support the buffer protocol, or contains object references.
+    ///     BufferError: `source` is not contiguous.
     #[pyo3(signature = (source, *, non_blocking=false, stream=None))]
     fn copy_from<'py>(
         slf: Bound<'py, Self>,
@@ -174,7 +197,21 @@ impl Buffer {
         Ok(slf)
     }
 
-    /// Copy all bytes to `destination`, which has the same size, like `copy_`; return this buffer.
+    /// Copy all bytes of this buffer to `destination`, like the function `copy_`.
+    ///
+    /// Args:
+    ///     destination: A `Buffer`, or a writable object with the buffer protocol, with the size of this buffer.
+    ///     non_blocking: Whether to return before the copy is done, as for `copy_`.
+    ///     stream: The stream of the copy. None means the current stream, as for `copy_`.
+    ///
+    /// Returns:
+    ///     This buffer.
+    ///
+    /// Raises:
+    ///     ArgumentError: The sizes differ.
+    ///     DeviceError: The stream is on another device.
+    ///     TypeError: `destination` does not support the buffer protocol, or contains object references.
+    ///     BufferError: `destination` is not contiguous, or read-only.
     #[pyo3(signature = (destination, *, non_blocking=false, stream=None))]
     fn copy_to<'py>(
         slf: Bound<'py, Self>,
@@ -186,7 +223,18 @@ impl Buffer {
         Ok(slf)
     }
 
-    /// Set every byte to `value` like the function `fill_`; return this buffer.
+    /// Queue a fill of every byte with `value`, like the function `fill_`.
+    ///
+    /// Args:
+    ///     value: The byte, from 0 to 255.
+    ///     stream: The stream of the fill. None means the current stream of the buffer's device.
+    ///
+    /// Returns:
+    ///     This buffer.
+    ///
+    /// Raises:
+    ///     ArgumentError: `value` is out of range.
+    ///     DeviceError: The stream is on another device.
     #[pyo3(signature = (value, *, stream=None))]
     fn fill_<'py>(
         slf: Bound<'py, Self>,
@@ -197,8 +245,12 @@ impl Buffer {
         Ok(slf)
     }
 
-    /// Return the bytes from `start` to `stop`, or to the end, as a buffer that shares the memory. `buffer[start:stop]`
-    /// clips the range instead, like Python slices.
+    /// Return a part of the bytes as a buffer that shares the memory. `buffer[start:stop]` clips the range instead of
+    /// raising, like Python slices.
+    ///
+    /// Args:
+    ///     start: The index of the first byte.
+    ///     stop: The index after the last byte. None means the end of the buffer.
     ///
     /// Raises:
     ///     ArgumentError: The range is not within the buffer.
@@ -232,8 +284,14 @@ impl Buffer {
         memory.slice(start..start + range.slicelength).into_py_result(py).map(Buffer::of)
     }
 
-    /// Record that work of another library on `stream` uses the bytes. After they are freed, they are reused only after
-    /// the work that is queued there by then.
+    /// Record that work of another library on a stream uses the bytes. After they are freed, they are reused only after
+    /// the work that is queued on the stream by then.
+    ///
+    /// Args:
+    ///     stream: A `Stream`, or an object with `__cuda_stream__`.
+    ///
+    /// Raises:
+    ///     TypeError: `stream` is not a stream.
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
         let (memory, stream) = (self.memory(py)?, stream::extract(stream)?);

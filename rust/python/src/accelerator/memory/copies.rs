@@ -83,6 +83,16 @@ fn new_buffer_error(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 ///     DeviceError: The stream is on another device.
 ///     TypeError: An operand does not support the buffer protocol, or contains object references.
 ///     BufferError: An operand is not contiguous, or the destination is read-only.
+///     BufferClosedError: A `Buffer` was closed.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> buffer, result = accelerator.memory.Buffer(4), bytearray(4)
+///     >>> accelerator.memory.copy_(buffer, b"abcd")
+///     >>> accelerator.memory.copy_(result, buffer)
+///     >>> result
+///     bytearray(b'abcd')
 #[pyfunction]
 #[pyo3(signature = (destination, source, *, non_blocking=false, stream=None))]
 pub(super) fn copy_(
@@ -109,6 +119,7 @@ pub(super) fn copy_(
 /// Raises:
 ///     ArgumentError: The value is out of range.
 ///     DeviceError: The stream is on another device.
+///     BufferClosedError: The buffer was closed.
 #[pyfunction]
 #[pyo3(signature = (buffer, value, *, stream=None))]
 pub(super) fn fill_(

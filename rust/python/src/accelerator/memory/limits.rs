@@ -49,8 +49,18 @@ fn extract_limit(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
 ///     The previous limit in bytes, or None.
 ///
 /// Raises:
-///     ArgumentError: The limit is out of range.
+///     ArgumentError: The limit is negative, not a fraction from 0.0 to 1.0, or not a percentage.
+///     TypeError: The limit is not an int, a float, a str or None.
 ///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host", memory=1 << 30)
+///     >>> accelerator.memory.set_limit("50%") is None
+///     True
+///     >>> accelerator.memory.get_limit()
+///     536870912
 #[pyfunction]
 #[pyo3(signature = (limit, device=None))]
 fn set_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
@@ -60,6 +70,12 @@ fn set_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyR
 }
 
 /// Return the limit of reserved memory on a device in bytes, or None for no limit.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
@@ -76,6 +92,12 @@ fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
 ///
 /// Returns:
 ///     The previous limit in bytes, or None.
+///
+/// Raises:
+///     ArgumentError: The limit is negative, not a fraction from 0.0 to 1.0, or not a percentage.
+///     TypeError: The limit is not an int, a float, a str or None.
+///     NoAcceleratorError: No accelerator is available.
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (limit, device=None))]
 fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
@@ -85,6 +107,12 @@ fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) 
 }
 
 /// Return the limit of cached memory on a device in bytes, or None for no limit.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn get_cache_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {

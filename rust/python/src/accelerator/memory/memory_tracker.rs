@@ -28,6 +28,14 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// Raises:
 ///     DeviceError: The accelerator does not have the device.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> with accelerator.memory.MemoryTracker() as tracker:
+///     ...     buffer = accelerator.memory.Buffer(1000)
+///     >>> tracker.allocations, tracker.current
+///     (1, 1024)
 #[pyclass(frozen, weakref, module = "interlock.accelerator.memory", name = "MemoryTracker")]
 struct Tracker {
     device: Option<CoreDevice>,

@@ -104,6 +104,20 @@ fn add_context(py: Python<'_>, raised: &PyErr, context: &PyErr) -> PyResult<()> 
 ///
 /// Returns:
 ///     The registration. The callback is removed by its `remove` method, or at the end of a `with` block.
+///
+/// Raises:
+///     TypeError: `callback` is not callable.
+///
+/// Example:
+///     >>> from interlock import accelerator, errors
+///     >>> accelerator.use("host", memory=1 << 20)
+///     >>> failed = []
+///     >>> with accelerator.memory.on_oom(lambda error: failed.append(error.requested)):
+///     ...     try:
+///     ...         accelerator.memory.Buffer(1 << 30)
+///     ...     except errors.OutOfMemoryError:
+///     ...         print(*failed)
+///     1073741824
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
 fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {

@@ -39,27 +39,52 @@ fn empty_cache(py: Python<'_>) -> PyResult<()> {
 ///
 /// Raises:
 ///     DeviceError: The accelerator does not have the device.
+///
+/// Example:
+///     >>> from interlock import accelerator
+///     >>> accelerator.use("host")
+///     >>> buffer = accelerator.memory.Buffer(1000)
+///     >>> accelerator.memory_allocated(), accelerator.memory_reserved()
+///     (1024, 2097152)
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn memory_allocated(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     Ok(statistics(py, device_index)?.allocated_bytes.all.current)
 }
 
-/// Return the maximum of `memory_allocated` since `reset_peak_memory_stats`.
+/// Return the maximum of `memory_allocated` in bytes since `reset_peak_memory_stats`.
+///
+/// Args:
+///     device_index: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn max_memory_allocated(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     Ok(statistics(py, device_index)?.allocated_bytes.all.peak)
 }
 
-/// Return the bytes that are reserved on a device, allocated or cached. Arguments and errors as for `memory_allocated`.
+/// Return the bytes that the caching allocator has reserved on a device, allocated or cached.
+///
+/// Args:
+///     device_index: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn memory_reserved(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     Ok(statistics(py, device_index)?.reserved_bytes.all.current)
 }
 
-/// Return the maximum of `memory_reserved` since `reset_peak_memory_stats`.
+/// Return the maximum of `memory_reserved` in bytes since `reset_peak_memory_stats`.
+///
+/// Args:
+///     device_index: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn max_memory_reserved(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
@@ -73,7 +98,13 @@ fn named_statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResu
     Ok(statistics(py, device)?.named())
 }
 
-/// Set every peak of a device's statistics to the current amount. Arguments and errors as for `memory_allocated`.
+/// Set every peak of a device's `memory_stats` to the current amount.
+///
+/// Args:
+///     device_index: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn reset_peak_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -81,7 +112,13 @@ fn reset_peak_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny
     detach(py, || memory::reset_peak_statistics(device)).into_py_result(py)
 }
 
-/// Set the sums and counts of a device's statistics to 0. Arguments and errors as for `memory_allocated`.
+/// Set the sums and counts of a device's `memory_stats` to 0.
+///
+/// Args:
+///     device_index: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn reset_accumulated_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -89,8 +126,14 @@ fn reset_accumulated_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_
     detach(py, || memory::reset_accumulated_statistics(device)).into_py_result(py)
 }
 
-/// Return the size of the largest free block of a device in bytes, which can be allocated for its stream without the
-/// driver. Arguments and errors as for `memory_allocated`.
+/// Return the size of the largest free block of a device in bytes, which can be allocated for its stream without a
+/// call of the driver; 0 if there is none.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn largest_free_block(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
@@ -99,7 +142,13 @@ fn largest_free_block(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyRe
 }
 
 /// Return the fragmentation of the cached memory of a device: 0.0 for at most one free block, and close to 1.0 if the
-/// largest free block is a small part of all free memory. Arguments and errors as for `memory_allocated`.
+/// largest free block is a small part of all free memory.
+///
+/// Args:
+///     device: The device. None, or a device without an index, means the current device.
+///
+/// Raises:
+///     DeviceError: The accelerator does not have the device.
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn fragmentation(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
