@@ -90,7 +90,7 @@ pub(super) fn device_slots_of(stream: &Stream) -> DeviceSlots {
 /// let scope = DeviceScope::of_device(second)?;
 /// scope.enter();
 /// assert_eq!(current_device()?, second);
-/// scope.leave();
+/// scope.exit();
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl DeviceScope {
         DeviceScope { scope: Scope::default(), slots: Slots::of_devices(devices), device: None }
     }
 
-    /// Returns the scope that [`enter`](DeviceScope::enter) and [`leave`](DeviceScope::leave) operate on.
+    /// Returns the scope that [`enter`](DeviceScope::enter) and [`exit`](DeviceScope::exit) operate on.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
@@ -140,8 +140,8 @@ impl DeviceScope {
         self.scope.enter_slots(&self.slots);
     }
 
-    /// Exits the scope; see [`Scope::leave`].
-    pub fn leave(&self) {
+    /// Exits the scope; see [`Scope::exit`].
+    pub fn exit(&self) {
         self.scope.exit();
     }
 }

@@ -648,8 +648,8 @@ def cross_entropy(
     """Return the cross entropy of the rows of `input` for target classes.
 
     Args:
-        input: Logits of shape [samples, classes], floating point.
-        target: Class indices of shape [samples], int64.
+        input: Logits of shape `[samples, classes]`, floating point.
+        target: Class indices of shape `[samples]`, int64.
         reduction: "mean", "sum" or "none".
 
     Raises:

@@ -132,7 +132,7 @@ impl ModeContext {
         self.previous.set(self.kind.mode().is_on());
     }
 
-    /// Pushes a layer that decides the mode on this thread.
+    /// Enters the mode on this thread: pushes a layer that sets it.
     #[inline]
     pub fn enter(&self) {
         self.write.revoke();
@@ -140,7 +140,7 @@ impl ModeContext {
         self.scope.enter_modes(self.kind.decision(self.mode()));
     }
 
-    /// Removes the layer; see [`Scope::exit`].
+    /// Exits the mode: removes the layer that this object pushed last. See [`Scope::exit`].
     #[inline]
     pub fn exit(&self) {
         self.exit_with(Scope::exit);

@@ -167,8 +167,8 @@ fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<
 /// Return the cross entropy of the rows of `input` for target classes.
 ///
 /// Args:
-///     input: Logits of shape [samples, classes], floating point.
-///     target: Class indices of shape [samples], int64.
+///     input: Logits of shape `[samples, classes]`, floating point.
+///     target: Class indices of shape `[samples]`, int64.
 ///     reduction: "mean", "sum" or "none".
 ///
 /// Raises:
