@@ -15,7 +15,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
 demo: environment ## build interlock from source, install it into .venv and run the quick start
-	@echo "compiling interlock (about a minute on the first run) ..."
+	@echo "compiling interlock (two to four minutes on the first run) ..."
 	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check .
 	@$(VENV_PYTHON) examples/quickstart.py
 

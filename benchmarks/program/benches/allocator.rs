@@ -1,4 +1,4 @@
-//! Memory of a device that is allocated and freed again, from what is kept of it.
+//! Allocations and frees of device memory that the caching allocator serves from its cache.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a benchmark that can't run must stop")]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -101,6 +102,8 @@ def _memory(path: str, html: str | None) -> Summary:
     """Return the summary of a snapshot, and write its page if a file for it is given."""
     snapshot = snapshot_file.load(path)
     if html is not None:
+        if os.path.exists(html) and os.path.samefile(path, html):
+            raise UsageError(f'memory: --html must not name the snapshot, got "{html}"')
         try:
             Path(html).write_text(page(snapshot, path), encoding="utf-8")
         except OSError as error:

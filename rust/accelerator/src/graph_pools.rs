@@ -19,7 +19,7 @@ pub(super) struct PrivatePools {
 
 #[derive(Debug, Default)]
 struct Pools {
-    /// The pool from which a capture allocates, by the driver's id of the capture.
+    /// The pools of the captures that are underway, by the driver's id of the capture.
     by_capture: HashMap<u64, PoolId>,
     /// The pools that graphs use.
     used: HashMap<PoolId, PoolUse>,

@@ -52,7 +52,7 @@ pub enum Error {
     FlagsFrozen {
         /// The flag or the operation, as a program names it.
         name: String,
-        /// Where flags were frozen.
+        /// The source location of the call that froze the flags.
         by: SourceLocation,
     },
     /// The name of a namespace is used as that of a flag.
@@ -64,21 +64,21 @@ pub enum Error {
     },
     /// No flag has this name.
     UnknownFlag {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// A similar name.
+        /// The known name that is most similar.
         suggestion: Option<String>,
     },
     /// A flag cannot be registered.
     FlagRegistration {
-        /// The dotted name.
+        /// The dotted name of the flag.
         name: String,
         /// The reason.
         reason: String,
     },
     /// An environment variable has interlock's prefix and an unknown name.
     UnknownVariable {
-        /// The name.
+        /// The name of the variable.
         name: String,
         /// A similar variable, and the values that it accepts.
         suggestion: Option<(String, String)>,
@@ -86,7 +86,7 @@ pub enum Error {
     /// An environment variable has a name that resembles the variable of a registered flag, and no registered flag
     /// reads it.
     UnreadVariable {
-        /// The name.
+        /// The name of the variable.
         name: String,
         /// A similar variable, and the values that it accepts.
         suggestion: (String, String),
@@ -98,14 +98,14 @@ pub enum Error {
     },
     /// No device type has this name.
     UnknownDeviceType {
-        /// The name.
+        /// The unknown name.
         given: String,
         /// The names of the known types.
         known: String,
     },
     /// A device index that is malformed or out of range.
     DeviceIndex {
-        /// The text or number.
+        /// The text or number that was given.
         given: String,
         /// The largest index that is accepted.
         max: u8,
@@ -132,11 +132,11 @@ pub enum Error {
     },
     /// No vendor library has this name.
     UnknownLibrary {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// A similar name.
+        /// The known name that is most similar.
         suggestion: Option<&'static str>,
-        /// All names.
+        /// The names of all vendor libraries.
         allowed: String,
     },
     /// A function of a vendor library failed.
@@ -145,7 +145,7 @@ pub enum Error {
         library: &'static str,
         /// The operation.
         operation: String,
-        /// The status that the function returned.
+        /// The status code that the function of the library returned.
         status: i32,
     },
     /// A step of a task began while another step of it runs.

@@ -269,7 +269,7 @@ mod tests {
         captures
     }
 
-    /// Returns whether each capture was invalidated.
+    /// Returns for each capture whether it was invalidated.
     fn invalidated(captures: &Captures<()>) -> Vec<bool> {
         captures.0.values().map(|capture| capture.invalidated_by.is_some()).collect()
     }

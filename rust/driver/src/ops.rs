@@ -107,7 +107,7 @@ pub struct Fill {
 /// ```
 #[derive(Clone)]
 pub struct HostFn {
-    /// The name in messages.
+    /// The name of the function in error messages.
     pub name: Arc<str>,
     /// The function, which returns a reason if it fails. It runs on a thread of the driver and must not wait for its
     /// stream.
@@ -115,7 +115,7 @@ pub struct HostFn {
 }
 
 impl HostFn {
-    /// Creates a host function with a name for messages.
+    /// Creates a host function with a name for error messages.
     pub fn new(name: &str, run: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         HostFn { name: Arc::from(name), run: Arc::new(run) }
     }

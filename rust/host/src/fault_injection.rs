@@ -195,7 +195,8 @@ impl fmt::Debug for FaultInjector {
 }
 
 impl PausedCopies {
-    /// Starts the copy that was paused first, of those that wait for nothing else. Returns false if there is none.
+    /// Resumes the copy that has been paused for the longest time; returns false if no copy is paused. A copy that
+    /// waits for an event, an engine or earlier work is not paused yet.
     pub fn step(&self) -> bool {
         let Some(shared) = self.0.upgrade() else { return false };
         shared.lock().is_ok_and(|mut state| state.begin_paused_copy())

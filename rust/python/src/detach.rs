@@ -1,4 +1,4 @@
-//! Detaching from the interpreter, so that other threads run Python while this one works or waits.
+//! Detaching from the interpreter: releases the GIL, so that other threads run Python while this one works or waits.
 
 use std::time::Duration;
 

@@ -446,7 +446,7 @@ class MemoryTracker:
         """The bytes that were allocated in the block and are still in use."""
     @property
     def peak(self) -> int:
-        """The maximum of `current`."""
+        """The peak of `current` in the block, in bytes."""
     @property
     def total(self) -> int:
         """All bytes that were allocated in the block."""

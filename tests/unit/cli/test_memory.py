@@ -297,6 +297,16 @@ def test_command_ends_with_1_for_a_page_that_cannot_be_written(tmp_path: Path) -
     assert "cannot write" in done.stderr
 
 
+def test_command_does_not_replace_the_snapshot_by_its_page(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.pickle"
+    path.write_bytes(pickle.dumps([]))
+    before = path.read_bytes()
+    done = interlock("memory", str(path), "--html", str(path))
+    assert done.code == 2
+    assert "--html must not name the snapshot" in done.stderr
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -2,7 +2,7 @@
 //!
 //! Kernels and copies such as `cudaMemcpyAsync` return before they finish, so a block that a stream has used cannot be
 //! reused when it is freed: first an event is recorded on that stream, and the block is reused once the event has
-//! completed. [`EventQueue`] keeps these items in one FIFO per stream. Events of a stream complete in the order in
+//! completed. [`EventQueue`] stores these items in one FIFO per stream. Events of a stream complete in the order in
 //! which they were recorded, so only the oldest event of each stream is queried.
 //!
 //! PyTorch calls this structure `cuda_events` and polls it in `process_events`. The caching allocator and the cache of

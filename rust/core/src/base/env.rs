@@ -113,7 +113,7 @@ pub fn parse_switch(text: &str) -> Option<bool> {
 /// A copy of the environment, which a thread reads instead.
 ///
 /// In C, no thread may read the environment while another one changes it. A lock that prevents changes, in a Python
-/// program being attached to the interpreter, is only needed while the copy is made.
+/// program being attached to the interpreter, is only needed during the copy.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct EnvSnapshot(HashMap<OsString, OsString>);

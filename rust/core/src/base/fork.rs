@@ -90,7 +90,7 @@ pub fn register(rank: u8, lock: &'static dyn ForkAware) {
     };
     let entry = Box::into_raw(Box::new(lock));
     if let Err(first) = slot.compare_exchange(ptr::null_mut(), entry, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: `entry` was made above and stored nowhere.
+        // SAFETY: `entry` was created above and stored nowhere.
         drop(unsafe { Box::from_raw(entry) });
         // SAFETY: an entry is written before its address is stored, and never freed.
         let first = unsafe { *first };
@@ -145,7 +145,7 @@ fn registered() -> impl DoubleEndedIterator<Item = (usize, &'static dyn ForkAwar
     })
 }
 
-/// Registers the handlers with `pthread_atfork`; cheap to call again.
+/// Registers the handlers on the first call.
 #[inline]
 fn install_atfork() {
     // A model makes no forks.
@@ -154,8 +154,9 @@ fn install_atfork() {
     }
 }
 
-/// No thread waits for the registration of another: a fork in the middle of one would leave the child waiting for a
-/// thread that it lacks. Two threads may install the handlers twice, which the handlers count.
+/// Registers the handlers with `pthread_atfork`. A thread never waits until another has registered them: a fork in the
+/// meantime would leave the child waiting for a thread that it lacks. Two threads may therefore register them twice,
+/// and the handlers count their calls.
 #[cold]
 fn install() {
     // SAFETY: the three functions live as long as the process (an extension module is never unloaded) and only access
@@ -217,7 +218,7 @@ mod tests {
             unsafe { libc::_exit(if answer { 0 } else { 1 }) };
         }
         let mut status = 1;
-        // SAFETY: waits for the child just made, into a local.
+        // SAFETY: waits for the child just created, into a local.
         unsafe { libc::waitpid(child, &raw mut status, 0) };
         status == 0
     }

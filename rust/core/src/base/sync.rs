@@ -87,8 +87,8 @@ impl RelaxedBool {
 
 /// A counter of changes, which identifies cached results that are stale.
 ///
-/// A thread that reads the count and then values reads no value older than the count: a change is counted after it is
-/// made (release), and the count is read before the values (acquire).
+/// A thread that reads the count and then values reads no value older than the count: a change is counted after it has
+/// been stored (release), and the count is read before the values (acquire).
 #[derive(Debug, Default)]
 pub struct Epoch(AtomicU64);
 

@@ -1,5 +1,5 @@
-//! The effective value of a flag that something else overrides. The flag keeps its own value, and `explain` returns
-//! both.
+//! The effective value of a flag that another flag or an environment variable overrides. The active value of the flag
+//! does not change, and `explain` returns both.
 
 use super::flag::{Flag, FlagWord};
 use super::flag_spec::{Backing, FlagSpec};
@@ -16,7 +16,7 @@ pub(super) struct Override {
 }
 
 impl FlagSpec {
-    /// Returns the effective value: the active value, unless something overrides it.
+    /// Returns the effective value: the active value, unless another flag or an environment variable overrides it.
     pub fn effective(&self) -> Value {
         self.overridden().map_or_else(|| self.read(), |overridden| overridden.value)
     }

@@ -15,9 +15,9 @@ pub(super) struct EnvVar {
 pub(super) enum EnvFormat {
     /// A value that the flag accepts.
     AsFlag,
-    /// A switch: on requests this value, off requests nothing.
+    /// A switch: on requests this value, off has no effect.
     SwitchTo(&'static str),
-    /// A switch: on requests true, off requests nothing.
+    /// A switch: on requests true, off has no effect.
     SwitchOn,
     /// A number of KiB, for a flag that counts bytes.
     Kibibytes,

@@ -75,7 +75,7 @@ impl fmt::Display for SetBy {
     }
 }
 
-/// The value of a flag and where it comes from.
+/// The value of a flag and its source.
 ///
 /// ```
 /// use interlock_core::flags::flags::CUDNN_BENCHMARK;

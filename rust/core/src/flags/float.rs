@@ -16,12 +16,14 @@ const LARGEST_EXPONENT: u64 = (1 << EXPONENT_BITS) - 2;
 const EXPONENT_SHIFT: u64 = 1023 - 255;
 const SIGN_SHIFT: u32 = SIGNIFICAND_BITS + EXPONENT_BITS;
 
-/// Codes that replace the significand if the exponent is zero.
+/// The significand of zero. Payloads with an exponent of 0 store a code in place of the significand.
 const ZERO: u64 = 0;
+/// The significand of infinity.
 const INFINITY: u64 = 1;
+/// The significand of the first number in the table.
 const FIRST_INDEX: u64 = 2;
 
-/// The largest number of distinct magnitudes out of range that a process stores.
+/// The maximum number of magnitudes in the table of numbers out of range.
 pub(super) const MAX_OTHERS: usize = 4096;
 
 static OTHERS: Interned<u64, MAX_OTHERS> = Interned::new();

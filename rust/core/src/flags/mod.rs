@@ -1,4 +1,5 @@
-//! Global flags, which are declared once, in [`table`](self::flags), and read with one load.
+//! Global flags, which are declared once, in [`table`](self::flags), and read with two loads while no thread has a flag
+//! scope open.
 //!
 //! The value of a flag is the first that exists of: the value of the innermost layer of this thread that names it; the
 //! value assigned for the process; the environment, read once; the default.

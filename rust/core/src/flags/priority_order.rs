@@ -48,7 +48,7 @@ impl PriorityOrder {
         (0..u32::from(self.length)).map(move |rank| (self.digits >> (rank * DIGIT_BITS) & DIGIT) as usize)
     }
 
-    /// Iterates over the names in descending priority; positions beyond the list are left out.
+    /// Iterates over the names in descending priority; positions beyond the list are omitted.
     pub fn names<'a>(self, names: &'a [&'static str]) -> impl Iterator<Item = &'static str> + 'a {
         self.positions().filter_map(|position| names.get(position).copied())
     }

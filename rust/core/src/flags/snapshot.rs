@@ -31,7 +31,7 @@ pub struct SnapshotEntry {
     pub level: Level,
 }
 
-/// The values of every flag in the process. Aliases are left out; their nodes are included.
+/// The values of every flag in the process. Aliases are omitted; their nodes are included.
 pub type Snapshot = Vec<SnapshotEntry>;
 
 /// Takes a consistent snapshot of all flags of the process, without scopes.

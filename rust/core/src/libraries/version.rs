@@ -28,23 +28,25 @@ pub struct Version {
 /// The query of a library's version. `function` is the library's own [function](Library).
 #[derive(Debug)]
 pub(super) enum VersionQuery {
-    /// No query.
+    /// No version is queried.
     None,
-    /// `size_t function(void)`.
+    /// A function that returns the number: `size_t function(void)`.
     Size,
-    /// `int function(int *version)`, which returns 0.
+    /// A function that writes the number: `int function(int *version)`. It returns 0 on success.
     Number,
-    /// `int function(int *major, int *minor)`, which returns 0.
+    /// A function that writes two parts: `int function(int *major, int *minor)`. It returns 0 on success.
     Pair,
-    /// `int function(int property, int *value)`, which returns 0, for the properties major, minor and patch; with their
-    /// weights in the vendor's version number, if that is needed.
+    /// A function that writes one part: `int function(int property, int *value)`. It returns 0 on success; the
+    /// properties 0 to 2 are major, minor and patch. The version number is the sum of the parts times these weights, if
+    /// any.
     Properties(Option<[u64; 3]>),
-    /// `int nvmlSystemGetNVMLVersion(char *text, unsigned length)`, which returns 0 after `int nvmlInit_v2(void)`.
+    /// NVML: `int nvmlSystemGetNVMLVersion(char *text, unsigned length)`, after `int nvmlInit_v2(void)`. Both return 0
+    /// on success.
     Nvml,
-    /// `void MKL_Get_Version_String(char *text, int length)`. The first call of MKL selects the OpenMP runtime of the
-    /// process and loads it.
+    /// MKL: `void MKL_Get_Version_String(char *text, int length)`. The first call of MKL selects the OpenMP runtime of
+    /// the process and loads it.
     Mkl,
-    /// `const dnnl_version_t *dnnl_version(void)`.
+    /// oneDNN: `const dnnl_version_t *dnnl_version(void)`.
     OneDnn,
 }
 
@@ -104,14 +106,14 @@ impl VersionQuery {
                     // Later calls only increment a count. If it fails, the next function may still succeed.
                     initialise();
                     let mut status = 0;
-                    let text = written(|text, length| status = function(text, length))?;
+                    let text = read_text(|text, length| status = function(text, length))?;
                     succeeded(status)?;
                     Some(Version { number: None, text })
                 }
                 VersionQuery::Mkl => {
                     type Function = unsafe extern "C" fn(*mut c_char, c_int);
                     let function: Function = loaded.function(c"MKL_Get_Version_String").ok()?;
-                    let text = written(|text, length| function(text, length as c_int))?;
+                    let text = read_text(|text, length| function(text, length as c_int))?;
                     Version::from_text(&text)
                 }
                 VersionQuery::OneDnn => {
@@ -156,7 +158,7 @@ impl Version {
 }
 
 /// Returns the text that a function writes to a buffer.
-fn written(write: impl FnOnce(*mut c_char, c_uint)) -> Option<String> {
+fn read_text(write: impl FnOnce(*mut c_char, c_uint)) -> Option<String> {
     const LENGTH: usize = 256;
     let mut text: [c_char; LENGTH] = [0; LENGTH];
     write(text.as_mut_ptr(), LENGTH as c_uint);

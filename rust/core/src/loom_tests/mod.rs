@@ -3,7 +3,7 @@
 //!
 //! Loom finds those orders by the last access to each word only, so it misses some, and more if preemptions are
 //! bounded. That is why each model returns a result and its test compares the set of results: a model that never
-//! reaches a result that it is about shows nothing.
+//! reaches the results under test would pass without checking them.
 
 mod flags;
 mod locks;

@@ -5,7 +5,8 @@ use super::mode::{self, Mode};
 use crate::base::sync::RelaxedBool;
 use crate::thread::{self, Masked, Scope};
 
-/// The mode that a [`ModeContext`] sets, under PyTorch's name.
+/// The mode that a [`ModeContext`] sets, under PyTorch's name. A kind that writes eagerly changes the mode already in
+/// [`ModeContext::set`], before it is entered.
 ///
 /// ```
 /// use interlock_core::modes::{ModeContext, ModeKind, is_inference_mode_enabled};
@@ -21,15 +22,16 @@ pub enum ModeKind {
     NoGrad,
     /// `enable_grad`: gradients are recorded. Accepts no argument.
     EnableGrad,
-    /// `set_grad_enabled(mode)`, which writes eagerly.
+    /// `set_grad_enabled(mode)`: whether gradients are recorded. Writes eagerly.
     SetGradEnabled,
-    /// `inference_mode(mode)`, which decides every mode.
+    /// `inference_mode(mode)`: whether new tensors are inference tensors. Sets every mode.
     InferenceMode,
-    /// `set_multithreading_enabled(mode)`, which writes eagerly.
+    /// `set_multithreading_enabled(mode)`: whether a backward pass may use several threads. Writes eagerly.
     SetMultithreadingEnabled,
-    /// `_force_original_view_tracking(mode)`, which writes eagerly.
+    /// `_force_original_view_tracking(mode)`: whether views are tracked by replay. Writes eagerly.
     ForceOriginalViewTracking,
-    /// `enforce_grad_layout_policy(enable)`, which writes eagerly.
+    /// `enforce_grad_layout_policy(enable)`: whether an accumulated gradient is converted to the layout of its tensor.
+    /// Writes eagerly.
     EnforceGradLayoutPolicy,
 }
 
@@ -90,7 +92,7 @@ pub struct ModeContext {
 }
 
 impl ModeContext {
-    /// Creates an object whose value is `true`. Writes nothing.
+    /// Creates an object whose value is `true`. Does not write the mode.
     pub fn new(kind: ModeKind) -> Self {
         ModeContext {
             kind,
@@ -101,14 +103,14 @@ impl ModeContext {
         }
     }
 
-    /// Returns a new object of the same kind and value that is not open. Writes nothing.
+    /// Returns a new object of the same kind and value that is not open. Does not write the mode.
     pub fn clone_unentered(&self) -> Self {
         let clone = ModeContext::new(self.kind);
         clone.restore(self.mode());
         clone
     }
 
-    /// Sets the value of an unpickled or copied object. Writes nothing.
+    /// Sets the value of an unpickled or copied object. Does not write the mode.
     #[inline]
     pub fn restore(&self, mode: bool) {
         self.mode.set(mode);
@@ -130,7 +132,7 @@ impl ModeContext {
         self.previous.set(self.kind.mode().is_on());
     }
 
-    /// Pushes a layer that decides the mode on this thread.
+    /// Enters the mode on this thread: pushes a layer that sets it.
     #[inline]
     pub fn enter(&self) {
         self.write.revoke();
@@ -138,7 +140,7 @@ impl ModeContext {
         self.scope.enter_modes(self.kind.decision(self.mode()));
     }
 
-    /// Removes the layer; see [`Scope::exit`].
+    /// Exits the mode: removes the layer that this object pushed last. See [`Scope::exit`].
     #[inline]
     pub fn exit(&self) {
         self.exit_with(Scope::exit);

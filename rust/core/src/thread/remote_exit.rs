@@ -1,4 +1,5 @@
-//! Exits on another thread or task than the enter: the thread or task that entered is requested to drop the layer.
+//! Exits of a scope on another thread or task than the enter: they are posted to the mailbox of the thread or task that
+//! entered, which removes the layer.
 //!
 //! A task that is dropped on another thread during its step has the step ended in the same way.
 //!

@@ -49,7 +49,7 @@ impl ThreadState {
         &self.slots.flags
     }
 
-    /// Returns this state with the flags of `below` for those that it does not name.
+    /// Returns this state, in which the flags that it does not set have the values of `below`.
     pub(crate) fn with_flags_below(self, below: &FlagSlots) -> Self {
         let mut slots = Arc::unwrap_or_clone(self.slots);
         slots.flags.fill_from(below);

@@ -23,7 +23,7 @@ const MAX_PENDING: usize = 32;
 /// The handle of the default stream of every device (the null stream).
 pub(crate) const DEFAULT: u64 = 0;
 
-/// Returned for an invalidated capture, whose id the driver does not report.
+/// The id of every invalidated capture: the driver does not report its own.
 const INVALIDATED_CAPTURE: CaptureId = 0;
 
 /// A stream of the driver.

@@ -1,11 +1,11 @@
-//! Asynchronous errors until they are reported.
+//! Errors of queued work, which a later query or wait reports (CUDA's asynchronous errors).
 
 use interlock_driver::{DeviceIndex, Error};
 
 use crate::exec::inner::Inner;
 use crate::object::stream::TimelinePoint;
 
-/// An error of queued work that no wait has reported yet.
+/// An error of queued work that no query or wait has reported yet.
 #[derive(Debug)]
 pub(crate) struct AsyncError {
     /// Increases with the time of the error.
@@ -30,7 +30,7 @@ const MAX_UNREPORTED: usize = 64;
 
 impl Inner {
     /// Stores an error in the stream that reports it.
-    pub(crate) fn fail(&mut self, reported_at: TimelinePoint, error: Error) {
+    pub(crate) fn store_async_error(&mut self, reported_at: TimelinePoint, error: Error) {
         let order = self.next_id();
         if let Some(stream) = self.streams.get_mut(&reported_at.stream) {
             stream.store_error(AsyncError { order, reported_at, error });

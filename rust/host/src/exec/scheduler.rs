@@ -44,7 +44,7 @@ impl Inner {
             Command::Run(task) => match self.error_before_run(stream.device(), command, task) {
                 Some(error) => {
                     let reported_at = command.reported_at;
-                    self.fail(reported_at, error);
+                    self.store_async_error(reported_at, error);
                     true
                 }
                 None => {
@@ -113,7 +113,7 @@ impl Inner {
         }
     }
 
-    /// Makes the copy that was paused first runnable; returns false if no copy is paused.
+    /// Resumes the copy that has been paused for the longest time; returns false if no copy is paused.
     pub(crate) fn begin_paused_copy(&mut self) -> bool {
         let paused = self.streams.values_mut().filter_map(|stream| Some((stream.paused_at()?, stream)));
         let first = paused.min_by_key(|(ticket, _)| *ticket).map(|(_, stream)| stream);

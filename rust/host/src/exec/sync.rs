@@ -18,7 +18,7 @@ struct WaitPoints {
     points: Vec<TimelinePoint>,
 }
 
-/// Returns the names of a query of a target and of a wait for it, for error messages.
+/// Returns the names of the query and of the wait for a kind of target, for error messages.
 fn operations(target: WaitTarget) -> (&'static str, &'static str) {
     match target {
         WaitTarget::Stream(_) => ("Stream.query", "Stream.synchronize"),

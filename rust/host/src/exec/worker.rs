@@ -65,7 +65,10 @@ fn run(shared: &Shared, id: StreamId, parker: &Parker) {
                 drop_catching_panic(task);
                 let Ok(mut inner) = shared.lock() else { return };
                 if let Some((operation, reason)) = failed {
-                    inner.fail(reported_at, Error::device(device::named(device), operation, reason));
+                    inner.store_async_error(
+                        reported_at,
+                        Error::device(device::named(device), operation, reason),
+                    );
                 }
                 inner.complete(id, position);
                 inner.advance(id);

@@ -24,7 +24,7 @@ pub(crate) struct Event {
 pub(crate) enum RecordedAt {
     Never,
     InStream(TimelinePoint),
-    /// The capture, and its nodes that the event comes after.
+    /// The capture, and its nodes that a wait for the event depends on.
     InCapture(CaptureId, Vec<usize>),
 }
 

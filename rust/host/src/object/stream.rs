@@ -30,7 +30,7 @@ pub(crate) struct Stream {
     device: DeviceIndex,
     priority: i32,
     kind: StreamKind,
-    /// Set by the handle's destruction; the stream is removed when its queue is empty.
+    /// Whether the handle was destroyed. The stream is then removed when its queue is empty.
     destroyed: bool,
     queue: VecDeque<QueuedCommand>,
     head: HeadState,
@@ -40,7 +40,7 @@ pub(crate) struct Stream {
     submitted: u64,
     /// The number of commands that have completed, always in order.
     completed: u64,
-    /// Ordered by the awaited position and the waiter's id.
+    /// The waiting threads and streams, ordered by the awaited position and the id of the waiter.
     waiters: BTreeMap<(u64, u64), Waiter>,
     async_error: Option<AsyncError>,
     capture: Option<CaptureId>,

@@ -269,7 +269,7 @@ unsafe extern "C" fn call(
 
 /// Returns whether the object is an instance of a mode class, not of a subclass.
 fn is_exactly_ours(object: *mut ffi::PyObject) -> bool {
-    // SAFETY: called with a live object; its deallocator is inherited unless Python made the class.
+    // SAFETY: called with a live object; its deallocator is inherited unless Python code created the class.
     unsafe { ffi::PyType_GetSlot(ffi::Py_TYPE(object), ffi::Py_tp_dealloc) == deallocate as *mut c_void }
 }
 

@@ -1,5 +1,5 @@
 //! The mode classes. Each has its own `__new__` and `__init__` over a common object
-//! ([`mode_object`](super::mode_object)), because `no_grad(function)` returns a decorated function, not a `no_grad`.
+//! ([`mode_object`]), because `no_grad(function)` returns a decorated function, not a `no_grad`.
 
 use std::ffi::{CStr, c_int, c_void};
 

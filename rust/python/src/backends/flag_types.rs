@@ -312,7 +312,7 @@ unsafe extern "C" fn dir(owner: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *m
         let names = PySet::new(py, public.unwrap_or_else(|| own.keys()))?;
         let is_module = owner.is_instance_of::<PyModule>();
         for name in owner.get_type().dir()? {
-            // Attributes that every module has are left out.
+            // Attributes that every module has are omitted.
             if !(is_module && name.cast::<PyString>()?.to_cow()?.starts_with("__")) {
                 names.add(name)?;
             }

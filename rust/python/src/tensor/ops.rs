@@ -333,12 +333,12 @@ fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<
 /// Return the cross entropy of rows of logits for target classes.
 ///
 /// Args:
-///     input: Logits of shape [samples, classes], floating point.
-///     target: Class indices of shape [samples], int64.
+///     input: Logits of shape `[samples, classes]`, floating point.
+///     target: Class indices of shape `[samples]`, int64.
 ///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
 ///
 /// Returns:
-///     A tensor of shape [samples] if `reduction` is "none", else without dimensions.
+///     A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
 ///
 /// Raises:
 ///     IndexError: An index in `target` is not a class.

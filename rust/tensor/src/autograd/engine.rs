@@ -37,7 +37,7 @@ pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result
     let grads = GraphTask::new("backward", request, Some(&targets))?.run()?;
     for (input, gradient) in inputs.iter().zip(grads) {
         if let Some(gradient) = gradient {
-            accumulate(input, gradient, request.create_graph)?;
+            accumulate_grad(input, gradient, request.create_graph)?;
         }
     }
     Ok(())
@@ -169,7 +169,7 @@ impl<'a> GraphTask<'a> {
             }
             for tensor in retained.iter().filter_map(Tensor::upgrade) {
                 self.stream_sync.record_use(&gradient);
-                accumulate(&tensor, gradient.clone(), self.create_graph)?;
+                accumulate_grad(&tensor, gradient.clone(), self.create_graph)?;
             }
         }
         let mut needed = try_with_capacity(node.edges.len())?;
@@ -200,7 +200,7 @@ impl<'a> GraphTask<'a> {
         match edge {
             Edge::Leaf(leaf) => {
                 if self.targets.is_none() {
-                    return accumulate(leaf, gradient, self.create_graph);
+                    return accumulate_grad(leaf, gradient, self.create_graph);
                 }
                 // A leaf may receive several gradients: the result is their sum.
                 let targets = self.targets.unwrap_or_default();
@@ -321,8 +321,9 @@ fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tens
     sum.add(&gradient)
 }
 
-/// Accumulates a gradient in `grad` of a tensor. Passes on several threads may do so concurrently.
-fn accumulate(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
+/// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
+/// concurrently.
+fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
     let old = match tensor.grad() {
         Some(old) => old,
         None => {

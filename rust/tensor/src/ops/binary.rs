@@ -18,7 +18,7 @@ pub(super) struct PromotedOperands {
     pub shape: Vec<usize>,
 }
 
-/// Promotes two operands to `dtype` of their common type.
+/// Converts two operands to one dtype, which `dtype` computes from their promoted type, and broadcasts their shapes.
 pub(super) fn promote(
     op: &'static str,
     left: Operand<'_>,

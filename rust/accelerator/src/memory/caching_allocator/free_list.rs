@@ -96,7 +96,7 @@ impl FreeList {
     }
 
     /// Replaces the entry at a position with `new`. Moves no other entry if `new` has the same position, which is usual
-    /// for the rest of a large block.
+    /// for the remainder of a split block.
     #[inline(always)]
     pub(super) fn replace(&mut self, position: Position, new: FreeBlock) {
         let Position { chunk, offset } = position;

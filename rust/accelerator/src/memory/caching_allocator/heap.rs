@@ -153,7 +153,7 @@ impl Heap {
             self.allocate_block(block, request);
             return Some(block);
         }
-        self.allocate_listed(block, Some(position), request);
+        self.allocate_and_split(block, Some(position), request);
         Some(block)
     }
 
@@ -178,12 +178,13 @@ impl Heap {
         let list = self.pools[segment.pool].list(segment.is_small);
         // Blocks of retired segments are in no list and have no position.
         let position = list.position(&segment.entry(id, block));
-        self.allocate_listed(id, position, request);
+        self.allocate_and_split(id, position, request);
     }
 
-    /// Allocates the free block that is at this position of its free list.
+    /// Allocates a free block, and splits it if the rest is large enough to be a block. `position` is its position in
+    /// its free list; `None` if it is in no list.
     #[inline]
-    fn allocate_listed(&mut self, id: BlockId, position: Option<Position>, request: &Request) {
+    fn allocate_and_split(&mut self, id: BlockId, position: Option<Position>, request: &Request) {
         let block = &self.blocks[id];
         let segment = &self.segments[block.segment];
         let (small, is_expandable) = (segment.is_small, segment.is_expandable());
@@ -285,13 +286,14 @@ impl Heap {
         self.stats.active.decrease(small, 1);
         self.stats.active_bytes.decrease(small, bytes);
         self.stats.requested_bytes.decrease(small, requested);
-        self.insert_free(id);
+        self.insert_and_merge(id);
         segment
     }
 
-    /// Inserts a block as free and merges it with its free neighbours. Returns the merged block.
+    /// Marks a block as free, merges it with its free neighbours and inserts the result in its free list. Returns the
+    /// merged block.
     #[inline]
-    fn insert_free(&mut self, id: BlockId) -> BlockId {
+    fn insert_and_merge(&mut self, id: BlockId) -> BlockId {
         self.frees += 1;
         let block = &self.blocks[id];
         let bytes = block.bytes;
@@ -562,9 +564,9 @@ impl Heap {
         let Segment { pool, is_small: small, .. } = self.segments[map.segment];
         self.count_reserved(pool, small, 0, map.bytes);
         if let Some(prev) = map.prev {
-            self.insert_free(prev);
+            self.insert_and_merge(prev);
         }
-        self.insert_free(map.block)
+        self.insert_and_merge(map.block)
     }
 
     /// Restores addresses that could not be mapped. If none of the segment has memory, removes it and returns its
@@ -592,7 +594,7 @@ impl Heap {
             self.blocks.merge(prev, id);
         }
         if let Some(detached) = detached {
-            self.insert_free(detached);
+            self.insert_and_merge(detached);
         }
         let merged = &self.blocks[prev.unwrap_or(id)];
         if merged.is_split() {

@@ -28,7 +28,7 @@ pub(super) struct Inner {
     pub(super) trackers: Trackers,
     /// The number of the configuration that was applied last.
     config_number: u64,
-    /// Held blocks that are freed with the next release of all unused memory.
+    /// Blocks from [`hold`](Inner::hold) whose free is deferred to the next release of all unused memory.
     deferred_frees: Vec<BlockId>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct SegmentPlan {
     pub(super) map: Option<PlannedMap>,
     /// Whether the quota permits it, and counts it until the plan is committed or aborted.
     pub(super) is_reserved: bool,
-    /// Whether the free memory of the driver has to be queried first.
+    /// Whether the plan fails if the driver reports less free memory (`throw_on_cudamalloc_oom`).
     pub(super) throw_on_oom: bool,
 }
 

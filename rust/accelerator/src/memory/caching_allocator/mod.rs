@@ -108,7 +108,7 @@ impl CachingAllocator {
         self.inner.lock()
     }
 
-    /// Calls `function` with the locked state.
+    /// Calls `function` with the lock held.
     #[inline]
     fn with_inner<T>(&self, function: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
@@ -119,9 +119,13 @@ impl CachingAllocator {
         result
     }
 
-    /// Calls `function` with the locked state, then releases the memory that can be released to the driver.
+    /// Calls `function` with the lock held, then unlocks and releases memory to the driver if that is possible.
     #[inline]
-    fn update<T>(&self, ctx: &AllocCtx, function: impl FnOnce(&mut Inner, &AllocCtx) -> T) -> T {
+    fn with_inner_and_release<T>(
+        &self,
+        ctx: &AllocCtx,
+        function: impl FnOnce(&mut Inner, &AllocCtx) -> T,
+    ) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner, ctx);
         let Inner { releases, heap, .. } = &mut *inner;
@@ -215,7 +219,7 @@ impl CachingAllocator {
 
     /// Frees a block of the program, which queued work may still use.
     pub(crate) fn free(&self, accelerator: &'static Accelerator, block: BlockId) {
-        self.update(&self.ctx(accelerator), |inner, ctx| inner.free(ctx, block));
+        self.with_inner_and_release(&self.ctx(accelerator), |inner, ctx| inner.free(ctx, block));
     }
 
     /// Records that work of another stream uses a block.
@@ -248,7 +252,7 @@ impl CachingAllocator {
         id: i64,
         stream: StreamHandle,
     ) {
-        self.update(&self.ctx(accelerator), |inner, ctx| {
+        self.with_inner_and_release(&self.ctx(accelerator), |inner, ctx| {
             inner.releases.on_stream_destroyed(ctx, &mut inner.heap, id, stream)
         });
     }
@@ -261,7 +265,7 @@ impl CachingAllocator {
         pool: PoolId,
         streams: &[Stream],
     ) {
-        self.update(&self.ctx(accelerator), |inner, ctx| {
+        self.with_inner_and_release(&self.ctx(accelerator), |inner, ctx| {
             inner.releases.on_pool_released(ctx, &mut inner.heap, pool, streams)
         });
     }
@@ -295,7 +299,7 @@ impl CachingAllocator {
         accelerator: &'static Accelerator,
         limit: Option<u64>,
     ) -> Option<u64> {
-        self.update(&self.ctx(accelerator), |inner, ctx| {
+        self.with_inner_and_release(&self.ctx(accelerator), |inner, ctx| {
             let previous = std::mem::replace(&mut inner.quota.cache_limit, limit);
             inner.trim(ctx);
             previous
@@ -329,12 +333,12 @@ impl CachingAllocator {
 
     /// Completes the free of a held block, now or `later`, with the next release of all unused memory. For replays.
     pub(crate) fn complete(&self, accelerator: &'static Accelerator, block: BlockId, later: bool) {
-        self.update(&self.ctx(accelerator), |inner, ctx| inner.complete(ctx, block, later));
+        self.with_inner_and_release(&self.ctx(accelerator), |inner, ctx| inner.complete(ctx, block, later));
     }
 
     /// Completes all frees that were deferred. For replays.
     pub(crate) fn complete_all(&self, accelerator: &'static Accelerator) {
-        self.update(&self.ctx(accelerator), |inner, ctx| inner.complete_all(ctx));
+        self.with_inner_and_release(&self.ctx(accelerator), |inner, ctx| inner.complete_all(ctx));
     }
 
     /// Opens a memory tracker, which counts allocations from now on; returns its id.

@@ -34,7 +34,7 @@ impl SlowPath<'_> {
             Ok(None) => self.oom_error(request.requested, request.bytes),
             Err(error) => error,
         };
-        self.allocator.update(self.ctx, |inner, ctx| inner.end_request(ctx, request.pool));
+        self.allocator.with_inner_and_release(self.ctx, |inner, ctx| inner.end_request(ctx, request.pool));
         Err(error)
     }
 
@@ -65,7 +65,7 @@ impl SlowPath<'_> {
         Miss { request, .. }: Miss,
         count: impl FnOnce(&mut Inner),
     ) -> Result<AllocatedBlock, Miss> {
-        self.allocator.update(self.ctx, |inner, ctx| {
+        self.allocator.with_inner_and_release(self.ctx, |inner, ctx| {
             count(inner);
             inner.process_events(ctx);
             let block = inner.allocate(&request).ok_or_else(|| inner.miss(request))?;
@@ -95,13 +95,13 @@ impl SlowPath<'_> {
             Some(map) => expandable::map(self.ctx, map).map(|is_mapped| is_mapped.then_some(map.address)),
         };
         if let Ok(Some(address)) = address {
-            return Ok(Some(self.allocator.update(self.ctx, |inner, ctx| {
+            return Ok(Some(self.allocator.with_inner_and_release(self.ctx, |inner, ctx| {
                 let block = inner.commit_segment(request, &plan, address);
                 inner.end_request(ctx, request.pool);
                 block
             })));
         }
-        let addresses = self.allocator.update(self.ctx, |inner, _| {
+        let addresses = self.allocator.with_inner_and_release(self.ctx, |inner, _| {
             inner.heap.stats.num_oom_rejections += u64::from(is_lacking);
             inner.abort_segment(&plan)
         });
@@ -189,7 +189,7 @@ fn wait_while(
     // Errors of earlier queries are ignored.
     let _ = allocator.with_inner(|inner| inner.releases.events.take_last_error());
     loop {
-        allocator.update(ctx, Inner::process_events);
+        allocator.with_inner_and_release(ctx, Inner::process_events);
         let is_done =
             allocator.with_inner(|inner| match !is_pending(inner) || wait::current_host_fn().is_some() {
                 true => Ok(true),

@@ -17,7 +17,8 @@ loom::lazy_static! {
     static ref EXECUTION: Execution = Execution::begin();
 }
 
-/// The objects of one execution.
+/// The loom objects of one execution of a model. Statics use them by number, because loom objects must be created in
+/// each execution.
 struct Execution {
     number: u64,
     words: Objects<loom::sync::atomic::AtomicU64>,

@@ -77,7 +77,7 @@ impl Tracker {
         Ok(self.counted(py)?.current)
     }
 
-    /// The maximum of `current`.
+    /// The peak of `current` in the block, in bytes.
     #[getter]
     fn peak(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.counted(py)?.peak)
