@@ -121,6 +121,13 @@ class device:
         DeviceError: The text is not the name of a device.
         TypeError: An argument has another type.
         NoAcceleratorError: An index was passed and no accelerator is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.device("cuda:1")
+        device(type='cuda', index=1)
+        >>> interlock.device("cuda").index is None
+        True
     """
     def __new__(cls, type: _DeviceLike, index: int | None = None) -> device: ...
     @property
@@ -160,6 +167,16 @@ class Stream:
         NoAcceleratorError: No accelerator is available.
         DeviceError: The accelerator does not have the device.
         ArgumentError: The priority is above 0, or no stream has these numbers.
+        TypeError: A device was passed together with numbers, or only some of the numbers.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> stream = interlock.Stream(priority=-1)
+        >>> with stream:
+        ...     accelerator.current_stream() == stream
+        True
     """
     def __new__(
         cls,
@@ -196,19 +213,45 @@ class Stream:
         """The raw handle of the stream as an int, for CUDA a `cudaStream_t`."""
     def __cuda_stream__(self) -> tuple[int, int]: ...
     def query(self) -> bool:
-        """Return whether all queued work is done. Raises asynchronous errors that were not reported yet."""
+        """Return whether all queued work is done, without blocking.
+
+        Raises:
+            AcceleratorError: Queued work has failed, and the error was not reported yet.
+        """
     def synchronize(self) -> None:
-        """Wait for all queued work. Raises asynchronous errors that were not reported yet."""
+        """Wait for all queued work. Ctrl-C interrupts the wait.
+
+        Raises:
+            AcceleratorError: Queued work has failed, and the error was not reported yet.
+        """
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event after all queued work, and return it.
+        """Record an event after all queued work.
 
         Args:
-            event: The event. None creates one.
+            event: An event of the stream's device. None creates one with default options.
+
+        Returns:
+            The event.
+
+        Raises:
+            AcceleratorError: The event is of another device.
         """
     def wait_event(self, event: Event) -> None:
-        """Make later work of this stream wait for the current record of an event."""
+        """Make later work of this stream wait for the current record of an event. Does not block the calling thread.
+
+        Args:
+            event: The event, of any device. An event that was never recorded has no effect.
+        """
     def wait_stream(self, stream: _CudaStream) -> None:
-        """Make later work of this stream wait for all work that is queued on another stream now."""
+        """Make later work of this stream wait for all work that is queued on another stream now. Does not block the
+        calling thread.
+
+        Args:
+            stream: The other stream, on any device: a `Stream`, or an object with `__cuda_stream__`.
+
+        Raises:
+            TypeError: `stream` is not a stream.
+        """
     def is_capturing(self) -> bool:
         """Return whether the stream is being captured into a graph."""
     def __enter__(self) -> Self: ...
@@ -232,6 +275,18 @@ class Event:
     Raises:
         NoAcceleratorError: No accelerator is available.
         DeviceError: The accelerator does not have the device.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> stream = interlock.Stream()
+        >>> start, end = interlock.Event(enable_timing=True), interlock.Event(enable_timing=True)
+        >>> start.record(stream)
+        >>> end.record(stream)
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) >= 0.0
+        True
     """
     def __new__(
         cls,
@@ -247,15 +302,16 @@ class Event:
 
         Args:
             device: The device of the event.
-            handle: The result of `ipc_handle` in the other process.
+            handle: The bytes that `ipc_handle` returned in the other process.
 
         Raises:
             UnsupportedError: The driver does not support interprocess events.
         """
     def ipc_handle(self) -> bytes:
-        """Return the handle with which another process opens the event.
+        """Return the handle as bytes, with which `Event.from_ipc_handle` opens the event in another process.
 
         Raises:
+            AcceleratorError: The event was created without `interprocess=True`.
             UnsupportedError: The driver does not support interprocess events.
         """
     @property
@@ -278,25 +334,41 @@ class Event:
 
         Args:
             stream: A stream of the event's device. None means the current stream of that device.
+
+        Raises:
+            AcceleratorError: The stream is of another device.
+            TypeError: `stream` is not a stream.
         """
     def wait(self, stream: _CudaStream | None = None) -> None:
         """Make later work of a stream wait for the current record of the event. Has no effect if it was never recorded.
 
         Args:
-            stream: The stream. None means the current stream.
+            stream: The stream, of any device. None means the current stream.
+
+        Raises:
+            TypeError: `stream` is not a stream.
         """
     def query(self) -> bool:
-        """Return whether the event has completed; True if it was never recorded. Raises asynchronous errors that were not
-        reported yet.
+        """Return whether the event has completed, without blocking; True if it was never recorded.
+
+        Raises:
+            AcceleratorError: Queued work has failed, and the error was not reported yet.
         """
     def synchronize(self) -> None:
-        """Wait until the event has completed. Raises asynchronous errors that were not reported yet."""
+        """Wait until the event has completed. Returns at once if it was never recorded. Ctrl-C interrupts the wait.
+
+        Raises:
+            AcceleratorError: Queued work has failed, and the error was not reported yet.
+        """
     def elapsed_time(self, end_event: Event) -> float:
-        """Return the milliseconds from this event to `end_event`.
+        """Return the time from this event to another one in milliseconds.
+
+        Args:
+            end_event: The later event, of the same device.
 
         Raises:
             ArgumentError: An event was created without `enable_timing`, or was never recorded.
-            AcceleratorError: An event has not completed.
+            AcceleratorError: An event has not completed, or the events are of different devices.
         """
     def __reduce__(self) -> Never: ...
 
@@ -344,6 +416,15 @@ class Buffer:
         DeviceError: The stream is on another device.
         NoAcceleratorError: No accelerator is available.
         BufferClosedError: A method is called after `close`.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> buffer = accelerator.memory.Buffer(4).fill_(0).copy_from(b"abcd")
+        >>> bytes(memoryview(buffer))
+        b'abcd'
+        >>> bytes(buffer.slice(1, 3))
+        b'bc'
     """
     def __new__(
         cls, nbytes: int, device: _DeviceLike | None = None, *, stream: _CudaStream | None = None
@@ -367,23 +448,75 @@ class Buffer:
     def copy_from(
         self, source: _Bytes, *, non_blocking: bool = False, stream: _CudaStream | None = None
     ) -> Self:
-        """Copy all bytes of `source`, which has the same size, to this buffer like `copy_`; return this buffer."""
+        """Copy all bytes of `source` to this buffer, like the function `copy_`.
+
+        Args:
+            source: A `Buffer`, or an object with the buffer protocol, with the size of this buffer.
+            non_blocking: Whether to return before the copy is done, as for `copy_`.
+            stream: The stream of the copy. None means the current stream, as for `copy_`.
+
+        Returns:
+            This buffer.
+
+        Raises:
+            ArgumentError: The sizes differ.
+            DeviceError: The stream is on another device.
+            TypeError: `source` does not support the buffer protocol, or contains object references.
+            BufferError: `source` is not contiguous.
+        """
     def copy_to(
         self, destination: _Bytes, *, non_blocking: bool = False, stream: _CudaStream | None = None
     ) -> Self:
-        """Copy all bytes to `destination`, which has the same size, like `copy_`; return this buffer."""
+        """Copy all bytes of this buffer to `destination`, like the function `copy_`.
+
+        Args:
+            destination: A `Buffer`, or a writable object with the buffer protocol, with the size of this buffer.
+            non_blocking: Whether to return before the copy is done, as for `copy_`.
+            stream: The stream of the copy. None means the current stream, as for `copy_`.
+
+        Returns:
+            This buffer.
+
+        Raises:
+            ArgumentError: The sizes differ.
+            DeviceError: The stream is on another device.
+            TypeError: `destination` does not support the buffer protocol, or contains object references.
+            BufferError: `destination` is not contiguous, or read-only.
+        """
     def fill_(self, value: int, *, stream: _CudaStream | None = None) -> Self:
-        """Set every byte to `value` like the function `fill_`; return this buffer."""
+        """Queue a fill of every byte with `value`, like the function `fill_`.
+
+        Args:
+            value: The byte, from 0 to 255.
+            stream: The stream of the fill. None means the current stream of the buffer's device.
+
+        Returns:
+            This buffer.
+
+        Raises:
+            ArgumentError: `value` is out of range.
+            DeviceError: The stream is on another device.
+        """
     def slice(self, start: int, stop: int | None = None) -> Buffer:
-        """Return the bytes from `start` to `stop`, or to the end, as a buffer that shares the memory. `buffer[start:stop]`
-        clips the range instead, like Python slices.
+        """Return a part of the bytes as a buffer that shares the memory. `buffer[start:stop]` clips the range instead of
+        raising, like Python slices.
+
+        Args:
+            start: The index of the first byte.
+            stop: The index after the last byte. None means the end of the buffer.
 
         Raises:
             ArgumentError: The range is not within the buffer.
         """
     def record_stream(self, stream: _CudaStream) -> None:
-        """Record that work of another library on `stream` uses the bytes. After they are freed, they are reused only after
-        the work that is queued there by then.
+        """Record that work of another library on a stream uses the bytes. After they are freed, they are reused only after
+        the work that is queued on the stream by then.
+
+        Args:
+            stream: A `Stream`, or an object with `__cuda_stream__`.
+
+        Raises:
+            TypeError: `stream` is not a stream.
         """
     def close(self, stream: _CudaStream | None = None) -> None:
         """Free the memory now, even while other references to this buffer exist. Slices and DLPack exports keep the memory
@@ -414,7 +547,13 @@ class Buffer:
 
 @final
 class Recording:
-    """A recording of the memory history, as `history` returns it. `with recording:` stops it at the end of the block."""
+    """A recording of the memory history, as `history` returns it. `with recording:` stops it at the end of the block.
+
+    Args:
+        max_entries: The number of events for each device, as for `history`.
+        stacks: Whether to record Python stacks, as for `history`.
+        device: The device. None means all devices.
+    """
     def __new__(
         cls, max_entries: int | None, stacks: Literal["python", "all"] | None, device: _DeviceLike | None
     ) -> Recording: ...
@@ -439,6 +578,14 @@ class MemoryTracker:
 
     Raises:
         DeviceError: The accelerator does not have the device.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> with accelerator.memory.MemoryTracker() as tracker:
+        ...     buffer = accelerator.memory.Buffer(1000)
+        >>> tracker.allocations, tracker.current
+        (1, 1024)
     """
     def __new__(cls, device: _DeviceLike | None = None) -> MemoryTracker: ...
     @property
@@ -474,7 +621,14 @@ class device_index:
 
     Raises:
         NoAcceleratorError: No accelerator is available when the block is entered.
-        DeviceError: The accelerator does not have the device.
+        DeviceError: The device has no index, or the accelerator does not have it when the block is entered.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host", devices=2)
+        >>> with accelerator.device_index(1):
+        ...     accelerator.current_device_index()
+        1
     """
     def __new__(cls, device: _DeviceLike | None, /) -> Self: ...
     def __enter__(self) -> None: ...
@@ -522,6 +676,20 @@ class FaultInjector:
 
     Methods raise `NoAcceleratorError` if no host driver was started with this object in this process. A forked child
     starts its own driver when it uses a device, which begins without faults.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import accelerator, testing
+        >>> faults = testing.FaultInjector()
+        >>> accelerator.use("host", faults=faults)
+        >>> stream = interlock.Stream()
+        >>> faults.fail_next_launch("injected")
+        >>> accelerator.launch(stream, print, "not printed")
+        >>> try:
+        ...     stream.synchronize()
+        ... except accelerator.AcceleratorError as error:
+        ...     str(error).endswith("injected")
+        True
     """
     def __new__(cls) -> FaultInjector: ...
     def fail_allocation(self, number: int | None) -> None:
@@ -530,6 +698,9 @@ class FaultInjector:
 
         Args:
             number: The allocation that fails; 1 is the next one. None cancels the fault.
+
+        Raises:
+            ArgumentError: `number` is 0.
         """
     def fail_pinned_allocation(self, number: int | None) -> None:
         """Make one later allocation of pinned memory by the driver fail. The cache of pinned memory is released and the
@@ -537,28 +708,63 @@ class FaultInjector:
 
         Args:
             number: The allocation that fails; 1 is the next one. None cancels the fault.
+
+        Raises:
+            ArgumentError: `number` is 0.
         """
     def fail_next_launch(self, reason: str) -> None:
-        """Make the next launched function fail with this reason, reported asynchronously, instead of running. Each call
-        adds one failure. Work that a graph records counts when it is replayed.
+        """Make the next function that `accelerator.launch` queues fail instead of running. The error is reported
+        asynchronously. Each call adds one failure. Functions in a graph count when the graph is replayed.
+
+        Args:
+            reason: The text at the end of the `AcceleratorError`.
         """
     def fail_next_copy(self, reason: str) -> None:
-        """Make the next copy fail, like `fail_next_launch`."""
+        """Make the next copy fail, like `fail_next_launch`.
+
+        Args:
+            reason: The text at the end of the `AcceleratorError`.
+        """
     def fail_next_fill(self, reason: str) -> None:
-        """Make the next fill fail, like `fail_next_launch`."""
+        """Make the next fill fail, like `fail_next_launch`.
+
+        Args:
+            reason: The text at the end of the `AcceleratorError`.
+        """
     def lose_device(self, device: _DeviceLike, reason: str) -> None:
-        """Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`."""
+        """Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`.
+
+        Args:
+            device: An index, a device or its name, with an index.
+            reason: The text at the end of the `DeviceLostError`.
+
+        Raises:
+            DeviceError: The driver does not have the device.
+        """
     def pause_copies(self) -> PausedCopies:
-        """Pause copies: none begins until the returned object is released, or the `with` block is exited."""
+        """Pause copies on all devices of the driver: none begins until the returned object is released.
+
+        Returns:
+            A context manager that ends the pause. While several of them exist, copies remain paused.
+        """
     def live_objects(self) -> dict[str, int]:
-        """Return the number of live objects of the driver, by kind, for tests of leaks."""
+        """Return the number of live objects of the driver, for tests of leaks.
+
+        Returns:
+            A dict with `streams`, `events`, `graphs`, `executables` (instantiated graphs), `replay_streams` (internal
+            streams of graphs), `captures`, `threads`, `commands` (queued work), `bytes` of the devices and
+            `pinned_bytes`.
+        """
 
 @final
 class PausedCopies:
     """A pause of copies, as `FaultInjector.pause_copies` returns it. `with paused:` releases it at the end of the block."""
     def step(self) -> bool:
-        """Let one copy begin that waits only for the pause; return False if there is none. To be sure that a copy waits
-        only for the pause, synchronize an event that was recorded before it first.
+        """Let one copy begin that waits only for the pause. To be sure that a copy waits only for the pause, first
+        synchronize an event that was recorded before it.
+
+        Returns:
+            Whether a copy began; False if none waits only for the pause, or the pause was released.
         """
     def release(self) -> None:
         """Release the pause. Copies begin again unless another pause exists."""
@@ -585,13 +791,26 @@ def use(
         DriverInUseError: A device has been used.
         DeviceError: The name is unknown.
         ArgumentError: A number is out of range.
+        TypeError: `devices`, `memory` or `faults` was passed for another driver than "host".
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host", devices=2, memory=1 << 30)
+        >>> accelerator.device_count()
+        2
     """
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """Return the accelerator of this process as a device without an index, or None.
+    """Return the accelerator of this process as a device without an index, or None. Does not fix the driver.
 
     Args:
         check_available: Whether to return None for a driver that was selected but has no device.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> accelerator.current_accelerator()
+        device(type='host')
     """
 
 def is_available() -> bool:
@@ -626,36 +845,75 @@ def current_stream(device: _DeviceLike | None = None, /) -> Stream:
 
     Args:
         device: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
     """
 
 def set_stream(stream: _CudaStream) -> None:
     """Make a stream the current one of its device on this thread, and that device the current one; each until the
-    innermost open scope that sets it is exited.
+    innermost open scope that sets it is exited. `with stream:` limits it to a block.
+
+    Args:
+        stream: A `Stream`, or an object with `__cuda_stream__`.
+
+    Raises:
+        TypeError: `stream` is not a stream.
     """
 
 def synchronize(device: _DeviceLike | None = None, /) -> None:
-    """Wait for all work that is queued on a device. Raises its asynchronous errors that were not reported yet.
+    """Wait for all work that is queued on a device. Ctrl-C interrupts the wait.
 
     Args:
         device: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        AcceleratorError: Queued work has failed, and the error was not reported yet.
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
     """
 
 def stream_priority_range(device: _DeviceLike | None = None, /) -> tuple[int, int]:
-    """Return the range of stream priorities of a device: the least priority, which is the largest number, and the greatest
-    priority, which is the smallest number.
+    """Return the range of stream priorities of a device.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
+
+    Returns:
+        The least priority, which is the largest number, and the greatest priority, which is the smallest number.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
     """
 
 def device_name(device: _DeviceLike | None = None, /) -> str:
-    """Return the name of a device."""
+    """Return the name of a device, as its driver reports it.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
+    """
 
 def properties(device: _DeviceLike | None = None, /) -> dict[str, Any]:
     """Return the properties of a device as a dict."""
 
 def get_memory_info(device_index: _DeviceLike | None = None, /) -> tuple[int, int]:
-    """Return the free and the total memory of a device in bytes.
+    """Return the free and the total memory of a device in bytes, as its driver reports them.
 
     Args:
         device_index: The device. None, or a device without an index, means the current device.
+
+    Returns:
+        The free and the total bytes. Memory that the caching allocator has reserved is not free.
+
+    Raises:
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
     """
 
 def get_default_device() -> device:
@@ -668,7 +926,12 @@ def set_default_device(device: _DeviceLike | None) -> None:
     it is exited.
 
     Args:
-        device: The device. None means the CPU.
+        device: A device, its name, or an index on the accelerator. None means the CPU. The device is not checked to
+            exist.
+
+    Raises:
+        DeviceError: The text is not the name of a device.
+        NoAcceleratorError: An index was passed and no accelerator is available.
     """
 
 def worker_if_needed() -> CallbackWorker | None:
@@ -700,6 +963,16 @@ def copy_(
         DeviceError: The stream is on another device.
         TypeError: An operand does not support the buffer protocol, or contains object references.
         BufferError: An operand is not contiguous, or the destination is read-only.
+        BufferClosedError: A `Buffer` was closed.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> buffer, result = accelerator.memory.Buffer(4), bytearray(4)
+        >>> accelerator.memory.copy_(buffer, b"abcd")
+        >>> accelerator.memory.copy_(result, buffer)
+        >>> result
+        bytearray(b'abcd')
     """
 
 def empty_host_cache() -> None:
@@ -742,6 +1015,7 @@ def fill_(buffer: Buffer, value: int, *, stream: _CudaStream | None = None) -> N
     Raises:
         ArgumentError: The value is out of range.
         DeviceError: The stream is on another device.
+        BufferClosedError: The buffer was closed.
     """
 
 def allocator_keys() -> list[AllocatorKey]:
@@ -782,34 +1056,88 @@ def memory_allocated(device_index: _DeviceLike | None = None, /) -> int:
 
     Raises:
         DeviceError: The accelerator does not have the device.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host")
+        >>> buffer = accelerator.memory.Buffer(1000)
+        >>> accelerator.memory_allocated(), accelerator.memory_reserved()
+        (1024, 2097152)
     """
 
 def max_memory_allocated(device_index: _DeviceLike | None = None, /) -> int:
-    """Return the maximum of `memory_allocated` since `reset_peak_memory_stats`."""
+    """Return the maximum of `memory_allocated` in bytes since `reset_peak_memory_stats`.
+
+    Args:
+        device_index: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
+    """
 
 def memory_reserved(device_index: _DeviceLike | None = None, /) -> int:
-    """Return the bytes that are reserved on a device, allocated or cached. Arguments and errors as for `memory_allocated`."""
+    """Return the bytes that the caching allocator has reserved on a device, allocated or cached.
+
+    Args:
+        device_index: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
+    """
 
 def max_memory_reserved(device_index: _DeviceLike | None = None, /) -> int:
-    """Return the maximum of `memory_reserved` since `reset_peak_memory_stats`."""
+    """Return the maximum of `memory_reserved` in bytes since `reset_peak_memory_stats`.
+
+    Args:
+        device_index: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
+    """
 
 def named_statistics(device: _DeviceLike | None) -> list[tuple[str, int]]:
     """Return the statistics of `memory_stats`, sorted by name."""
 
 def reset_peak_memory_stats(device_index: _DeviceLike | None = None, /) -> None:
-    """Set every peak of a device's statistics to the current amount. Arguments and errors as for `memory_allocated`."""
+    """Set every peak of a device's `memory_stats` to the current amount.
+
+    Args:
+        device_index: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
+    """
 
 def reset_accumulated_memory_stats(device_index: _DeviceLike | None = None, /) -> None:
-    """Set the sums and counts of a device's statistics to 0. Arguments and errors as for `memory_allocated`."""
+    """Set the sums and counts of a device's `memory_stats` to 0.
+
+    Args:
+        device_index: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
+    """
 
 def largest_free_block(device: _DeviceLike | None = None) -> int:
-    """Return the size of the largest free block of a device in bytes, which can be allocated for its stream without the
-    driver. Arguments and errors as for `memory_allocated`.
+    """Return the size of the largest free block of a device in bytes, which can be allocated for its stream without a
+    call of the driver; 0 if there is none.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
     """
 
 def fragmentation(device: _DeviceLike | None = None) -> float:
     """Return the fragmentation of the cached memory of a device: 0.0 for at most one free block, and close to 1.0 if the
-    largest free block is a small part of all free memory. Arguments and errors as for `memory_allocated`.
+    largest free block is a small part of all free memory.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
     """
 
 def set_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None:
@@ -825,12 +1153,29 @@ def set_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None:
         The previous limit in bytes, or None.
 
     Raises:
-        ArgumentError: The limit is out of range.
+        ArgumentError: The limit is negative, not a fraction from 0.0 to 1.0, or not a percentage.
+        TypeError: The limit is not an int, a float, a str or None.
         NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
+
+    Example:
+        >>> from interlock import accelerator
+        >>> accelerator.use("host", memory=1 << 30)
+        >>> accelerator.memory.set_limit("50%") is None
+        True
+        >>> accelerator.memory.get_limit()
+        536870912
     """
 
 def get_limit(device: _DeviceLike | None = None) -> int | None:
-    """Return the limit of reserved memory on a device in bytes, or None for no limit."""
+    """Return the limit of reserved memory on a device in bytes, or None for no limit.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
+    """
 
 def set_cache_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | None:
     """Limit the memory that is cached on a device. Cached blocks beyond the limit are released to the driver, those that
@@ -842,10 +1187,23 @@ def set_cache_limit(limit: _Limit, device: _DeviceLike | None = None) -> int | N
 
     Returns:
         The previous limit in bytes, or None.
+
+    Raises:
+        ArgumentError: The limit is negative, not a fraction from 0.0 to 1.0, or not a percentage.
+        TypeError: The limit is not an int, a float, a str or None.
+        NoAcceleratorError: No accelerator is available.
+        DeviceError: The accelerator does not have the device.
     """
 
 def get_cache_limit(device: _DeviceLike | None = None) -> int | None:
-    """Return the limit of cached memory on a device in bytes, or None for no limit."""
+    """Return the limit of cached memory on a device in bytes, or None for no limit.
+
+    Args:
+        device: The device. None, or a device without an index, means the current device.
+
+    Raises:
+        DeviceError: The accelerator does not have the device.
+    """
 
 def on_oom(callback: Callable[[OutOfMemoryError], object], /) -> Registration:
     """Register a callback for out-of-memory errors.
@@ -859,4 +1217,18 @@ def on_oom(callback: Callable[[OutOfMemoryError], object], /) -> Registration:
 
     Returns:
         The registration. The callback is removed by its `remove` method, or at the end of a `with` block.
+
+    Raises:
+        TypeError: `callback` is not callable.
+
+    Example:
+        >>> from interlock import accelerator, errors
+        >>> accelerator.use("host", memory=1 << 20)
+        >>> failed = []
+        >>> with accelerator.memory.on_oom(lambda error: failed.append(error.requested)):
+        ...     try:
+        ...         accelerator.memory.Buffer(1 << 30)
+        ...     except errors.OutOfMemoryError:
+        ...         print(*failed)
+        1073741824
     """

@@ -30,20 +30,43 @@ class FlagHandle:
     def value(self) -> Any:
         """The active value on this thread.
 
-        An assignment is for the process, or for the scope that decides the flag on this thread, and ends with
-        it; `del` unsets the flag. Raises `FlagTypeError` or `FlagValueError` for a value that does not
-        fit, `FlagsFrozenError` while flags are frozen.
+        Assigning sets the flag in the innermost scope of this thread that sets it, else for the process.
+        `del` unsets the flag.
+
+        Raises:
+            FlagTypeError: The value has the wrong type.
+            FlagValueError: The flag does not accept the value.
+            FlagsFrozenError: Flags are frozen.
         """
     @value.setter
     def value(self, value: Any) -> None: ...
     @value.deleter
     def value(self) -> None: ...
     def override(self, value: Any) -> FlagScope:
-        """Decide the flag for this thread: a context manager and a decorator."""
+        """Return a context manager and decorator that sets the flag for this thread.
+
+        Args:
+            value: The value.
+
+        Raises:
+            FlagTypeError: The value has the wrong type.
+            FlagValueError: The flag does not accept the value.
+        """
 
 @final
 class FlagScope:
-    """A context manager and decorator that sets flags for the current thread."""
+    """A context manager and decorator that sets flags for the current thread, as `backends.override` and the `flags`
+    functions return it. It can be entered again, and on other threads.
+
+    Args:
+        values: Values by dotted name of the flag.
+        copied: Whether the values are those of another scope; for copies and pickles.
+
+    Raises:
+        UnknownFlagError: There is no flag of this name.
+        FlagTypeError: A value has the wrong type.
+        FlagValueError: A flag does not accept its value.
+    """
     def __new__(cls, values: dict[str, Any], copied: bool = False, /) -> FlagScope: ...
     def __reduce__(self) -> tuple[type[FlagScope], tuple[dict[str, Any], bool]]: ...
     def __enter__(self) -> None: ...
@@ -64,7 +87,7 @@ class FlagArguments:
 
 @final
 class FreezeScope:
-    """A context manager and decorator that freezes flags for all threads."""
+    """A context manager and decorator that freezes flags on all threads, as `backends.frozen` returns it."""
     def __new__(cls) -> FreezeScope: ...
     def __reduce__(self) -> tuple[type[FreezeScope], tuple[()]]: ...
     def __enter__(self) -> None: ...
@@ -149,10 +172,32 @@ def environment_variables() -> list[str]:
     """Return the names of the environment variables that are read, without those of registered flags."""
 
 def get_float32_matmul_precision() -> Literal["highest", "high", "medium"]:
-    """Return `highest`, `high` or `medium`: the lower of the precisions of the two matmul nodes."""
+    """Return the precision of float32 matrix products on this thread: the lower one of `cuda.matmul.fp32_precision` and
+    `mkldnn.matmul.fp32_precision`.
+
+    Returns:
+        "highest", "high" or "medium", see `set_float32_matmul_precision`.
+    """
 
 def set_float32_matmul_precision(precision: Literal["highest", "high", "medium"]) -> None:
-    """Assign a precision to both matmul nodes."""
+    """Set the precision of float32 matrix products: assign `cuda.matmul.fp32_precision` and
+    `mkldnn.matmul.fp32_precision`.
+
+    Args:
+        precision: "highest" for float32, "high" for tf32, or "medium" for bf16, on cuda tf32.
+
+    Raises:
+        FlagTypeError: `precision` is not a str.
+        FlagValueError: `precision` is another str.
+        FlagsFrozenError: Flags are frozen.
+
+    Example:
+        >>> import interlock
+        >>> interlock.set_float32_matmul_precision("high")
+        >>> interlock.get_float32_matmul_precision()
+        'high'
+        >>> interlock.set_float32_matmul_precision("highest")
+    """
 
 def get_cpu_capability() -> str:
     """Return the widest vector instructions of this CPU that kernels may use: `DEFAULT`, `VSX`, `Z VECTOR`, `AVX2`,
@@ -215,7 +260,12 @@ class VerboseScope:
 
 # <classes of flags>
 class BackendsModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     deterministic_algorithms: bool
     """Whether operations run deterministic algorithms, and operations without one are refused. It overrides `deterministic` of each library."""
@@ -225,10 +275,16 @@ class BackendsModule(ModuleType):
     """The float32 precision of every backend whose own precision is not set."""
 
 class CpuModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class CudaMatmulFlags:
+    """The flags of `backends.cuda.matmul`. Reading one returns its value on this thread; assigning sets it."""
     @property
     def allow_fp16_reduced_precision_reduction(self) -> bool:
         """Whether float16 products may sum in float16. Accepts a bool, or a tuple whose second item sets whether the sum
@@ -261,7 +317,12 @@ class CudaMatmulFlags:
         """Whether the sums of bfloat16 products may be split into parts; written with the flag it belongs to."""
 
 class CudaModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     flash_sdp: bool
     """Whether scaled-dot-product attention may run on the flash kernel."""
@@ -306,11 +367,18 @@ class CudaModule(ModuleType):
     """The size of the cuBLASLt workspace of each stream, in bytes."""
 
 class CudnnConvFlags:
+    """The flags of `backends.cudnn.conv`. Reading one returns its value on this thread; assigning sets it."""
+
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of convolutions on cuda."""
 
 class CudnnModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     """Whether operations may run on cuDNN."""
@@ -328,47 +396,88 @@ class CudnnModule(ModuleType):
     """Whether convolutions and recurrent layers on cuda use TensorFloat-32: an alias of their fp32_precision."""
 
 class CudnnRnnFlags:
+    """The flags of `backends.cudnn.rnn`. Reading one returns its value on this thread; assigning sets it."""
+
     fp32_precision: Literal["none", "ieee", "tf32"]
     """The float32 precision of recurrent layers on cuda."""
 
 class CusparseltModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class KleidiaiModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class LibrariesModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MhaModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     fastpath: bool
     """Whether multi-head attention may use its fast path during inference."""
 
 class MiopenModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     immediate: bool
     """Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm."""
 
 class MklModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class MkldnnConvFlags:
+    """The flags of `backends.mkldnn.conv`. Reading one returns its value on this thread; assigning sets it."""
+
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's convolutions."""
 
 class MkldnnMatmulFlags:
+    """The flags of `backends.mkldnn.matmul`. Reading one returns its value on this thread; assigning sets it."""
+
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's matrix products."""
 
 class MkldnnModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     """Whether operations may run on oneDNN."""
@@ -380,25 +489,47 @@ class MkldnnModule(ModuleType):
     """The float32 precision of oneDNN's operations whose own precision is not set."""
 
 class MkldnnRnnFlags:
+    """The flags of `backends.mkldnn.rnn`. Reading one returns its value on this thread; assigning sets it."""
+
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's recurrent layers."""
 
 class MpsModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class NnpackModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     """Whether convolutions may run on NNPACK."""
 
 class OpenmpModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
 
 class OptEinsumModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     enabled: bool
     """Whether the contraction order of an einsum is optimized. Without the package opt_einsum it is left to right."""
@@ -406,7 +537,12 @@ class OptEinsumModule(ModuleType):
     """The strategy that searches the contraction order of an einsum."""
 
 class QuantizedModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     engine: Literal["none"]
     """The engine of quantized operations, one of `supported_engines`."""
@@ -415,7 +551,12 @@ class QuantizedModule(ModuleType):
         """The engines that can run quantized operations here."""
 
 class XnnpackModule(ModuleType):
-    """Create a module called `name` with the contents of the module `m` and these flags."""
+    """The class of a module with these flags.
+
+    Args:
+        m: A module, whose contents the new module has.
+        name: The name of the new module.
+    """
     def __init__(self, m: ModuleType, name: str) -> None: ...
     @property
     def enabled(self) -> bool:

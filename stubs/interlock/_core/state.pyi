@@ -10,19 +10,37 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @disjoint_base
 class ThreadState:
-    """A captured state of a thread: modes, flags of its scopes, devices and streams."""
+    """The native base class of `interlock.ThreadState`: modes, flags of its scopes, devices and streams of a thread."""
     def __new__(cls, *, pin: bool = False) -> Self: ...
     def apply(self) -> StateScope:
         """Return a context manager and decorator that applies the state on the thread that enters it, above all open
         scopes.
         """
     def wrap(self, function: _Function, /) -> _Function:
-        """Wrap `function` so that the state is active during each call, on any thread; for a generator, coroutine or async
-        generator during each resume.
+        """Wrap a function so that the state is active during each call, on any thread.
+
+        Args:
+            function: A function. If it is a generator function, a coroutine function or an asynchronous generator
+                function, the state is active during each step of its result.
+
+        Returns:
+            The wrapped function.
+
+        Raises:
+            TypeError: `function` is not callable.
         """
     def install(self) -> None:
-        """Set the state as the base of this thread, below all open scopes, until the thread ends:
-        `ThreadPoolExecutor(initializer=state.install)`.
+        """Set the state as the base of this thread, below all open scopes, until the thread ends. For use as the
+        initializer of worker threads.
+
+        Example:
+            >>> from concurrent.futures import ThreadPoolExecutor
+            >>> import interlock
+            >>> with interlock.no_grad():
+            ...     state = interlock.capture()
+            >>> with ThreadPoolExecutor(1, initializer=state.install) as pool:
+            ...     pool.submit(interlock.is_grad_enabled).result()
+            False
         """
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: object) -> Self: ...

@@ -1636,12 +1636,12 @@ def cross_entropy(
     """Return the cross entropy of rows of logits for target classes.
 
     Args:
-        input: Logits of shape [samples, classes], floating point.
-        target: Class indices of shape [samples], int64.
+        input: Logits of shape `[samples, classes]`, floating point.
+        target: Class indices of shape `[samples]`, int64.
         reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
 
     Returns:
-        A tensor of shape [samples] if `reduction` is "none", else without dimensions.
+        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
 
     Raises:
         IndexError: An index in `target` is not a class.

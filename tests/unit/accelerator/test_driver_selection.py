@@ -26,7 +26,9 @@ def test_environment_chooses(text: str, count: int, no_driver: dict[str, str]) -
 def test_use_accepts_a_number_of_devices_in_the_name(
     name: str, count: int, no_driver: dict[str, str]
 ) -> None:
-    code = f"from interlock import accelerator\naccelerator.use({name!r})\nresult = accelerator.device_count()"
+    code = (
+        f"from interlock import accelerator\naccelerator.use({name!r})\nresult = accelerator.device_count()"
+    )
     assert eval_python(code, env=no_driver) == count
 
 
