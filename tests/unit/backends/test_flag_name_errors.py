@@ -26,8 +26,8 @@ def test_override_names_the_flags_of_a_namespace(name: str) -> None:
 def test_read_of_an_unknown_flag_suggests_one() -> None:
     message = r'backends\.cudnn\.conv has no flag "enabled"; did you mean'
     with pytest.raises(errors.UnknownFlagError, match=message):
-        backends.cudnn.conv.enabled  # type: ignore[attr-defined]
+        _ = backends.cudnn.conv.enabled  # type: ignore[attr-defined]
     with pytest.raises(errors.UnknownFlagError, match=r'did you mean "fp32_precision"'):
-        backends.cuda.matmul.fp32_precison  # type: ignore[attr-defined]
+        _ = backends.cuda.matmul.fp32_precison  # type: ignore[attr-defined]
     assert not hasattr(backends.cudnn.conv, "enabled")
     assert getattr(backends.cudnn.conv, "__wrapped__", None) is None
