@@ -261,5 +261,5 @@ def test_default_stream_of_each_thread_is_refused(driver: str) -> None:
     if driver != "cuda":
         pytest.skip("only NVIDIA's driver has a default stream for each thread")
     foreign: Any = Foreign((0, 2))
-    with pytest.raises(errors.ArgumentError, match="each thread"):
+    with pytest.raises(errors.ArgumentError, match="per-thread"):
         accelerator.set_stream(foreign)
