@@ -7,6 +7,9 @@ GPU_PYTHON ?=
 PYTHONS ?=
 export PYTHONS
 
+REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
+	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
+
 .DEFAULT_GOAL := help
 .PHONY: help demo docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
 	wheel generate format clean environment test-environment
@@ -57,7 +60,7 @@ bench-gpu: $(if $(GPU_PYTHON),,install) ## compare the driver of a GPU with PyTo
 	@$(or $(GPU_PYTHON),$(VENV_PYTHON)) -m benchmarks.gpu
 
 docs: ## build the documentation site into target/site; a broken link is an error
-	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
+	@$(REQUIRE_PYTHON)
 	@$(PYTHON) tools/environment.py docs
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet
 	@echo "target/site/index.html"
@@ -82,9 +85,9 @@ clean: ## remove all build outputs
 	@rm -rf .venv .venv-* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 environment:
-	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
+	@$(REQUIRE_PYTHON)
 	@$(PYTHON) tools/environment.py
 
 test-environment:
-	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
+	@$(REQUIRE_PYTHON)
 	@$(PYTHON) tools/environment.py test

@@ -58,8 +58,7 @@ def explain(name: str | Flag[Any]) -> Explanation:
 
     """
     name = name.name if isinstance(name, Flag) else name
-    value, level, set_by, effective, overridden_by, affects = _native.explain(name)
-    name = name.removeprefix("backends.")
+    name, value, level, set_by, effective, overridden_by, affects = _native.explain(name)
     warn_of_variables(name.partition(".")[0], stacklevel=3)
     return Explanation(name, value, Level(level), set_by, effective, overridden_by, affects)
 

@@ -105,9 +105,9 @@ def assign(values: dict[str, Any]) -> None:
 def read(name: str) -> Any:
     """Return the active value of the flag with this dotted name on this thread."""
 
-def explain(name: str) -> tuple[Any, str, str | None, Any, str | None, str]:
-    """Explain a flag: return its value, level, the line or variable that set it or None, the effective value, what
-    overrides it or None, and what it affects.
+def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str]:
+    """Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
+    value, what overrides it or None, and what it affects.
     """
 
 def table(registered: bool = False) -> list[Flag]:

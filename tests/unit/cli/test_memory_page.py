@@ -58,7 +58,7 @@ def snapshot() -> Snapshot:
         Block(0, 2 << 20, 2 << 20, "active_allocated", stack(7)),
         Block(2 << 20, 2 << 20, 0, "inactive", ()),
     )
-    return Snapshot((Segment(0, 0, 4 << 20, 0, "large", False, blocks),), (events,))
+    return Snapshot((Segment(0, 0, 4 << 20, 0, "large", blocks),), (events,))
 
 
 def show(tmp_path: Path, loaded: Snapshot, columns: int) -> Any:

@@ -53,7 +53,6 @@ def _device(snapshot: Snapshot, device: int, stacks: _Stacks) -> dict[str, Any]:
     return {
         "index": device,
         "events": len(timeline.events),
-        "peak": timeline.peak,
         "points": _points(timeline),
         "times": _times(timeline),
         "bands": [_band(band, stacks) for band in bands],

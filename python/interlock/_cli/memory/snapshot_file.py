@@ -59,7 +59,6 @@ class Segment:
     size: int
     stream: int
     kind: str
-    is_expandable: bool
     blocks: tuple[Block, ...]
 
 
@@ -166,7 +165,6 @@ def _segment(segment: _Record) -> Segment:
         size=segment.integer("total_size"),
         stream=segment.integer("stream", 0),
         kind=segment.text("segment_type", ""),
-        is_expandable=bool(segment.data.get("is_expandable", False)),
         blocks=tuple(blocks),
     )
 

@@ -53,13 +53,15 @@ fn read<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     object(name.py(), named(name)?.read())
 }
 
-/// Explain a flag: return its value, level, the line or variable that set it or None, the effective value, what
-/// overrides it or None, and what it affects.
+/// Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
+/// value, what overrides it or None, and what it affects.
 #[pyfunction]
 fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
     libraries::update_python_paths(name.py());
-    let explanation = named(name)?.explain();
+    let spec = named(name)?;
+    let explanation = spec.explain();
     Ok((
+        spec.name(),
         object(name.py(), explanation.value)?,
         explanation.level.name(),
         explanation.set_by.map(|set_by| set_by.to_string()),
@@ -69,8 +71,15 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
     ))
 }
 
-type Explained<'py> =
-    (Bound<'py, PyAny>, &'static str, Option<String>, Bound<'py, PyAny>, Option<&'static str>, String);
+type Explained<'py> = (
+    &'static str,
+    Bound<'py, PyAny>,
+    &'static str,
+    Option<String>,
+    Bound<'py, PyAny>,
+    Option<&'static str>,
+    String,
+);
 
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
 /// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
