@@ -76,6 +76,13 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// A kernel was registered under a name that another kernel of the operation has.
+    KernelName {
+        /// The operation.
+        operation: &'static str,
+        /// The name.
+        name: &'static str,
+    },
     /// An environment variable has interlock's prefix and an unknown name.
     UnknownVariable {
         /// The name of the variable.
@@ -161,6 +168,7 @@ crate::messages! { Error {
     Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
     Error::FlagRegistration { name, reason } => "the flag {name:?} can't be registered: {reason}";
+    Error::KernelName { operation, name } => "register: {operation} has a kernel named {name:?}; names must be unique";
     Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
         "there is no variable {name}; did you mean {suggestion}, which takes {allowed}?";
     Error::UnknownVariable { name, suggestion: None } =>

@@ -6,6 +6,7 @@
 #[doc(hidden)]
 pub mod base;
 pub mod device;
+pub mod dispatch;
 mod error;
 pub mod flags;
 pub mod libraries;

@@ -13,12 +13,16 @@ pub const PREFIX: &str = "INTERLOCK_";
 /// A switch: records the source locations of flag writes and of entered scopes.
 const DEBUG: &str = "INTERLOCK_DEBUG";
 
+/// A switch: prints each call of an operation with the choice of its kernel.
+const DISPATCH: &str = "INTERLOCK_DISPATCH";
+
 /// Selects the driver: `host`, `host:N` for N devices, `cuda`, the name of a registered one, or `none`.
 pub const ACCELERATOR: &str = "INTERLOCK_ACCELERATOR";
 
 /// Interlock's own variables besides those of flags and libraries, with the values that they accept.
-pub const OWN_VARS: [(&str, &str); 3] = [
+pub const OWN_VARS: [(&str, &str); 4] = [
     (DEBUG, SWITCH_WORDS),
+    (DISPATCH, SWITCH_WORDS),
     (ACCELERATOR, "host, host:N, cuda, the type of a registered driver, or none"),
     (ALLOC_CONF[0], "keys and values as PYTORCH_ALLOC_CONF does"),
 ];
@@ -78,6 +82,11 @@ pub fn debug() -> bool {
     // Not a blocking cell: a fork while another thread fills it would block the child.
     static DEBUG_ENABLED: OnceBool = OnceBool::new();
     DEBUG_ENABLED.get_or_init(|| read(DEBUG).and_then(|text| parse_switch(&text)).unwrap_or(false))
+}
+
+/// Returns whether `INTERLOCK_DISPATCH` is on.
+pub fn dispatch() -> bool {
+    read(DISPATCH).and_then(|text| parse_switch(&text)).unwrap_or(false)
 }
 
 /// Returns the variable that sets a flag: `INTERLOCK_CUDNN_ALLOW_TF32` for `cudnn.allow_tf32`.

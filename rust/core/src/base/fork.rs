@@ -24,6 +24,7 @@ pub mod rank {
     pub const ALLOCATOR_CONFIG: u8 = 90;
     pub const MEMORY_HISTORY: u8 = 100;
     pub const MEMORY_ACCESSES: u8 = 110;
+    pub const DISPATCH_CALLS: u8 = 115;
     pub(super) const INITIALIZATION: u8 = 120;
 }
 

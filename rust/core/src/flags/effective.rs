@@ -36,6 +36,22 @@ impl FlagSpec {
     }
 }
 
+impl FlagWord {
+    /// Returns the effective value; see [`FlagSpec::effective`].
+    #[inline]
+    pub(crate) fn effective(&self) -> Value {
+        overridden_switch(self)
+            .map_or_else(|| self.kind.decode(self.payload()), |overridden| overridden.value)
+    }
+}
+
+impl Node {
+    /// Returns the effective precision on this thread: the active one, unless an environment variable overrides it.
+    pub fn effective(self) -> Precision {
+        if overridden_precision(self).is_some() { Precision::Ieee } else { self.get() }
+    }
+}
+
 fn overridden_switch(word: &FlagWord) -> Option<Override> {
     let is = |flag: &Flag<bool>| word.id == flag.word.id;
     if is(&CUDNN_DETERMINISTIC) || is(&MKLDNN_DETERMINISTIC) {

@@ -131,6 +131,21 @@ choices! {
         Optimal = "optimal",
     }
 
+    /// The arithmetic of float32 operations on the CPU whose precision node requests less than float32.
+    ///
+    /// ```
+    /// use interlock_core::flags::MkldnnNumerics;
+    /// use interlock_core::flags::flags::MKLDNN_NUMERICS;
+    ///
+    /// assert_eq!(MKLDNN_NUMERICS.get(), MkldnnNumerics::Hardware);
+    /// ```
+    MkldnnNumerics {
+        /// The arithmetic of the kernels that this machine has.
+        Hardware = "hardware",
+        /// The inputs are rounded to the requested precision.
+        Model = "model",
+    }
+
     /// The engine of quantized operations.
     ///
     /// ```

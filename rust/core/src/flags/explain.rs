@@ -3,6 +3,7 @@
 use crate::base::named_enum;
 use std::fmt;
 
+use super::consumer::operations_that_obey;
 use super::flag_spec::{Backing, FlagSpec};
 use super::precision::{Node, Precision};
 use super::store::STORE;
@@ -116,8 +117,17 @@ impl FlagSpec {
             set_by,
             effective: overridden.map_or(value, |overridden| overridden.value),
             overridden_by: overridden.map(|overridden| overridden.by),
-            affects: self.effect.in_this_process(),
+            affects: self.affects(),
         }
+    }
+
+    /// Returns the operations that the flag affects in this process.
+    fn affects(&self) -> String {
+        let obeyed_by = operations_that_obey(self);
+        if obeyed_by.is_empty() {
+            return self.effect.in_this_process();
+        }
+        format!("{}: obeyed by {}", self.effect.operations(), obeyed_by.join(", "))
     }
 
     /// Returns the slot that decides the value; `None` for a constant.

@@ -15,7 +15,7 @@ use crate::thread::{self, FlagId, Slot};
 /// The word of a flag: the level in its two upper bits, the payload below. Zero until it is first read or written.
 #[derive(Debug)]
 pub(crate) struct FlagWord {
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     pub(super) id: FlagId,
     pub(super) kind: Kind,
     /// The value of the environment for a registered flag. For interlock's own flags the environment is read once for
@@ -165,6 +165,10 @@ pub struct Flag<T> {
 impl<T: FlagValue> Flag<T> {
     pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
         Flag { word: FlagWord::new(name, id, kind), value: PhantomData }
+    }
+
+    pub(crate) const fn word(&self) -> &FlagWord {
+        &self.word
     }
 
     /// Returns the dotted name.

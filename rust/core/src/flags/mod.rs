@@ -5,6 +5,7 @@
 //! value assigned for the process; the environment, read once; the default.
 
 mod aliases;
+mod consumer;
 mod cpu;
 mod effect;
 mod effective;
@@ -34,14 +35,17 @@ mod write_log;
 
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
+pub(crate) use consumer::Consumer;
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
 pub use enums::{
-    BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, QuantizedEngine, RocmFaLibrary,
+    BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, MkldnnNumerics, QuantizedEngine,
+    RocmFaLibrary,
 };
 pub use environment::{problems as environment_problems, variables as environment_variables};
 pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;
+pub(crate) use flag::FlagWord;
 pub use flag_spec::FlagSpec;
 pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};

@@ -99,6 +99,11 @@ impl Node {
         }
     }
 
+    /// Returns whether this node reads the value of `other` while the nodes between them are empty, or is `other`.
+    pub(super) fn inherits_from(self, other: Node) -> bool {
+        [self, self.backend(), Node::Generic].contains(&other)
+    }
+
     pub(super) const fn is_of_cuda(self) -> bool {
         matches!(self.backend(), Node::Cuda)
     }

@@ -4,6 +4,7 @@
 //! flags have the values of the process, and no device slot is decided: enters, exits and writes of modes and devices
 //! do nothing, and a write of a flag changes the process.
 
+use std::any::Any;
 use std::cell::RefMut;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -337,6 +338,11 @@ pub(crate) fn restore_mode(target: LayerId, old: Masked<u8>) {
 #[inline]
 pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
     with_tls(|current| current.owned.try_borrow().ok()?.state.layers.flag(id))
+}
+
+/// Returns the recording of the innermost active layer that has one.
+pub(crate) fn recording() -> Option<Arc<dyn Any + Send + Sync>> {
+    with_tls(|current| current.owned.try_borrow().ok()?.state.layers.recording())
 }
 
 /// Returns `Some` if a layer of this thread decides the slot, with the location that set it if writes are traced.

@@ -1,5 +1,6 @@
 //! The slots of a layer besides its mode bits.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::{DeviceSlots, FlagSlots};
@@ -10,6 +11,8 @@ use super::{DeviceSlots, FlagSlots};
 pub struct Slots {
     pub(crate) flags: FlagSlots,
     pub(super) devices: DeviceSlots,
+    /// The recording of calls; `dispatch` knows its type.
+    pub(super) recording: Option<Arc<dyn Any + Send + Sync>>,
     /// Whether the layers below have no effect. Slots that an opaque layer does not name have their values without
     /// scopes. A write to a device slot that it does not name changes this layer; a write to a flag changes the
     /// process.
@@ -27,6 +30,11 @@ impl Slots {
         Arc::new(Slots { devices, ..Slots::default() })
     }
 
+    /// Returns slots that decide only the recording of calls.
+    pub(crate) fn of_recording(recording: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Arc::new(Slots { recording: Some(recording), ..Slots::default() })
+    }
+
     /// Returns opaque slots that name nothing.
     pub(super) fn opaque() -> Arc<Self> {
         Arc::new(Slots { is_opaque: true, ..Slots::default() })
@@ -36,5 +44,8 @@ impl Slots {
     pub(super) fn fill_from(&mut self, below: &Slots) {
         self.flags.fill_from(&below.flags);
         self.devices.fill_from(&below.devices);
+        if self.recording.is_none() {
+            self.recording.clone_from(&below.recording);
+        }
     }
 }

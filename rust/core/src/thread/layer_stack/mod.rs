@@ -6,6 +6,7 @@ mod flag_slots;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::Masked;
@@ -161,6 +162,11 @@ impl LayerStack {
     fn visible(&self) -> impl Iterator<Item = &Arc<Slots>> {
         let mut hidden = false;
         self.all_slots().take_while(move |slots| !std::mem::replace(&mut hidden, slots.is_opaque))
+    }
+
+    /// Returns the recording of the innermost layer that has one.
+    pub(super) fn recording(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.visible().find_map(|slots| slots.recording.clone())
     }
 
     /// Merges the slots of all visible layers into one opaque layer.

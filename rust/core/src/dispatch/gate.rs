@@ -1,0 +1,72 @@
+//! Gates: the values of flags that a kernel requires.
+
+use crate::flags::{Flag, FlagValue, FlagWord, Value};
+
+use super::Reason;
+
+/// The value of a flag that a kernel requires.
+///
+/// A gate compares the effective value: `cudnn.benchmark` counts as off while `cudnn.deterministic` is on.
+///
+/// ```
+/// use interlock_core::dispatch::Gate;
+/// use interlock_core::flags::flags::CUDNN_ENABLED;
+///
+/// static GATES: [Gate; 1] = [Gate::on(&CUDNN_ENABLED)];
+/// assert!(GATES[0].refusal().is_none());
+/// let guard = CUDNN_ENABLED.scope(false)?.guard();
+/// assert_eq!(GATES[0].refusal().map(|reason| reason.to_string()).as_deref(), Some("backends.cudnn.enabled is False"));
+/// # drop(guard);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Gate {
+    word: &'static FlagWord,
+    required: Required,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Required {
+    Switch(bool),
+    Name(&'static str),
+}
+
+impl Gate {
+    /// Requires a switch to be on.
+    pub const fn on(flag: &'static Flag<bool>) -> Self {
+        Gate { word: flag.word(), required: Required::Switch(true) }
+    }
+
+    /// Requires a switch to be off.
+    pub const fn off(flag: &'static Flag<bool>) -> Self {
+        Gate { word: flag.word(), required: Required::Switch(false) }
+    }
+
+    /// Requires a flag whose value is one of several names to have this name.
+    pub const fn is<T: FlagValue>(flag: &'static Flag<T>, name: &'static str) -> Self {
+        Gate { word: flag.word(), required: Required::Name(name) }
+    }
+
+    /// Returns the reason for a refusal, unless the effective value on this thread is the required one.
+    #[inline]
+    pub fn refusal(&self) -> Option<Reason> {
+        let value = self.word.effective();
+        let is_open = match (self.required, value) {
+            (Required::Switch(required), Value::Bool(value)) => required == value,
+            (Required::Name(required), Value::Name(value)) => required == value,
+            _ => false,
+        };
+        (!is_open).then(|| Reason::Flag { name: self.word.name, value, required: self.required_value() })
+    }
+
+    fn required_value(&self) -> Value {
+        match self.required {
+            Required::Switch(required) => Value::Bool(required),
+            Required::Name(required) => Value::Name(required),
+        }
+    }
+
+    pub(super) fn word(&self) -> &'static FlagWord {
+        self.word
+    }
+}

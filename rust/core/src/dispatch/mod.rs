@@ -1,0 +1,20 @@
+//! The choice of a kernel for each call of an operation, and its record.
+//!
+//! An [`Operation`] has a list of [`Kernel`]s. Each kernel declares what it requires as data: switches ([`Gate`]s), a
+//! vendor library, and a condition on the call. [`Op::call`] reads the flags once, on the calling thread, and runs the
+//! first kernel that nothing refuses. The kernel receives the [`Numerics`] that its node of the precision tree
+//! requests, and reads no flag itself, so work that is queued or captured never depends on later assignments.
+//!
+//! [`Recording`] and `INTERLOCK_DISPATCH=1` show each choice with the reasons against all other kernels;
+//! [`Op::explain`] returns the choice for a call without running it.
+
+mod gate;
+mod kernel_list;
+mod numerics;
+mod operation;
+mod record;
+
+pub use gate::Gate;
+pub use numerics::{Numerics, Rounding};
+pub use operation::{Composite, Kernel, NoKernel, Op, Operation, Order, Preferred, Stop};
+pub use record::{Call, Considered, Outcome, Reason, Recording};

@@ -1,0 +1,608 @@
+//! Operations, their kernels, and the choice among them.
+
+use std::fmt;
+use std::hash::Hash;
+
+use super::Numerics;
+use super::gate::Gate;
+use super::kernel_list::KernelList;
+use super::record::{self, Call, Considered, Outcome, Reason};
+use crate::base::sync::RelaxedBool;
+use crate::flags::{Consumer, Flag, FlagValue, FlagWord, Node};
+use crate::libraries::{Library, Presence};
+
+/// An operation whose kernel is chosen at each call.
+///
+/// ```
+/// use interlock_core::dispatch::{Kernel, NoKernel, Numerics, Op, Operation, Recording, Stop};
+///
+/// /// Adds two numbers.
+/// struct Add;
+///
+/// impl Operation for Add {
+///     const NAME: &'static str = "add";
+///     type Call = String;
+///     type Args<'a> = (i64, i64);
+///     type Out = i64;
+///     type Error = NoKernel;
+/// }
+///
+/// static ADD: Op<Add> = Op::new(&[Kernel::new("native", |_, _, (a, b)| Ok(a + b))]);
+///
+/// let recording = Recording::default();
+/// let guard = recording.guard();
+/// assert_eq!(ADD.call(&"int64".to_owned(), None, &(2, 3)), Ok(5));
+/// drop(guard);
+/// assert_eq!(recording.calls()[0].to_string(), "add int64 -> native");
+/// ```
+pub trait Operation: 'static {
+    /// The name in records.
+    const NAME: &'static str;
+    /// The properties of a call on which the choice depends: shapes, strides, types, device, options. Its `Display` is
+    /// part of the record.
+    type Call: Clone + Eq + Hash + fmt::Debug + fmt::Display;
+    /// The arguments.
+    type Args<'a>;
+    /// The result.
+    type Out;
+    /// The error of a call.
+    type Error: From<NoKernel>;
+
+    /// Returns whether precision nodes decide the arithmetic of a call: its inputs are float32.
+    fn obeys_precision(_call: &Self::Call) -> bool {
+        true
+    }
+}
+
+/// The reason why a kernel that was chosen computes no result.
+#[derive(Debug)]
+pub enum Stop<E> {
+    /// The kernel cannot run this call. It has written nothing; the next kernel is tried.
+    Refused(Reason),
+    /// The call fails.
+    Error(E),
+}
+
+impl<E> From<E> for Stop<E> {
+    fn from(error: E) -> Self {
+        Stop::Error(error)
+    }
+}
+
+type Run<O> = for<'a, 'b> fn(
+    &<O as Operation>::Call,
+    Numerics,
+    &'b <O as Operation>::Args<'a>,
+) -> Result<<O as Operation>::Out, Stop<<O as Operation>::Error>>;
+
+type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
+
+/// A kernel of an operation. [`Op`] has an example.
+pub struct Kernel<O: Operation> {
+    name: &'static str,
+    is_model: bool,
+    library: Option<&'static Library>,
+    gates: &'static [Gate],
+    node: Option<Node>,
+    condition: Option<Condition<O>>,
+    run: Run<O>,
+}
+
+impl<O: Operation> Kernel<O> {
+    /// Creates a kernel that accepts every call. `run` executes on the calling thread: it allocates workspaces, then
+    /// computes or queues the work. It refuses before it writes anything.
+    pub const fn new(name: &'static str, run: Run<O>) -> Self {
+        Kernel { name, is_model: false, library: None, gates: &[], node: None, condition: None, run }
+    }
+
+    /// Marks a kernel that computes like the library of this name, without the library.
+    pub const fn model(mut self) -> Self {
+        self.is_model = true;
+        self
+    }
+
+    /// Requires a vendor library to be loaded, or found where it would be loaded from.
+    pub const fn library(mut self, library: &'static Library) -> Self {
+        self.library = Some(library);
+        self
+    }
+
+    /// Requires values of flags.
+    pub const fn gates(mut self, gates: &'static [Gate]) -> Self {
+        self.gates = gates;
+        self
+    }
+
+    /// Sets the node of the precision tree that decides the arithmetic.
+    pub const fn node(mut self, node: Node) -> Self {
+        self.node = Some(node);
+        self
+    }
+
+    /// Requires a condition of the call. A reason carries the numbers that matter.
+    pub const fn condition(mut self, condition: Condition<O>) -> Self {
+        self.condition = Some(condition);
+        self
+    }
+
+    /// Returns the reason why the kernel cannot run a call on this thread now.
+    #[inline]
+    fn refusal(&self, call: &O::Call) -> Option<Reason> {
+        if let Some(reason) = self.gates.iter().find_map(Gate::refusal) {
+            return Some(reason);
+        }
+        if let Some(library) = self.library
+            && library.presence() == Presence::Absent
+        {
+            return Some(Reason::LibraryNotFound { library: library.title() });
+        }
+        self.condition.and_then(|condition| condition(call).err())
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn refused(&self, reason: Reason) -> Considered {
+        Considered { kernel: self.name, outcome: Outcome::Refused(reason) }
+    }
+
+    /// Returns the result for a kernel that is listed after the one that ran the call.
+    fn behind(&self, chosen: &'static str, call: &O::Call) -> Considered {
+        let outcome = self.refusal(call).map_or(Outcome::Behind(chosen), Outcome::Refused);
+        Considered { kernel: self.name, outcome }
+    }
+
+    /// Returns the arithmetic of a call.
+    #[inline]
+    fn numerics(&self, call: &O::Call) -> Numerics {
+        match self.node {
+            Some(node) if O::obeys_precision(call) => Numerics::of_node(node),
+            _ => Numerics::default(),
+        }
+    }
+}
+
+impl<O: Operation> fmt::Debug for Kernel<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel").field("name", &self.name).field("gates", &self.gates).finish_non_exhaustive()
+    }
+}
+
+/// The names of kernels that are tried first, in this order.
+pub type Preferred = [Option<&'static str>; 5];
+
+/// A flag that puts kernels in front of the list.
+pub struct Order<O: Operation> {
+    word: &'static FlagWord,
+    preferred: fn(&O::Call) -> Preferred,
+}
+
+impl<O: Operation> Order<O> {
+    /// Creates an order that `flag` decides: `preferred` reads it.
+    pub const fn new<T: FlagValue>(flag: &'static Flag<T>, preferred: fn(&O::Call) -> Preferred) -> Self {
+        Order { word: flag.word(), preferred }
+    }
+}
+
+/// The composite operation that a call is part of.
+#[derive(Clone, Copy, Debug)]
+pub struct Composite {
+    /// The name in the record of the call.
+    pub name: &'static str,
+    /// The arithmetic, if the node of the composite decides it instead of the kernel's node.
+    pub numerics: Option<Numerics>,
+}
+
+/// The kernels of an operation.
+///
+/// ```
+/// use interlock_core::dispatch::{Gate, Kernel, NoKernel, Op, Operation, Reason};
+/// use interlock_core::flags::flags::CUDNN_ENABLED;
+///
+/// struct Scale;
+///
+/// impl Operation for Scale {
+///     const NAME: &'static str = "scale";
+///     type Call = usize;
+///     type Args<'a> = &'a mut [f32];
+///     type Out = ();
+///     type Error = NoKernel;
+/// }
+///
+/// static SCALE: Op<Scale> = Op::new(&[
+///     Kernel::new("fast", |_, _, _| Ok(()))
+///         .gates(&[Gate::on(&CUDNN_ENABLED)])
+///         .condition(|length| if length % 4 == 0 { Ok(()) } else { Err(Reason::from("needs a multiple of 4")) }),
+///     Kernel::new("native", |_, _, _| Ok(())),
+/// ]);
+///
+/// assert_eq!(SCALE.explain(&8).kernel(), Some("fast"));
+/// assert_eq!(SCALE.explain(&6).to_string(), "scale 6 -> native | fast: needs a multiple of 4");
+/// ```
+pub struct Op<O: Operation> {
+    own: &'static [Kernel<O>],
+    registered: KernelList<Kernel<O>>,
+    order: Option<Order<O>>,
+    is_announced: RelaxedBool,
+}
+
+impl<O: Operation> Op<O> {
+    /// Creates an operation with these kernels. The first that accepts a call runs it.
+    pub const fn new(own: &'static [Kernel<O>]) -> Self {
+        Op { own, registered: KernelList::new(), order: None, is_announced: RelaxedBool::new(false) }
+    }
+
+    /// Sets a flag that puts kernels in front.
+    pub const fn order(mut self, order: Order<O>) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// Adds a kernel before those of the operation; kernels that are registered later are tried later. The condition
+    /// of the kernel limits the calls that it runs. It cannot be removed.
+    ///
+    /// # Errors
+    /// Fails if the operation has a kernel of this name.
+    pub fn register(&'static self, kernel: Kernel<O>) -> crate::Result<()> {
+        if self.listed().any(|known| known.name == kernel.name) {
+            let (operation, name) = (O::NAME, kernel.name);
+            return Err(crate::Error::KernelName { operation, name });
+        }
+        Consumer::announce(
+            O::NAME,
+            kernel.gates.iter().map(Gate::word).collect(),
+            kernel.node.into_iter().collect(),
+        );
+        self.registered.push(kernel);
+        Ok(())
+    }
+
+    /// Adds the operation to the list from which `explain` names the operations that obey a flag. The first call does
+    /// so too.
+    pub fn announce(&'static self) {
+        if self.is_announced.get() {
+            return;
+        }
+        self.is_announced.set(true);
+        let gates = self.own.iter().flat_map(|kernel| kernel.gates.iter().map(Gate::word));
+        let words = gates.chain(self.order.as_ref().map(|order| order.word)).collect();
+        Consumer::announce(O::NAME, words, self.own.iter().filter_map(|kernel| kernel.node).collect());
+    }
+
+    /// Iterates over the kernels: the registered ones, then those of the operation.
+    #[inline]
+    fn listed(&'static self) -> impl Iterator<Item = &'static Kernel<O>> {
+        self.registered.iter().chain(self.own)
+    }
+
+    /// Iterates over the kernels in the order in which they are tried for a call.
+    #[inline]
+    fn ordered(&'static self, call: &O::Call) -> impl Iterator<Item = &'static Kernel<O>> {
+        let preferred = self.order.as_ref().map_or([None; 5], |order| (order.preferred)(call));
+        let first = preferred.into_iter().flatten();
+        let first = first.flat_map(|name| self.listed().filter(move |kernel| kernel.name == name));
+        first.chain(self.listed().filter(move |kernel| !preferred.contains(&Some(kernel.name))))
+    }
+
+    /// Runs the first kernel that accepts the call. `composite` is the operation that the call is part of.
+    ///
+    /// # Errors
+    /// Returns the error of the kernel, or a [`NoKernel`] with the reason of each kernel.
+    pub fn call(
+        &'static self,
+        call: &O::Call,
+        composite: Option<Composite>,
+        args: &O::Args<'_>,
+    ) -> Result<O::Out, O::Error> {
+        self.announce();
+        let is_recorded = record::is_active();
+        // Without a recording it lists only the kernels that refuse when they run, so it is rarely allocated.
+        let mut considered = Vec::new();
+        let mut kernels = self.ordered(call);
+        while let Some(kernel) = kernels.next() {
+            if let Some(reason) = kernel.refusal(call) {
+                if is_recorded {
+                    considered.push(kernel.refused(reason));
+                }
+                continue;
+            }
+            let given = composite.and_then(|composite| composite.numerics);
+            let numerics = given.unwrap_or_else(|| kernel.numerics(call));
+            let result = match (kernel.run)(call, numerics, args) {
+                Ok(out) => Ok(out),
+                Err(Stop::Error(error)) => Err(error),
+                Err(Stop::Refused(reason)) => {
+                    considered.push(kernel.refused(reason));
+                    continue;
+                }
+            };
+            if is_recorded {
+                considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
+                considered.extend(kernels.map(|other| other.behind(kernel.name, call)));
+                record::note(Self::record(call, composite, Some((kernel, numerics)), considered));
+            }
+            return result;
+        }
+        if !is_recorded {
+            let noted = considered;
+            let again = |kernel: &Kernel<O>| noted.iter().find(|noted| noted.kernel == kernel.name).cloned();
+            let considered = |kernel| again(kernel).unwrap_or_else(|| kernel.behind("none", call));
+            let considered = self.ordered(call).map(considered).collect();
+            return Err(NoKernel { call: Self::record(call, composite, None, considered) }.into());
+        }
+        let call = Self::record(call, composite, None, considered);
+        record::note(call.clone());
+        Err(NoKernel { call }.into())
+    }
+
+    /// Returns the choice for a call on this thread now, without running it. The kernel may still refuse when it runs.
+    pub fn explain(&'static self, call: &O::Call) -> Call {
+        let mut chosen = None;
+        let considered = self.ordered(call).map(|kernel| match (chosen, kernel.refusal(call)) {
+            (_, Some(reason)) => kernel.refused(reason),
+            (Some((first, _)), None) => kernel.behind(Kernel::name(first), call),
+            (None, None) => {
+                chosen = Some((kernel, kernel.numerics(call)));
+                Considered { kernel: kernel.name, outcome: Outcome::Chosen }
+            }
+        });
+        let considered = considered.collect();
+        Self::record(call, None, chosen, considered)
+    }
+
+    fn record(
+        call: &O::Call,
+        composite: Option<Composite>,
+        chosen: Option<(&'static Kernel<O>, Numerics)>,
+        considered: Vec<Considered>,
+    ) -> Call {
+        Call {
+            operation: O::NAME,
+            arguments: call.to_string(),
+            composite: composite.map(|composite| composite.name),
+            is_model: chosen.is_some_and(|(kernel, _)| kernel.is_model),
+            numerics: chosen.map(|(_, numerics)| numerics).unwrap_or_default(),
+            considered,
+        }
+    }
+}
+
+impl<O: Operation> fmt::Debug for Op<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Op").field("name", &O::NAME).field("own", &self.own).finish_non_exhaustive()
+    }
+}
+
+/// The error of a call that every kernel refuses.
+///
+/// ```
+/// use interlock_core::dispatch::{Gate, Kernel, NoKernel, Op, Operation};
+/// use interlock_core::flags::flags::CUDA_MATH_SDP;
+///
+/// struct Attention;
+///
+/// impl Operation for Attention {
+///     const NAME: &'static str = "attention";
+///     type Call = String;
+///     type Args<'a> = ();
+///     type Out = ();
+///     type Error = NoKernel;
+/// }
+///
+/// static ATTENTION: Op<Attention> =
+///     Op::new(&[Kernel::new("math", |_, _, _| Ok(())).gates(&[Gate::on(&CUDA_MATH_SDP)])]);
+///
+/// let guard = CUDA_MATH_SDP.scope(false)?.guard();
+/// let error = ATTENTION.call(&"float32".to_owned(), None, &()).unwrap_err();
+/// let expected = "attention float32: no kernel can run this call (math: backends.cuda.math_sdp is False)";
+/// assert_eq!(error.to_string(), expected);
+/// # drop(guard);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoKernel {
+    call: Call,
+}
+
+impl NoKernel {
+    /// Returns the call with the reason of each kernel.
+    pub fn call(&self) -> &Call {
+        &self.call
+    }
+}
+
+impl fmt::Display for NoKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Call { operation, arguments, considered, .. } = &self.call;
+        let reasons: Vec<String> = considered.iter().map(ToString::to_string).collect();
+        write!(f, "{operation} {arguments}: no kernel can run this call ({})", reasons.join("; "))
+    }
+}
+
+impl std::error::Error for NoKernel {}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rounding;
+    use super::super::record::Recording;
+    use super::*;
+    use crate::flags::flags::{CUDA_BLAS_LIBRARY, CUDNN_BENCHMARK, CUDNN_DETERMINISTIC, CUDNN_ENABLED};
+    use crate::flags::{BlasLibrary, Precision, find};
+    use crate::thread::ThreadState;
+
+    /// Returns the name of the kernel that ran and its arithmetic.
+    struct Probe;
+
+    impl Operation for Probe {
+        const NAME: &'static str = "probe";
+        type Call = String;
+        type Args<'a> = ();
+        type Out = (&'static str, Rounding);
+        type Error = NoKernel;
+
+        fn obeys_precision(call: &String) -> bool {
+            call == "float32"
+        }
+    }
+
+    static ENABLED: [Gate; 1] = [Gate::on(&CUDNN_ENABLED)];
+    static BENCHMARK: [Gate; 1] = [Gate::on(&CUDNN_BENCHMARK)];
+
+    const LIBRARY: Kernel<Probe> = Kernel::new("library", |_, numerics, ()| Ok(("library", numerics.inputs)))
+        .model()
+        .gates(&ENABLED)
+        .node(Node::CudaMatmul)
+        .condition(|call| {
+            if call == "int64" { Err(Reason::from("needs a float dtype, got int64")) } else { Ok(()) }
+        });
+    const NATIVE: Kernel<Probe> = Kernel::new("native", |_, numerics, ()| Ok(("native", numerics.inputs)));
+
+    fn call(op: &'static Op<Probe>, dtype: &str) -> Result<(&'static str, Rounding), NoKernel> {
+        op.call(&dtype.to_owned(), None, &())
+    }
+
+    #[test]
+    fn call_runs_the_first_kernel_that_nothing_refuses() {
+        static OP: Op<Probe> = Op::new(&[LIBRARY, NATIVE]);
+        assert_eq!(call(&OP, "float32"), Ok(("library", Rounding::None)));
+        assert_eq!(call(&OP, "int64"), Ok(("native", Rounding::None)));
+        let _guard = CUDNN_ENABLED.scope(false).unwrap().guard();
+        assert_eq!(call(&OP, "float32"), Ok(("native", Rounding::None)));
+    }
+
+    #[test]
+    fn call_resolves_the_node_of_the_kernel_for_float32_only() {
+        static OP: Op<Probe> = Op::new(&[LIBRARY, NATIVE]);
+        let _guard = Node::CudaMatmul.scope(Precision::Tf32).unwrap().guard();
+        assert_eq!(call(&OP, "float32"), Ok(("library", Rounding::Tf32)));
+        assert_eq!(call(&OP, "float64"), Ok(("library", Rounding::None)));
+        assert_eq!(call(&OP, "int64"), Ok(("native", Rounding::None)));
+    }
+
+    #[test]
+    fn call_in_a_composite_uses_its_arithmetic_and_names_it() {
+        static OP: Op<Probe> = Op::new(&[LIBRARY]);
+        let recording = Recording::default();
+        let _guard = recording.guard();
+        let composite = Composite { name: "lstm", numerics: Some(Numerics { inputs: Rounding::Tf32 }) };
+        assert_eq!(OP.call(&"float32".to_owned(), Some(composite), &()), Ok(("library", Rounding::Tf32)));
+        let expected = "probe float32 -> library (model), inputs tf32, in lstm";
+        assert_eq!(recording.calls()[0].to_string(), expected);
+    }
+
+    #[test]
+    fn call_tries_the_next_kernel_if_one_refuses_when_it_runs() {
+        const REFUSES: Kernel<Probe> =
+            Kernel::new("refuses", |_, _, ()| Err(Stop::Refused(Reason::from("needs 4 bytes of alignment"))));
+        static OP: Op<Probe> = Op::new(&[REFUSES, NATIVE]);
+        static NONE: Op<Probe> = Op::new(&[REFUSES]);
+        let recording = Recording::default();
+        let guard = recording.guard();
+        assert_eq!(call(&OP, "float32"), Ok(("native", Rounding::None)));
+        let recorded_error = call(&NONE, "float32").unwrap_err();
+        drop(guard);
+        let lines: Vec<String> = recording.calls().iter().map(ToString::to_string).collect();
+        let refusal = "refuses: needs 4 bytes of alignment";
+        let expected = [
+            format!("probe float32 -> native | {refusal}"),
+            format!("probe float32 -> no kernel | {refusal}"),
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!(call(&NONE, "float32").unwrap_err(), recorded_error);
+    }
+
+    #[test]
+    fn call_without_a_kernel_returns_every_reason() {
+        static OP: Op<Probe> = Op::new(&[LIBRARY]);
+        let _guard = CUDNN_ENABLED.scope(false).unwrap().guard();
+        let error = call(&OP, "float32").unwrap_err();
+        let expected =
+            "probe float32: no kernel can run this call (library: backends.cudnn.enabled is False)";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn order_puts_the_preferred_kernel_in_front() {
+        const OTHER: Kernel<Probe> = Kernel::new("other", |_, _, ()| Ok(("other", Rounding::None)));
+        static OP: Op<Probe> = Op::new(&[NATIVE, OTHER]).order(Order::new(&CUDA_BLAS_LIBRARY, |_| {
+            let first = (CUDA_BLAS_LIBRARY.get() == BlasLibrary::Cublaslt).then_some("other");
+            [first, None, None, None, None]
+        }));
+        assert_eq!(
+            OP.explain(&"float32".to_owned()).to_string(),
+            "probe float32 -> native | other: behind native"
+        );
+        let _guard = CUDA_BLAS_LIBRARY.scope(BlasLibrary::Cublaslt).unwrap().guard();
+        assert_eq!(
+            OP.explain(&"float32".to_owned()).to_string(),
+            "probe float32 -> other | native: behind other"
+        );
+        assert_eq!(call(&OP, "float32"), Ok(("other", Rounding::None)));
+    }
+
+    #[test]
+    fn register_adds_a_kernel_in_front_and_refuses_a_used_name() {
+        static OP: Op<Probe> = Op::new(&[NATIVE]);
+        let added = || {
+            Kernel::new("added", |_, _, ()| Ok(("added", Rounding::None)))
+                .condition(|call| if call == "bool" { Ok(()) } else { Err(Reason::from("needs bool")) })
+        };
+        OP.register(added()).unwrap();
+        assert_eq!(call(&OP, "bool"), Ok(("added", Rounding::None)));
+        assert_eq!(call(&OP, "int64"), Ok(("native", Rounding::None)));
+        let error = OP.register(added()).unwrap_err();
+        assert_eq!(error, crate::Error::KernelName { operation: "probe", name: "added" });
+    }
+
+    #[test]
+    fn gate_compares_the_effective_value() {
+        const TRIES: Kernel<Probe> =
+            Kernel::new("tries", |_, _, ()| Ok(("tries", Rounding::None))).gates(&BENCHMARK);
+        static OP: Op<Probe> = Op::new(&[TRIES, NATIVE]);
+        let _benchmark = CUDNN_BENCHMARK.scope(true).unwrap().guard();
+        assert_eq!(call(&OP, "float32").unwrap().0, "tries");
+        let _deterministic = CUDNN_DETERMINISTIC.scope(true).unwrap().guard();
+        assert_eq!(call(&OP, "float32").unwrap().0, "native");
+    }
+
+    #[test]
+    fn announce_lists_the_operation_in_explanations_of_its_flags() {
+        static OP: Op<Probe> = Op::new(&[LIBRARY, NATIVE]);
+        OP.announce();
+        OP.announce();
+        for name in
+            ["cudnn.enabled", "cuda.matmul.fp32_precision", "cuda.matmul.allow_tf32", "fp32_precision"]
+        {
+            let affects = find(name).unwrap().explain().affects;
+            assert!(affects.ends_with(": obeyed by probe"), "{name}: {affects}");
+        }
+        assert!(!find("mkldnn.fp32_precision").unwrap().explain().affects.contains("probe"));
+    }
+
+    #[test]
+    fn recording_is_scoped_captured_and_replaced_by_an_inner_one() {
+        static OP: Op<Probe> = Op::new(&[NATIVE]);
+        let (outer, inner) = (Recording::default(), Recording::default());
+        call(&OP, "before").unwrap();
+        let guard = outer.guard();
+        call(&OP, "outer").unwrap();
+        {
+            let _inner = inner.guard();
+            call(&OP, "inner").unwrap();
+        }
+        let state = ThreadState::capture();
+        std::thread::scope(|threads| {
+            threads.spawn(|| call(&OP, "elsewhere").unwrap());
+            threads.spawn(|| state.run(|| call(&OP, "applied").unwrap()));
+        });
+        drop(guard);
+        call(&OP, "after").unwrap();
+        let arguments = |recording: &Recording| -> Vec<String> {
+            recording.calls().into_iter().map(|call| call.arguments).collect()
+        };
+        assert_eq!(arguments(&outer), ["outer", "applied"]);
+        assert_eq!(arguments(&inner), ["inner"]);
+        assert_eq!((outer.len(), outer.is_empty()), (2, false));
+    }
+}

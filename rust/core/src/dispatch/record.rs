@@ -1,0 +1,275 @@
+//! Records of calls: the kernel that was chosen, and the reason against each other one.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::Numerics;
+use super::numerics::Rounding;
+use crate::base::env;
+use crate::base::fork::rank;
+use crate::base::sync::{ForkLock, RelaxedU64};
+use crate::flags::Value;
+use crate::thread::{self, Scope, ScopeGuard, Slots};
+
+/// The reason why a kernel cannot run a call.
+///
+/// ```
+/// use interlock_core::dispatch::Reason;
+///
+/// assert_eq!(Reason::from("needs float16, got float32").to_string(), "needs float16, got float32");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A flag does not have the required value.
+    Flag {
+        /// The dotted name below `backends`.
+        name: &'static str,
+        /// The effective value.
+        value: Value,
+        /// The required value.
+        required: Value,
+    },
+    /// A vendor library is absent.
+    LibraryNotFound {
+        /// The library, as its vendor spells it.
+        library: &'static str,
+    },
+    /// The call does not meet a condition of the kernel.
+    Condition(Cow<'static, str>),
+}
+
+impl From<&'static str> for Reason {
+    fn from(text: &'static str) -> Self {
+        Reason::Condition(text.into())
+    }
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Reason::Condition(text.into())
+    }
+}
+
+crate::messages! { Reason {
+    Reason::Flag { name, value: Value::Bool(value), .. } => "backends.{name} is {}", Value::Bool(*value);
+    Reason::Flag { name, value, required } => "backends.{name} is {value}, not {required}";
+    Reason::LibraryNotFound { library } => "{library} not found";
+    Reason::Condition(text) => "{text}";
+} }
+
+/// The result of the choice for one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The kernel ran the call.
+    Chosen,
+    /// The kernel could have run the call; the one with this name is before it.
+    Behind(&'static str),
+    /// The kernel could not run the call.
+    Refused(Reason),
+}
+
+/// A kernel that was considered for a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// The name of the kernel.
+    pub kernel: &'static str,
+    /// The result of the choice.
+    pub outcome: Outcome,
+}
+
+impl fmt::Display for Considered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.outcome {
+            Outcome::Chosen => write!(f, "{}: chosen", self.kernel),
+            Outcome::Behind(chosen) => write!(f, "{}: behind {chosen}", self.kernel),
+            Outcome::Refused(reason) => write!(f, "{}: {reason}", self.kernel),
+        }
+    }
+}
+
+/// A call of an operation, and the choice of its kernel. Its `Display` is the line of `INTERLOCK_DISPATCH=1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Call {
+    /// The name of the operation.
+    pub operation: &'static str,
+    /// The device, types and shapes.
+    pub arguments: String,
+    /// The composite operation that the call is part of.
+    pub composite: Option<&'static str>,
+    /// Whether the kernel computes like the library of its name, without the library.
+    pub is_model: bool,
+    /// The arithmetic of the kernel.
+    pub numerics: Numerics,
+    /// All kernels, in the order in which they were tried.
+    pub considered: Vec<Considered>,
+}
+
+impl Call {
+    /// Returns the name of the kernel that ran the call; `None` if every kernel refused.
+    pub fn kernel(&self) -> Option<&'static str> {
+        let chosen = self.considered.iter().find(|considered| considered.outcome == Outcome::Chosen);
+        chosen.map(|considered| considered.kernel)
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} -> ", self.operation, self.arguments)?;
+        f.write_str(self.kernel().unwrap_or("no kernel"))?;
+        if self.is_model {
+            f.write_str(" (model)")?;
+        }
+        if self.numerics.inputs != Rounding::None {
+            write!(f, ", inputs {}", self.numerics.inputs.name())?;
+        }
+        if let Some(composite) = self.composite {
+            write!(f, ", in {composite}")?;
+        }
+        let others = self.considered.iter().filter(|considered| considered.outcome != Outcome::Chosen);
+        others.into_iter().try_for_each(|considered| write!(f, " | {considered}"))
+    }
+}
+
+/// The number of recordings, plus [`PRINTS`] if `INTERLOCK_DISPATCH` is on. Begins as [`UNREAD`].
+static ACTIVE: RelaxedU64 = RelaxedU64::new(UNREAD);
+
+/// Set until the environment has been read.
+const UNREAD: u64 = 1 << 63;
+/// Set if each call is printed.
+const PRINTS: u64 = 1 << 62;
+
+/// The calls of each recording. A lock of the process, because a fork must not find it held.
+static CALLS: ForkLock<BTreeMap<u64, Vec<Call>>> = ForkLock::new(rank::DISPATCH_CALLS, BTreeMap::new());
+
+static LAST_RECORDING: RelaxedU64 = RelaxedU64::new(0);
+
+/// Returns whether calls on this thread are recorded or printed: one load while no recording exists.
+#[inline]
+pub(super) fn is_active() -> bool {
+    let active = ACTIVE.get();
+    active != 0 && is_active_here(active)
+}
+
+#[cold]
+fn is_active_here(active: u64) -> bool {
+    let active = if active & UNREAD == 0 { active } else { read_environment(active) };
+    active & PRINTS != 0 || (active != 0 && recording().is_some())
+}
+
+/// Returns the active recording of this thread.
+fn recording() -> Option<u64> {
+    let recording = thread::recording()?;
+    recording.downcast_ref::<RecordingId>().map(|id| id.0)
+}
+
+/// Adds a call to the active recording of this thread, and prints it if `INTERLOCK_DISPATCH` is on.
+pub(super) fn note(call: Call) {
+    if ACTIVE.get() & PRINTS != 0 {
+        print(&call);
+    }
+    if let Some(id) = recording()
+        && let Some(calls) = CALLS.lock().get_mut(&id)
+    {
+        calls.push(call);
+    }
+}
+
+/// Reads `INTERLOCK_DISPATCH` into [`ACTIVE`] and returns the new value.
+fn read_environment(active: u64) -> u64 {
+    let bits = if env::dispatch() { PRINTS } else { 0 };
+    // Another thread may have read it, or a recording may have begun: the next call reads again.
+    ACTIVE.compare_set(active, (active & !UNREAD) | bits)
+}
+
+/// Writes a line to the standard error with one system call: a lock of the stream could be held by a thread that a
+/// forked child lacks.
+fn print(call: &Call) {
+    let line = format!("interlock: {call}\n");
+    // SAFETY: the pointer and the length are those of the line. A failed write has no effect.
+    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+}
+
+/// Identifies a recording in the slots of a layer. Dropped with the last recording, layer or captured state that has
+/// it.
+#[derive(Debug)]
+struct RecordingId(u64);
+
+impl Drop for RecordingId {
+    fn drop(&mut self) {
+        ACTIVE.subtract(1);
+        let calls = CALLS.lock().remove(&self.0);
+        drop(calls);
+    }
+}
+
+/// Records the calls of operations while it is entered, on the threads that enter it and where their state is applied.
+///
+/// An inner recording replaces an outer one. Work that a graph replays is not recorded again.
+///
+/// ```
+/// use interlock_core::dispatch::Recording;
+///
+/// let recording = Recording::default();
+/// let guard = recording.guard();
+/// // Operations that are called here are recorded.
+/// drop(guard);
+/// assert!(recording.calls().is_empty());
+/// ```
+#[derive(Debug)]
+pub struct Recording {
+    scope: Scope,
+    id: Arc<RecordingId>,
+    slots: Arc<Slots>,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        let id = Arc::new(RecordingId(LAST_RECORDING.add(1)));
+        ACTIVE.add(1);
+        CALLS.lock().insert(id.0, Vec::new());
+        let slot: Arc<dyn Any + Send + Sync> = id.clone();
+        Recording { scope: Scope::default(), id, slots: Slots::of_recording(slot) }
+    }
+}
+
+impl Recording {
+    /// Begins to record the calls of this thread.
+    pub fn enter(&self) {
+        self.scope.enter_slots(&self.slots);
+    }
+
+    /// Ends the innermost [`enter`](Recording::enter); see [`Scope::exit`].
+    pub fn exit(&self) {
+        self.scope.exit();
+    }
+
+    /// Returns the scope that enters and exits.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Records the calls of this thread until the guard is dropped.
+    pub fn guard(&self) -> ScopeGuard {
+        ScopeGuard::of_slots(&self.slots)
+    }
+
+    /// Returns the calls that were recorded so far, in the order in which their kernels ran.
+    pub fn calls(&self) -> Vec<Call> {
+        CALLS.lock().get(&self.id.0).cloned().unwrap_or_default()
+    }
+
+    /// Returns the number of calls that were recorded so far.
+    pub fn len(&self) -> usize {
+        CALLS.lock().get(&self.id.0).map_or(0, Vec::len)
+    }
+
+    /// Returns whether no call was recorded so far.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,51 @@
+//! The operations that obey flags, from which `explain` lists them.
+
+use once_cell::race::OnceRef;
+
+use super::flag::FlagWord;
+use super::flag_spec::FlagSpec;
+use super::precision::Node;
+use crate::thread::{FlagId, Slot};
+
+const MAX_CONSUMERS: usize = 1024;
+
+/// Filled in order; read without a lock.
+static CONSUMERS: [OnceRef<'static, Consumer>; MAX_CONSUMERS] = [const { OnceRef::new() }; MAX_CONSUMERS];
+
+/// The flags that an operation obeys.
+#[derive(Debug)]
+pub(crate) struct Consumer {
+    operation: &'static str,
+    words: Vec<FlagId>,
+    nodes: Vec<Node>,
+}
+
+impl Consumer {
+    /// Adds the flags that an operation obeys. If the table is full, `explain` does not list them.
+    pub(crate) fn announce(operation: &'static str, words: Vec<&FlagWord>, nodes: Vec<Node>) {
+        let words = words.into_iter().map(|word| word.id).collect();
+        let consumer: &'static Consumer = Box::leak(Box::new(Consumer { operation, words, nodes }));
+        // If another thread fills an entry first, the next one is tried.
+        let _ = CONSUMERS.iter().find(|entry| entry.get().is_none() && entry.set(consumer).is_ok());
+    }
+
+    fn obeys(&self, slot: Slot) -> bool {
+        match slot {
+            Slot::Flag(id) => self.words.contains(&id),
+            Slot::Node(mask) => {
+                let node = Node::of_slot(mask);
+                self.nodes.iter().any(|read| read.inherits_from(node))
+            }
+        }
+    }
+}
+
+/// Returns the names of the operations that obey a flag, each once, in alphabetical order.
+pub(super) fn operations_that_obey(spec: &FlagSpec) -> Vec<&'static str> {
+    let consumers = CONSUMERS.iter().map_while(OnceRef::get);
+    let obeying = consumers.filter(|consumer| spec.slots().any(|slot| consumer.obeys(slot)));
+    let mut names: Vec<_> = obeying.map(|consumer| consumer.operation).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
