@@ -30,6 +30,7 @@
 //! | `interlock_core::flags` | [`interlock::backends`](backends) |
 //! | `interlock_core::modes` | [`interlock::autograd`](autograd) |
 //! | `interlock_core::thread` | [`interlock::state`](state) |
+//! | `interlock_core::dispatch` | [`interlock::dispatch`](dispatch) |
 //! | `interlock_core::libraries` | [`interlock::libraries`](libraries) |
 //! | `interlock_accelerator`, `interlock_core::device` | `interlock::accelerator` |
 //! | `interlock_driver` | `interlock::accelerator::driver` |
@@ -40,7 +41,7 @@
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;
-pub use interlock_core::{EnvSnapshot, Error, Result, libraries};
+pub use interlock_core::{EnvSnapshot, Error, Result, dispatch, libraries};
 
 pub mod backends {
     //! Global flags: declared once each, and read with one load.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use interlock::accelerator::{Device, Error as AcceleratorError};
+use interlock::dispatch::NoKernel;
 
 use crate::{DType, Scalar};
 
@@ -78,9 +79,11 @@ pub enum Error {
         cure: &'static str,
     },
     /// A bool or a floating-point number as `alpha` of an operation in a narrower type.
-    AlphaType {
+    FactorType {
         /// The operation.
         op: &'static str,
+        /// The argument that multiplies an operand.
+        argument: &'static str,
         /// The promoted type of the operands.
         dtype: DType,
         /// The value.
@@ -256,6 +259,8 @@ pub enum Error {
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(AcceleratorError),
+    /// Every kernel of an operation refuses the call.
+    NoKernel(NoKernel),
 }
 
 impl Error {
@@ -330,6 +335,12 @@ impl<T: fmt::Display> fmt::Display for Tuple<'_, T> {
     }
 }
 
+impl From<NoKernel> for Error {
+    fn from(error: NoKernel) -> Self {
+        Error::NoKernel(error)
+    }
+}
+
 impl From<AcceleratorError> for Error {
     fn from(error: AcceleratorError) -> Self {
         Error::Accelerator(error)
@@ -356,14 +367,14 @@ impl fmt::Display for Error {
             Error::DType { op, argument, expected, given, cure } => {
                 write!(f, "{op}: {argument} must be {expected}, got {given}{cure}")
             }
-            Error::AlphaType { op, dtype, given } => {
+            Error::FactorType { op, argument, dtype, given } => {
                 let expected = match (given, dtype) {
                     (Scalar::Bool(_), dtype) if dtype.is_floating_point() => "an int or a float",
                     (Scalar::Bool(_), _) => "an int",
                     (_, DType::Bool) => "a bool or an int",
                     _ => "an int",
                 };
-                write!(f, "{op}: alpha must be {expected} for operands of dtype {dtype}, got {given}")
+                write!(f, "{op}: {argument} must be {expected} for operands of dtype {dtype}, got {given}")
             }
             Error::ResultType { op, result, target } => write!(
                 f,
@@ -468,6 +479,7 @@ impl fmt::Display for Error {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
+            Error::NoKernel(error) => error.fmt(f),
         }
     }
 }

@@ -18,7 +18,7 @@ impl ToPyErr for Error {
             | Error::TooManyDimensions { .. } => new_exception(py, "ShapeError", message),
             Error::DTypes { .. }
             | Error::DType { .. }
-            | Error::AlphaType { .. }
+            | Error::FactorType { .. }
             | Error::ResultType { .. }
             | Error::AssignedType { .. } => new_exception(py, "DTypeError", message),
             Error::OutOfBounds { .. } | Error::Value { .. } => new_exception(py, "ArgumentError", message),

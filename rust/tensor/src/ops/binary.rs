@@ -130,7 +130,7 @@ impl Tensor {
 
     /// Returns `self + alpha * other`.
     pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        match scale_by_alpha("add", self, other.into(), alpha)? {
+        match scale_by_alpha("add", self, other.into(), ("alpha", alpha))? {
             ScaledOperand::Operand(other) => self.add(other),
             ScaledOperand::Tensor(other) => self.add(&other),
         }
@@ -141,7 +141,7 @@ impl Tensor {
         let (op, other) = ("sub", other.into());
         // Checked before `other` is converted to the promoted type.
         sub_check(op, [self.into(), other])?;
-        match scale_by_alpha(op, self, other, alpha)? {
+        match scale_by_alpha(op, self, other, ("alpha", alpha))? {
             ScaledOperand::Operand(other) => self.sub(other),
             ScaledOperand::Tensor(other) => self.sub(&other),
         }
@@ -154,7 +154,18 @@ pub(super) enum ScaledOperand<'a> {
     Tensor(Tensor),
 }
 
-/// Returns `alpha * other` in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1.
+impl ScaledOperand<'_> {
+    /// Returns the operand as a tensor; `unscaled` is the tensor that was multiplied.
+    pub(super) fn into_tensor(self, unscaled: &Tensor) -> Tensor {
+        match self {
+            ScaledOperand::Operand(_) => unscaled.clone(),
+            ScaledOperand::Tensor(product) => product,
+        }
+    }
+}
+
+/// Returns `alpha * other` in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1. `argument` is
+/// the name of `alpha` in errors.
 ///
 /// # Errors
 /// `alpha` may be a bool only if that type is bool, and a floating-point number only if that type is floating point.
@@ -163,14 +174,14 @@ pub(super) fn scale_by_alpha<'a>(
     op: &'static str,
     own: &Tensor,
     other: Operand<'a>,
-    alpha: Scalar,
+    (argument, alpha): (&'static str, Scalar),
 ) -> Result<ScaledOperand<'a>> {
     let common = result_type(&[own.into(), other]);
     let is_bool = matches!(alpha, Scalar::Bool(_));
     if is_bool && common != DType::Bool || !alpha.dtype().can_cast_to(common.max(DType::Int64)) {
-        return Err(Error::AlphaType { op, dtype: common, given: alpha });
+        return Err(Error::FactorType { op, argument, dtype: common, given: alpha });
     }
-    let alpha = alpha.check_fits(common, op, "alpha")?;
+    let alpha = alpha.check_fits(common, op, argument)?;
     if alpha == Scalar::Int(1) {
         return Ok(ScaledOperand::Operand(other));
     }

@@ -88,7 +88,7 @@ impl Tensor {
 
     /// Adds `alpha * other` in place.
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
-        match scale_by_alpha("add_", self, other.into(), alpha)? {
+        match scale_by_alpha("add_", self, other.into(), ("alpha", alpha))? {
             ScaledOperand::Operand(other) => self.add_inplace(other),
             ScaledOperand::Tensor(other) => self.add_inplace((&other).into()),
         }
@@ -113,7 +113,7 @@ impl Tensor {
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let (op, other) = ("sub_", other.into());
         sub_check(op, [self.into(), other])?;
-        match scale_by_alpha(op, self, other, alpha)? {
+        match scale_by_alpha(op, self, other, ("alpha", alpha))? {
             ScaledOperand::Operand(other) => self.sub_inplace(other),
             ScaledOperand::Tensor(other) => self.sub_inplace((&other).into()),
         }

@@ -1,44 +1,49 @@
 //! Matrix products of tensors with any number of dimensions.
 
+use interlock::dispatch::{Call, Composite};
+
+use super::binary::scale_by_alpha;
+use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
-use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
-use crate::shape::{broadcast, sizes_and_strides};
-use crate::{DType, Error, Result, Tensor};
+use crate::shape::broadcast;
+use crate::{Error, Result, Scalar, Tensor};
 
 const OP: &str = "matmul";
 
+/// Operands of a product with at least two dimensions, and the shape of the result.
+struct Prepared {
+    a: Tensor,
+    b: Tensor,
+    shape: Vec<usize>,
+}
+
 /// Multiplies matrices of tensors with at least two dimensions, broadcast over the others.
 fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    matmul_into_shape(a, b, None)
+    matmul_into_shape(a, b, None, None)
 }
 
 /// Like [`batch_matmul`], with another shape for the result, which is not a view of the product.
-fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
-    let err_no_matrix = || err_shapes(OP, "two dimensions are needed", a, b);
-    let (batch_a, rows, depth) = split_dims(a).ok_or_else(err_no_matrix)?;
-    let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(err_no_matrix)?;
+fn matmul_into_shape(
+    a: &Tensor,
+    b: &Tensor,
+    wanted: Option<&[usize]>,
+    composite: Option<Composite>,
+) -> Result<Tensor> {
+    let (batch_a, [rows, _]) = split_shape(a)?;
+    let (batch_b, [_, columns]) = split_shape(b)?;
     check_inner_dims(a, b)?;
     if a.dtype() != b.dtype() {
         return Err(Error::DTypes { op: OP, left: a.dtype(), right: b.dtype() });
     }
-    let (sizes_a, sizes_b) = (sizes(&batch_a), sizes(&batch_b));
-    let batch = broadcast(OP, &sizes_a, &sizes_b).map_err(|_| {
-        let [sizes_a, sizes_b] = [&sizes_a, &sizes_b].map(|sizes| Tuple(sizes));
+    let batch = broadcast(OP, batch_a, batch_b).map_err(|_| {
+        let [sizes_a, sizes_b] = [batch_a, batch_b].map(Tuple);
         err_shapes(OP, format!("batch dimensions {sizes_a} and {sizes_b} cannot be broadcast"), a, b)
     })?;
-    let strides = (batch_strides(&batch_a, batch.len()), batch_strides(&batch_b, batch.len()));
-    let iter = StridedIter::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
-    let batch_of_matrices = MatrixBatch { iter, left: matrix(rows, depth), right: matrix(depth_b, columns) };
-    let mut shape = batch;
-    shape.extend([rows.0, columns.0]);
-    let wanted = wanted.unwrap_or(&shape);
-    let out = match a.dtype() {
-        DType::Float32 => kernel::matmul::<f32>(wanted, a, b, batch_of_matrices),
-        DType::Float64 => kernel::matmul::<f64>(wanted, a, b, batch_of_matrices),
-        DType::Int64 => kernel::matmul::<i64>(wanted, a, b, batch_of_matrices),
-        DType::Bool => Err(Error::not_numeric(OP, "both operands", "; long() converts them")),
-    }?;
+    let mut shape = batch.clone();
+    shape.extend([rows, columns]);
+    let args = MatmulArgs { a, b, batch: &batch, shape: wanted.unwrap_or(&shape) };
+    let out = MATMUL.call(&MatmulCall::new(a, b), composite, &args)?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
     if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
         let (right, left) = (builder.save_for(0, b)?, builder.save_for(1, a)?);
@@ -51,6 +56,14 @@ fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result
         });
     }
     Ok(out)
+}
+
+/// Splits the shape into the batch sizes, and the rows and columns.
+fn split_shape(tensor: &Tensor) -> Result<(&[usize], [usize; 2])> {
+    match tensor.shape() {
+        [batch @ .., rows, columns] => Ok((batch, [*rows, *columns])),
+        _ => Err(err_shapes(OP, "two dimensions are needed", tensor, tensor)),
+    }
 }
 
 /// Returns the error for operands whose shapes do not fit.
@@ -70,46 +83,38 @@ fn check_inner_dims(a: &Tensor, b: &Tensor) -> Result<()> {
     }
 }
 
-type Dim = (usize, usize);
-
-/// Splits the dimensions into the batch dimensions, rows and columns.
-fn split_dims(tensor: &Tensor) -> Option<(Vec<Dim>, Dim, Dim)> {
-    let mut dims = sizes_and_strides(tensor.layout());
-    let columns = dims.pop()?;
-    let rows = dims.pop()?;
-    Some((dims, rows, columns))
-}
-
-fn sizes(dims: &[Dim]) -> Vec<usize> {
-    dims.iter().map(|&(size, _)| size).collect()
-}
-
-fn batch_strides(dims: &[Dim], ndim: usize) -> Vec<usize> {
-    let own = dims.iter().map(|&(size, stride)| if size == 1 { 0 } else { stride });
-    std::iter::repeat_n(0, ndim - dims.len()).chain(own).collect()
-}
-
-/// Returns a matrix with these dimensions and an offset of 0.
-fn matrix((rows, row_stride): Dim, (columns, column_stride): Dim) -> Matrix {
-    Matrix { start: 0, rows, columns, row_stride, column_stride }
-}
-
 impl Tensor {
     /// Returns the matrix product: `torch.matmul`. A one-dimensional tensor is a row vector on the left and a column
     /// vector on the right, and the result does not have that dimension. Dimensions before the last two are
     /// broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
+        self.matmul_in(other, None)
+    }
+
+    /// Computes a product that is part of a composite operation.
+    pub(super) fn matmul_in(&self, other: &Tensor, composite: Option<Composite>) -> Result<Tensor> {
+        let Prepared { a, b, shape } = self.prepare_matmul(other)?;
+        matmul_into_shape(&a, &b, Some(&shape), composite)
+    }
+
+    /// Returns the choice of a kernel for `self.matmul(other)` now, without running it.
+    ///
+    /// # Errors
+    /// Fails as [`matmul`](Tensor::matmul) does for shapes that do not fit.
+    pub fn explain_matmul(&self, other: &Tensor) -> Result<Call> {
+        let Prepared { a, b, .. } = self.prepare_matmul(other)?;
+        Ok(MATMUL.explain(&MatmulCall::new(&a, &b)))
+    }
+
+    fn prepare_matmul(&self, other: &Tensor) -> Result<Prepared> {
         let (m, n) = (self.ndim(), other.ndim());
         check_inner_dims(self, other)?;
         let a = if m == 1 { self.unsqueeze(0)? } else { self.clone() };
         let b = if n == 1 { other.unsqueeze(1)? } else { other.clone() };
         let rows = self.shape().iter().rev().nth(1);
         let columns = if n == 1 { None } else { other.shape().last() };
-        let batch_of = |tensor: &Tensor| -> Vec<usize> {
-            tensor.shape().iter().copied().take(tensor.ndim().saturating_sub(2)).collect()
-        };
         // Batch sizes that cannot be broadcast are reported by the product.
-        let batch = broadcast(OP, &batch_of(&a), &batch_of(&b)).unwrap_or_default();
+        let batch = broadcast(OP, split_shape(&a)?.0, split_shape(&b)?.0).unwrap_or_default();
         let shape: Vec<usize> = batch.into_iter().chain(rows.copied()).chain(columns.copied()).collect();
         // A batch of matrices times one matrix is computed as one tall matrix times that matrix.
         let a = if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
@@ -118,7 +123,7 @@ impl Tensor {
         } else {
             a
         };
-        matmul_into_shape(&a, &b, Some(&shape))
+        Ok(Prepared { a, b, shape })
     }
 
     /// Returns the product of two matrices.
@@ -132,6 +137,47 @@ impl Tensor {
             ));
         }
         self.matmul(other)
+    }
+
+    /// Returns the products of two batches of matrices with equal batch sizes.
+    pub fn bmm(&self, other: &Tensor) -> Result<Tensor> {
+        let (own, others) = (self.shape(), other.shape());
+        if self.ndim() != 3 || other.ndim() != 3 || own.first() != others.first() {
+            let problem = "both operands must have 3 dimensions, with equal first sizes";
+            return Err(err_shapes("bmm", problem, self, other));
+        }
+        self.matmul(other)
+    }
+
+    /// Returns `beta * self + alpha * (left @ right)` for matrices; this tensor is broadcast to the product. If `beta`
+    /// is 0, the elements of this tensor are ignored.
+    pub fn addmm(&self, left: &Tensor, right: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+        const OP: &str = "addmm";
+        if left.ndim() != 2 || right.ndim() != 2 {
+            return Err(err_shapes(OP, "mat1 and mat2 must be matrices", left, right));
+        }
+        if self.dtype() != left.dtype() {
+            return Err(Error::DTypes { op: OP, left: self.dtype(), right: left.dtype() });
+        }
+        let product = left.matmul_in(right, Some(Composite { name: OP, numerics: None }))?;
+        if !self.shape().is_empty() && broadcast(OP, self.shape(), product.shape())? != product.shape() {
+            return Err(err_shapes(OP, "input must be broadcastable to the product", self, &product));
+        }
+        let scaled = scale_by_alpha(OP, &product, (&product).into(), ("alpha", alpha))?.into_tensor(&product);
+        let input = scale_by_alpha(OP, &product, self.into(), ("beta", beta))?.into_tensor(self);
+        if beta.cast::<f64>() == 0.0 { Ok(scaled) } else { scaled.add(&input) }
+    }
+
+    /// Returns `self @ weight.T + bias`: the linear layer of `torch.nn.functional`. `weight` has the shape
+    /// (outputs, inputs), or (inputs) for one output; `bias` is broadcast to the result.
+    pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+        const OP: &str = "linear";
+        if weight.ndim() > 2 {
+            return Err(err_shapes(OP, "weight must have one or two dimensions", self, weight));
+        }
+        let weight = if weight.ndim() == 2 { weight.t()? } else { weight.clone() };
+        let product = self.matmul_in(&weight, Some(Composite { name: OP, numerics: None }))?;
+        bias.map_or(Ok(product.clone()), |bias| product.add(bias))
     }
 }
 

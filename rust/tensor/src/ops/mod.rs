@@ -15,6 +15,7 @@ mod join;
 mod loss;
 mod masked;
 mod matmul;
+mod matmul_kernels;
 mod operand;
 mod power;
 mod random;

@@ -1,0 +1,227 @@
+//! The kernels of matrix products.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use interlock::accelerator::{Device, DeviceType};
+use interlock::backends::flags::{CUDA_BLAS_LIBRARY, MKLDNN_ENABLED, MKLDNN_NUMERICS};
+use interlock::backends::{BlasLibrary, Node};
+use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Order, Preferred, Reason, Rounding, Stop};
+
+use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
+use crate::shape::{Layout, sizes_and_strides};
+use crate::{DType, Error, Result, Tensor};
+
+/// The product of matrices in tensors with at least two dimensions, broadcast over the others.
+pub(super) struct Matmul;
+
+/// The properties of a product on which the choice of its kernel depends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct MatmulCall {
+    device: Device,
+    dtype: DType,
+    left: Vec<usize>,
+    right: Vec<usize>,
+}
+
+impl MatmulCall {
+    pub(super) fn new(a: &Tensor, b: &Tensor) -> Self {
+        let device = if a.is_on_device() { a.device() } else { b.device() };
+        MatmulCall { device, dtype: a.dtype(), left: a.shape().to_vec(), right: b.shape().to_vec() }
+    }
+
+    fn is_on_cpu(&self) -> bool {
+        self.device.kind() == DeviceType::Cpu
+    }
+}
+
+impl fmt::Display for MatmulCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [left, right] = [&self.left, &self.right].map(|shape| {
+            let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+            sizes.join("x")
+        });
+        write!(f, "{} {} {left} @ {right}", self.device, self.dtype.name())
+    }
+}
+
+/// The operands of a product. The caller has checked their shapes and types.
+pub(super) struct MatmulArgs<'a> {
+    pub a: &'a Tensor,
+    pub b: &'a Tensor,
+    /// The sizes over which the matrices are broadcast.
+    pub batch: &'a [usize],
+    /// The shape of the result.
+    pub shape: &'a [usize],
+}
+
+impl Operation for Matmul {
+    const NAME: &'static str = "matmul";
+    type Call = MatmulCall;
+    type Args<'a> = MatmulArgs<'a>;
+    type Out = Tensor;
+    type Error = Error;
+
+    fn obeys_precision(call: &MatmulCall) -> bool {
+        call.dtype == DType::Float32
+    }
+}
+
+static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model")];
+
+pub(super) static MATMUL: Op<Matmul> = Op::new(&[
+    Kernel::<Matmul>::new("cublas", run).model().node(Node::CudaMatmul).condition(is_float_on_device),
+    Kernel::<Matmul>::new("cublaslt", run).model().node(Node::CudaMatmul).condition(is_float_on_device),
+    Kernel::<Matmul>::new("mkldnn", run)
+        .model()
+        .gates(&MKLDNN_GATES)
+        .node(Node::MkldnnMatmul)
+        .condition(is_float32_on_cpu),
+    Kernel::<Matmul>::new("native", run),
+])
+.order(Order::new(&CUDA_BLAS_LIBRARY, preferred_library));
+
+/// The libraries are preferred on accelerators only.
+fn preferred_library(call: &MatmulCall) -> Preferred {
+    let library = CUDA_BLAS_LIBRARY.get();
+    let is_preferred = !call.is_on_cpu() && library != BlasLibrary::Default;
+    [is_preferred.then_some(library.name()), None, None, None, None]
+}
+
+fn is_float_on_device(call: &MatmulCall) -> Result<(), Reason> {
+    if call.is_on_cpu() {
+        return Err(Reason::from("needs a device, got cpu"));
+    }
+    if !call.dtype.is_floating_point() {
+        return Err(Reason::from(format!("needs a float dtype, got {}", call.dtype.name())));
+    }
+    Ok(())
+}
+
+fn is_float32_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
+    if !call.is_on_cpu() {
+        return Err(Reason::from(format!("needs cpu, got {}", call.device)));
+    }
+    if call.dtype != DType::Float32 {
+        return Err(Reason::from(format!("needs float32, got {}", call.dtype.name())));
+    }
+    Ok(())
+}
+
+/// Multiplies operands that are rounded as the flags request.
+fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, Stop<Error>> {
+    let (a, b) = (rounded(args.a, numerics.inputs)?, rounded(args.b, numerics.inputs)?);
+    let [(left, strides_a), (right, strides_b)] = [&a, &b].map(|operand| split(operand, args.batch.len()));
+    let operands = [(strides_a.as_slice(), a.storage_offset()), (strides_b.as_slice(), b.storage_offset())];
+    let batch = MatrixBatch { iter: StridedIter::new(args.batch, operands), left, right };
+    let out = match a.dtype() {
+        DType::Float32 => kernel::matmul::<f32>(args.shape, &a, &b, batch),
+        DType::Float64 => kernel::matmul::<f64>(args.shape, &a, &b, batch),
+        DType::Int64 => kernel::matmul::<i64>(args.shape, &a, &b, batch),
+        DType::Bool => Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them")),
+    };
+    Ok(out?)
+}
+
+/// Returns a matrix with the sizes and strides of the last two dimensions, and the strides of the others, which are 0
+/// in dimensions that are broadcast.
+fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
+    let mut dims = sizes_and_strides(tensor.layout());
+    let (columns, column_stride) = dims.pop().unwrap_or_default();
+    let (rows, row_stride) = dims.pop().unwrap_or_default();
+    let own = dims.iter().map(|&(size, stride)| if size == 1 { 0 } else { stride });
+    let strides = std::iter::repeat_n(0, batch.saturating_sub(dims.len())).chain(own).collect();
+    (Matrix { start: 0, rows, columns, row_stride, column_stride }, strides)
+}
+
+/// Returns the operand with rounded elements, in memory of its own unless nothing is rounded.
+fn rounded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
+    if rounding == Rounding::None {
+        return Ok(Cow::Borrowed(tensor));
+    }
+    // An element that a stride of 0 repeats is rounded once.
+    let layout = tensor.layout();
+    let is_repeated = |stride: &usize| *stride == 0;
+    let stored = layout.shape.iter().zip(&layout.strides);
+    let shape = stored.map(|(&size, stride)| if is_repeated(stride) { size.min(1) } else { size }).collect();
+    let once = tensor.alias(Layout { shape, ..layout.clone() });
+    let once = kernel::map(Matmul::NAME, &once, move |element: f32| rounding.round(element))?;
+    let strides = once.strides().iter().zip(&layout.strides);
+    let strides = strides.map(|(&own, stride)| if is_repeated(stride) { 0 } else { own }).collect();
+    let expanded = Layout { shape: layout.shape.clone(), strides, offset: once.storage_offset() };
+    Ok(Cow::Owned(once.alias(expanded)))
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock::backends::{MkldnnNumerics, Precision};
+    use interlock::dispatch::Recording;
+
+    use super::*;
+
+    /// Between two numbers of TensorFloat-32 and of bfloat16.
+    const ODD: f32 = 1.0 + 3.0 / 4096.0;
+
+    fn odd(shape: &[usize]) -> Tensor {
+        let count = shape.iter().product();
+        Tensor::from_slice(&vec![ODD; count], shape).unwrap()
+    }
+
+    fn eye(size: usize) -> Tensor {
+        let elements: Vec<f32> = (0..size * size).map(|i| f32::from(u8::from(i % (size + 1) == 0))).collect();
+        Tensor::from_slice(&elements, &[size, size]).unwrap()
+    }
+
+    #[test]
+    fn matmul_rounds_inputs_to_bfloat16_under_the_model_only() {
+        let _precision = Node::MkldnnMatmul.scope(Precision::Bf16).unwrap().guard();
+        let product = || odd(&[2, 3]).matmul(&eye(3)).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(product(), [ODD; 6], "no kernel of the hardware");
+        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
+        assert_eq!(product(), [1.0; 6]);
+        let _enabled = MKLDNN_ENABLED.scope(false).unwrap().guard();
+        assert_eq!(product(), [ODD; 6], "nodes of oneDNN count only while it is enabled");
+    }
+
+    #[test]
+    fn matmul_of_float64_ignores_the_precision_of_float32() {
+        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
+        let _precision = Node::MkldnnMatmul.scope(Precision::Bf16).unwrap().guard();
+        let wide = odd(&[1, 1]).cast(DType::Float64).unwrap();
+        assert_eq!(wide.matmul(&wide).unwrap().to_vec::<f64>().unwrap(), [f64::from(ODD).powi(2)]);
+    }
+
+    #[test]
+    fn matmul_rounds_expanded_and_transposed_operands() {
+        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
+        let _precision = Node::MkldnnMatmul.scope(Precision::Tf32).unwrap().guard();
+        let rounded = Rounding::Tf32.round(ODD);
+        let expanded = odd(&[1, 3]).expand(&[4, 2, 3]).unwrap();
+        assert_eq!(expanded.matmul(&eye(3)).unwrap().to_vec::<f32>().unwrap(), [rounded; 24]);
+        let transposed = odd(&[3, 2]).t().unwrap();
+        assert_eq!(transposed.matmul(&eye(3)).unwrap().to_vec::<f32>().unwrap(), [rounded; 6]);
+    }
+
+    #[test]
+    fn record_of_a_product_names_its_arguments_and_every_kernel() {
+        let recording = Recording::default();
+        let guard = recording.guard();
+        odd(&[2, 3]).matmul(&eye(3)).unwrap();
+        drop(guard);
+        let expected = "matmul cpu float32 2x3 @ 3x3 -> native | cublas: needs a device, got cpu | \
+                        cublaslt: needs a device, got cpu | \
+                        mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'";
+        assert_eq!(recording.calls()[0].to_string(), expected);
+    }
+
+    #[test]
+    fn backward_obeys_the_flags_of_the_thread_that_runs_it() {
+        let x = odd(&[2, 2]);
+        x.set_requires_grad(true).unwrap();
+        let y = x.matmul(&odd(&[2, 2])).unwrap().sum(None, false).unwrap();
+        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
+        let _precision = Node::MkldnnMatmul.scope(Precision::Bf16).unwrap().guard();
+        y.backward().unwrap();
+        assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [2.0; 4]);
+    }
+}
