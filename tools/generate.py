@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import docstrings
-from interlock._core import accelerator, autograd, backends, state, tensor
+from interlock._core import accelerator, autograd, backends, dispatch, state, tensor
 
 if TYPE_CHECKING:
     from interlock._core.backends import Flag
@@ -291,7 +291,7 @@ def generated() -> dict[Path, str]:
             parts[path] = (f"flags of {module}", annotations(module))
     texts = {path: "".join(f"{line}\n" for line in lines) for path, lines in whole.items()}
     texts |= {path: between(path, title, lines) for path, (title, lines) in parts.items()}
-    for native in (accelerator, autograd, backends, state, tensor):
+    for native in (accelerator, autograd, backends, dispatch, state, tensor):
         path = STUBS / f"{native.__name__.rpartition('.')[2]}.pyi"
         texts[path] = docstrings.documented(texts.get(path) or path.read_text(), native)
     return {path: formatted(path, text) for path, text in texts.items()}

@@ -21,15 +21,17 @@ except ImportError as _refusal:
         path=_refusal.path,
     ) from _refusal
 
-from interlock import accelerator, autograd, backends, errors, state
+from interlock import accelerator, autograd, backends, dispatch, errors, nn, state
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision
 from interlock._core.tensor import (
     Tensor,
+    addmm,
     arange,
     argmax,
     as_tensor,
+    bmm,
     bool,
     cat,
     cross_entropy,
@@ -48,6 +50,7 @@ from interlock._core.tensor import (
     manual_seed,
     matmul,
     mean,
+    mm,
     ones,
     ones_like,
     rand,
@@ -96,6 +99,7 @@ __all__ = [
     "ThreadState",
     "__version__",
     "accelerator",
+    "addmm",
     "aio",
     "arange",
     "are_deterministic_algorithms_enabled",
@@ -103,11 +107,13 @@ __all__ = [
     "as_tensor",
     "autograd",
     "backends",
+    "bmm",
     "bool",
     "capture",
     "cat",
     "cross_entropy",
     "device",
+    "dispatch",
     "dtype",
     "empty",
     "enable_grad",
@@ -133,6 +139,8 @@ __all__ = [
     "manual_seed",
     "matmul",
     "mean",
+    "mm",
+    "nn",
     "no_grad",
     "ones",
     "ones_like",

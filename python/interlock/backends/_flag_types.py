@@ -38,6 +38,7 @@ Flags = TypedDict(
         "mkldnn.enabled": bool,
         "mkldnn.deterministic": bool,
         "mkldnn.allow_tf32": bool | None,
+        "mkldnn.numerics": Literal["hardware", "model"],
         "miopen.immediate": bool,
         "mha.fastpath": bool,
         "nnpack.enabled": bool,

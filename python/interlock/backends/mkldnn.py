@@ -35,6 +35,7 @@ __all__ = [
 enabled: bool
 deterministic: bool
 allow_tf32: bool | None
+numerics: Literal["hardware", "model"]
 fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 # </flags of mkldnn>
 

@@ -12,6 +12,7 @@ mod backends;
 mod call_site;
 mod deferred_drop;
 mod detach;
+mod dispatch;
 mod errors;
 mod pending_exception;
 mod py_buffer;
@@ -42,6 +43,7 @@ pub mod _core {
         accelerator::register(module)?;
         state::register(module)?;
         tensor::register(module)?;
+        dispatch::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -20,11 +20,17 @@ mod tensor;
 #[cfg(test)]
 mod testing;
 
+/// Adds the operations of this crate to those that `explain` lists for the flags that they obey. The first call of an
+/// operation does so too.
+pub fn announce_operations() {
+    MATMUL.announce();
+}
+
 pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
-pub use ops::{Index, Operand, Reduction, cat, manual_seed, stack};
+pub use ops::{Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack};
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;

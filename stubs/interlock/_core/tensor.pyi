@@ -20,10 +20,12 @@ from interlock._core.accelerator import device as _DeviceObject
 __all__ = [
     "Node",
     "Tensor",
+    "addmm",
     "arange",
     "argmax",
     "as_tensor",
     "backward",
+    "bmm",
     "bool",
     "cat",
     "cross_entropy",
@@ -38,11 +40,13 @@ __all__ = [
     "int64",
     "is_inference",
     "is_tensor",
+    "linear",
     "log",
     "log_softmax",
     "manual_seed",
     "matmul",
     "mean",
+    "mm",
     "ones",
     "ones_like",
     "rand",
@@ -412,7 +416,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have one of the dimensions.
-            RuntimeError: A dimension is missing or named twice.
+            ArgumentError: A dimension is missing or named twice.
 
         Example:
             >>> import interlock
@@ -518,7 +522,7 @@ class Tensor:
 
         Raises:
             ShapeError: The view exceeds the storage.
-            RuntimeError: A number is negative, or there are not as many strides as sizes.
+            ArgumentError: A number is negative, or there are not as many strides as sizes.
 
         Example:
             >>> import interlock
@@ -554,7 +558,7 @@ class Tensor:
         Raises:
             NoAcceleratorError: The device needs an accelerator, and none is available.
             DeviceError: A value does not name a device.
-            RuntimeError: Too many arguments were passed.
+            TypeError: Too many arguments were passed.
 
         Example:
             >>> import interlock
@@ -709,6 +713,36 @@ class Tensor:
             >>> interlock.tensor([1, 2]).eq(interlock.tensor([1, 3]))
             tensor([ True, False])
         """
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """Return the matrix products of two batches of matrices; see `interlock.bmm`.
+
+        Args:
+            mat2: The right batch, of shape [b, k, m], of the same dtype; this one has shape [b, n, k].
+
+        Raises:
+            DTypeError: The dtypes differ or are bool.
+            ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+        """
+    def addmm(
+        self,
+        mat1: Tensor,
+        mat2: Tensor,
+        *,
+        beta: _Number | None = None,
+        alpha: _Number | None = None,
+    ) -> Tensor:
+        """Return `beta * self + alpha * (mat1 @ mat2)`; see `interlock.addmm`.
+
+        Args:
+            mat1: A matrix of shape [n, k], of the same dtype.
+            mat2: A matrix of shape [k, m], of the same dtype.
+            beta: A number; None means 1.
+            alpha: A number; None means 1.
+
+        Raises:
+            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+            ShapeError: The shapes are incompatible.
+        """
     def matmul(self, other: Tensor) -> Tensor:
         """Return the matrix product with another tensor; see `interlock.matmul`.
 
@@ -719,11 +753,11 @@ class Tensor:
             DTypeError: The dtypes differ or are bool.
             ShapeError: The shapes are incompatible.
         """
-    def mm(self, other: Tensor) -> Tensor:
+    def mm(self, mat2: Tensor) -> Tensor:
         """Return the matrix product of two matrices.
 
         Args:
-            other: A matrix of shape [k, m], of the same dtype; this one has shape [n, k].
+            mat2: A matrix of shape [k, m], of the same dtype; this one has shape [n, k].
 
         Returns:
             A matrix of shape [n, m].
@@ -1052,7 +1086,7 @@ def tensor(
         ArgumentError: int64 cannot hold a number.
         OverflowError: `dtype` is floating point and float64 cannot hold an int.
         TypeError: `data` contains other objects.
-        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1129,7 +1163,8 @@ def zeros(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1157,7 +1192,8 @@ def ones(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1184,7 +1220,8 @@ def empty(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1215,7 +1252,8 @@ def full(
 
     Raises:
         ArgumentError: The dtype cannot hold the number.
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1250,8 +1288,8 @@ def arange(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: `step` is 0 or has the wrong sign, or a bound is not finite.
-        ArgumentError: The dtype is int64 and cannot hold an argument.
+        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
+            argument.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1281,7 +1319,7 @@ def zeros_like(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1309,7 +1347,7 @@ def ones_like(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1338,7 +1376,7 @@ def rand(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative.
+        ArgumentError: A size is negative.
         DTypeError: `dtype` is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
@@ -1369,7 +1407,7 @@ def randn(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative.
+        ArgumentError: A size is negative.
         DTypeError: `dtype` is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
@@ -1390,7 +1428,8 @@ def manual_seed(seed: int) -> None:
         seed: An int from -2**63 to 2**64 - 1.
 
     Raises:
-        RuntimeError: `seed` is not such an int.
+        TypeError: `seed` is not an int.
+        ArgumentError: `seed` is out of range.
 
     Example:
         >>> import interlock
@@ -1416,6 +1455,101 @@ def is_inference(input: Tensor) -> builtins.bool:
 
     Raises:
         TypeError: `input` is not a tensor.
+    """
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Return the matrix product of two matrices.
+
+    Args:
+        input: The left matrix, of shape [n, k]. Float32, float64 or int64.
+        mat2: The right matrix, of shape [k, m], of the same dtype.
+
+    Returns:
+        A matrix of shape [n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool.
+        ShapeError: A tensor is not a matrix, or the inner sizes differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mm(interlock.ones(2, 3), interlock.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Return the matrix products of two batches of matrices.
+
+    Args:
+        input: The left batch, of shape [b, n, k]. Float32, float64 or int64.
+        mat2: The right batch, of shape [b, k, m], of the same dtype.
+
+    Returns:
+        A tensor of shape [b, n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool.
+        ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bmm(interlock.ones(2, 1, 3), interlock.ones(2, 3, 1))
+        tensor([[[3.]],
+        <BLANKLINE>
+                [[3.]]])
+    """
+
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: _Number | None = None,
+    alpha: _Number | None = None,
+) -> Tensor:
+    """Return `beta * input + alpha * (mat1 @ mat2)`.
+
+    Args:
+        input: A tensor that is broadcast to the product. Its elements are ignored if `beta` is 0.
+        mat1: A matrix of shape [n, k], of the same dtype.
+        mat2: A matrix of shape [k, m], of the same dtype.
+        beta: A number; None means 1.
+        alpha: A number; None means 1.
+
+    Returns:
+        A matrix of shape [n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
+        tensor([[7., 7.]])
+    """
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return `input @ weight.T + bias`, a linear layer.
+
+    Args:
+        input: A tensor of shape [..., inputs].
+        weight: A matrix of shape [outputs, inputs], or a vector of shape [inputs] for one output without a dimension.
+        bias: A tensor that is broadcast to the result, or None.
+
+    Returns:
+        A tensor of shape [..., outputs].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
+        tensor([[4., 4.]])
     """
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:

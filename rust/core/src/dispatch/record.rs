@@ -56,10 +56,18 @@ impl From<String> for Reason {
 
 crate::messages! { Reason {
     Reason::Flag { name, value: Value::Bool(value), .. } => "backends.{name} is {}", Value::Bool(*value);
-    Reason::Flag { name, value, required } => "backends.{name} is {value}, not {required}";
+    Reason::Flag { name, value, required } => "backends.{name} is {}, not {}", quoted(value), quoted(required);
     Reason::LibraryNotFound { library } => "{library} not found";
     Reason::Condition(text) => "{text}";
 } }
+
+/// Formats a value as Python shows it.
+fn quoted(value: &Value) -> String {
+    match value {
+        Value::Name(name) => format!("'{name}'"),
+        value => value.to_string(),
+    }
+}
 
 /// The result of the choice for one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -63,8 +63,8 @@ fn binary_method(
     run_op(py, work_size(&tensor.0).max(other.work_size()), || operation(&tensor.0, &other))
 }
 
-/// Extracts the optional argument `alpha`.
-pub(super) fn alpha(what: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
+/// Extracts an optional factor of an operand, such as `alpha`.
+pub(super) fn factor(what: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
     given.map_or(Ok(Scalar::Int(1)), |given| extract_scalar(what, given))
 }
 
@@ -190,7 +190,7 @@ impl Tensor {
     ///     tensor([11, 12])
     #[pyo3(signature = (other, *, alpha = None))]
     fn add(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let alpha = self::alpha("add: alpha", alpha)?;
+        let alpha = factor("add: alpha", alpha)?;
         binary_method("add: other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
     }
 
@@ -212,7 +212,7 @@ impl Tensor {
     ///     tensor([1, 2])
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let alpha = self::alpha("sub: alpha", alpha)?;
+        let alpha = factor("sub: alpha", alpha)?;
         binary_method("sub: other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
     }
 
@@ -299,7 +299,7 @@ impl Tensor {
     /// Return the matrix product of two matrices.
     ///
     /// Args:
-    ///     other: A matrix of shape [k, m], of the same dtype; this one has shape [n, k].
+    ///     mat2: A matrix of shape [k, m], of the same dtype; this one has shape [n, k].
     ///
     /// Returns:
     ///     A matrix of shape [n, m].
@@ -313,10 +313,46 @@ impl Tensor {
     ///     >>> interlock.ones(2, 3).mm(interlock.ones(3, 1))
     ///     tensor([[3.],
     ///             [3.]])
-    fn mm(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        let py = other.py();
-        let other = extract_tensor("mm: other", other)?;
-        run_op(py, super::DETACH_THRESHOLD, || self.0.mm(&other))
+    fn mm(&self, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        let right = extract_tensor("mm: mat2", mat2)?;
+        run_op(mat2.py(), super::DETACH_THRESHOLD, || self.0.mm(&right))
+    }
+
+    /// Return the matrix products of two batches of matrices; see `interlock.bmm`.
+    ///
+    /// Args:
+    ///     mat2: The right batch, of shape [b, k, m], of the same dtype; this one has shape [b, n, k].
+    ///
+    /// Raises:
+    ///     DTypeError: The dtypes differ or are bool.
+    ///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+    fn bmm(&self, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        let right = extract_tensor("bmm: mat2", mat2)?;
+        run_op(mat2.py(), super::DETACH_THRESHOLD, || self.0.bmm(&right))
+    }
+
+    /// Return `beta * self + alpha * (mat1 @ mat2)`; see `interlock.addmm`.
+    ///
+    /// Args:
+    ///     mat1: A matrix of shape [n, k], of the same dtype.
+    ///     mat2: A matrix of shape [k, m], of the same dtype.
+    ///     beta: A number; None means 1.
+    ///     alpha: A number; None means 1.
+    ///
+    /// Raises:
+    ///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+    ///     ShapeError: The shapes are incompatible.
+    #[pyo3(signature = (mat1, mat2, *, beta = None, alpha = None))]
+    fn addmm(
+        &self,
+        mat1: &Bound<'_, PyAny>,
+        mat2: &Bound<'_, PyAny>,
+        beta: Option<&Bound<'_, PyAny>>,
+        alpha: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Tensor> {
+        let (left, right) = (extract_tensor("addmm: mat1", mat1)?, extract_tensor("addmm: mat2", mat2)?);
+        let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
+        run_op(mat1.py(), super::DETACH_THRESHOLD, || self.0.addmm(&left, &right, beta, alpha))
     }
 }
 

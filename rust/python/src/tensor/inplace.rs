@@ -4,7 +4,7 @@ use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{TensorOrScalar, extract_tensor, new_type_error};
-use super::arithmetic::alpha;
+use super::arithmetic::factor;
 use super::{Tensor, maybe_detach, switches, work_size};
 
 type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
@@ -63,7 +63,7 @@ impl Tensor {
         other: &Bound<'py, PyAny>,
         alpha: Option<&Bound<'py, PyAny>>,
     ) -> PySelf<'py> {
-        let alpha = self::alpha("add_: alpha", alpha)?;
+        let alpha = factor("add_: alpha", alpha)?;
         with_other("add_: other", slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
     }
 
@@ -87,7 +87,7 @@ impl Tensor {
         other: &Bound<'py, PyAny>,
         alpha: Option<&Bound<'py, PyAny>>,
     ) -> PySelf<'py> {
-        let alpha = self::alpha("sub_: alpha", alpha)?;
+        let alpha = factor("sub_: alpha", alpha)?;
         with_other("sub_: other", slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
     }
 

@@ -32,6 +32,7 @@ use crate::submodule::submodule;
 const DETACH_THRESHOLD: usize = 4096;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    interlock_tensor::announce_operations();
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
     module.add_class::<gradients::Node>()?;

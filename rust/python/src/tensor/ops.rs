@@ -4,6 +4,7 @@ use interlock_tensor::{Reduction, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_tensor, try_iter_arg};
+use super::arithmetic::factor;
 use super::{Tensor, fallible_alloc, reduce, run_op, switches, work_size};
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -12,6 +13,10 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(is_inference, module)?)?;
     module.add_function(wrap_pyfunction!(matmul, module)?)?;
+    module.add_function(wrap_pyfunction!(mm, module)?)?;
+    module.add_function(wrap_pyfunction!(bmm, module)?)?;
+    module.add_function(wrap_pyfunction!(addmm, module)?)?;
+    module.add_function(wrap_pyfunction!(linear, module)?)?;
     module.add_function(wrap_pyfunction!(exp, module)?)?;
     module.add_function(wrap_pyfunction!(log, module)?)?;
     module.add_function(wrap_pyfunction!(relu, module)?)?;
@@ -80,6 +85,122 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let (a, b) = (extract_tensor("matmul: input", input)?, extract_tensor("matmul: other", other)?);
     run_op(input.py(), super::DETACH_THRESHOLD, || a.matmul(&b))
+}
+
+/// Return the matrix product of two matrices.
+///
+/// Args:
+///     input: The left matrix, of shape [n, k]. Float32, float64 or int64.
+///     mat2: The right matrix, of shape [k, m], of the same dtype.
+///
+/// Returns:
+///     A matrix of shape [n, m].
+///
+/// Raises:
+///     DTypeError: The dtypes differ or are bool.
+///     ShapeError: A tensor is not a matrix, or the inner sizes differ.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.mm(interlock.ones(2, 3), interlock.ones(3, 1))
+///     tensor([[3.],
+///             [3.]])
+#[pyfunction]
+fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let (left, right) = (extract_tensor("mm: input", input)?, extract_tensor("mm: mat2", mat2)?);
+    run_op(input.py(), super::DETACH_THRESHOLD, || left.mm(&right))
+}
+
+/// Return the matrix products of two batches of matrices.
+///
+/// Args:
+///     input: The left batch, of shape [b, n, k]. Float32, float64 or int64.
+///     mat2: The right batch, of shape [b, k, m], of the same dtype.
+///
+/// Returns:
+///     A tensor of shape [b, n, m].
+///
+/// Raises:
+///     DTypeError: The dtypes differ or are bool.
+///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.bmm(interlock.ones(2, 1, 3), interlock.ones(2, 3, 1))
+///     tensor([[[3.]],
+///     <BLANKLINE>
+///             [[3.]]])
+#[pyfunction]
+fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let (left, right) = (extract_tensor("bmm: input", input)?, extract_tensor("bmm: mat2", mat2)?);
+    run_op(input.py(), super::DETACH_THRESHOLD, || left.bmm(&right))
+}
+
+/// Return `beta * input + alpha * (mat1 @ mat2)`.
+///
+/// Args:
+///     input: A tensor that is broadcast to the product. Its elements are ignored if `beta` is 0.
+///     mat1: A matrix of shape [n, k], of the same dtype.
+///     mat2: A matrix of shape [k, m], of the same dtype.
+///     beta: A number; None means 1.
+///     alpha: A number; None means 1.
+///
+/// Returns:
+///     A matrix of shape [n, m].
+///
+/// Raises:
+///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+///     ShapeError: The shapes are incompatible.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
+///     tensor([[7., 7.]])
+#[pyfunction]
+#[pyo3(signature = (input, mat1, mat2, *, beta = None, alpha = None))]
+fn addmm(
+    input: &Bound<'_, PyAny>,
+    mat1: &Bound<'_, PyAny>,
+    mat2: &Bound<'_, PyAny>,
+    beta: OptionalArg<'_, '_>,
+    alpha: OptionalArg<'_, '_>,
+) -> PyResult<Tensor> {
+    let input_tensor = extract_tensor("addmm: input", input)?;
+    let (left, right) = (extract_tensor("addmm: mat1", mat1)?, extract_tensor("addmm: mat2", mat2)?);
+    let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
+    run_op(input.py(), super::DETACH_THRESHOLD, || input_tensor.addmm(&left, &right, beta, alpha))
+}
+
+/// Return `input @ weight.T + bias`, a linear layer.
+///
+/// Args:
+///     input: A tensor of shape [..., inputs].
+///     weight: A matrix of shape [outputs, inputs], or a vector of shape [inputs] for one output without a dimension.
+///     bias: A tensor that is broadcast to the result, or None.
+///
+/// Returns:
+///     A tensor of shape [..., outputs].
+///
+/// Raises:
+///     DTypeError: The dtypes differ or are bool.
+///     ShapeError: The shapes are incompatible.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock.nn import functional
+///     >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
+///     tensor([[4., 4.]])
+#[pyfunction]
+#[pyo3(signature = (input, weight, bias = None))]
+fn linear(
+    input: &Bound<'_, PyAny>,
+    weight: &Bound<'_, PyAny>,
+    bias: OptionalArg<'_, '_>,
+) -> PyResult<Tensor> {
+    let (tensor, weight) =
+        (extract_tensor("linear: input", input)?, extract_tensor("linear: weight", weight)?);
+    let bias = bias.map(|bias| extract_tensor("linear: bias", bias)).transpose()?;
+    run_op(input.py(), super::DETACH_THRESHOLD, || tensor.linear(&weight, bias.as_ref()))
 }
 
 /// Return e to the power of each element.

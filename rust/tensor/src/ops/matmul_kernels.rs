@@ -12,12 +12,24 @@ use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
 use crate::shape::{Layout, sizes_and_strides};
 use crate::{DType, Error, Result, Tensor};
 
-/// The product of matrices in tensors with at least two dimensions, broadcast over the others.
-pub(super) struct Matmul;
+/// The product of matrices in tensors with at least two dimensions, broadcast over the others. [`MATMUL`] has its
+/// kernels.
+#[derive(Debug)]
+pub struct Matmul;
 
 /// The properties of a product on which the choice of its kernel depends.
+///
+/// ```
+/// use interlock_tensor::{DType, MatmulCall, Tensor};
+///
+/// let (a, b) = (Tensor::ones(&[2, 3], DType::Float32)?, Tensor::ones(&[3, 4], DType::Float32)?);
+/// let call = MatmulCall::new(&a, &b);
+/// assert_eq!(call.to_string(), "cpu float32 2x3 @ 3x4");
+/// assert_eq!((call.dtype(), call.shapes()), (DType::Float32, [&[2, 3][..], &[3, 4]]));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct MatmulCall {
+pub struct MatmulCall {
     device: Device,
     dtype: DType,
     left: Vec<usize>,
@@ -25,9 +37,25 @@ pub(super) struct MatmulCall {
 }
 
 impl MatmulCall {
-    pub(super) fn new(a: &Tensor, b: &Tensor) -> Self {
+    /// Returns the properties of `a @ b`.
+    pub fn new(a: &Tensor, b: &Tensor) -> Self {
         let device = if a.is_on_device() { a.device() } else { b.device() };
         MatmulCall { device, dtype: a.dtype(), left: a.shape().to_vec(), right: b.shape().to_vec() }
+    }
+
+    /// Returns the device of the result.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Returns the element type of the operands.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Returns the shapes of the operands, which have at least two dimensions.
+    pub fn shapes(&self) -> [&[usize]; 2] {
+        [&self.left, &self.right]
     }
 
     fn is_on_cpu(&self) -> bool {
@@ -45,9 +73,12 @@ impl fmt::Display for MatmulCall {
     }
 }
 
-/// The operands of a product. The caller has checked their shapes and types.
-pub(super) struct MatmulArgs<'a> {
+/// The operands of a product, which have matching shapes and one element type.
+#[derive(Debug)]
+pub struct MatmulArgs<'a> {
+    /// The left operand.
     pub a: &'a Tensor,
+    /// The right operand.
     pub b: &'a Tensor,
     /// The sizes over which the matrices are broadcast.
     pub batch: &'a [usize],
@@ -69,7 +100,28 @@ impl Operation for Matmul {
 
 static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model")];
 
-pub(super) static MATMUL: Op<Matmul> = Op::new(&[
+/// The kernels of matrix products: models of cuBLAS and cuBLASLt on devices, a model of oneDNN on the CPU, and the
+/// runtime's own.
+///
+/// ```
+/// use interlock::dispatch::{Kernel, Reason, Stop};
+/// use interlock_tensor::{DType, MATMUL, Matmul, Tensor};
+///
+/// MATMUL.register(
+///     Kernel::<Matmul>::new("dot", |_, _, args| {
+///         Ok(args.a.mul(&args.b.t()?)?.sum(None, false)?.reshape(&[1, 1])?)
+///     })
+///     .condition(|call| match call.shapes() {
+///         [[1, _], [_, 1]] => Ok(()),
+///         _ => Err(Reason::from("needs a row and a column")),
+///     }),
+/// )?;
+/// let (row, column) = (Tensor::ones(&[1, 8], DType::Float32)?, Tensor::ones(&[8, 1], DType::Float32)?);
+/// assert_eq!(row.explain_matmul(&column)?.kernel(), Some("dot"));
+/// assert_eq!(row.matmul(&column)?.to_vec::<f32>()?, [8.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub static MATMUL: Op<Matmul> = Op::new(&[
     Kernel::<Matmul>::new("cublas", run).model().node(Node::CudaMatmul).condition(is_float_on_device),
     Kernel::<Matmul>::new("cublaslt", run).model().node(Node::CudaMatmul).condition(is_float_on_device),
     Kernel::<Matmul>::new("mkldnn", run)

@@ -30,6 +30,7 @@ pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
 pub use join::{cat, stack};
 pub use loss::Reduction;
+pub use matmul_kernels::{MATMUL, Matmul, MatmulArgs, MatmulCall};
 pub use operand::Operand;
 pub use random::manual_seed;
 pub(crate) use reduce::sum_to;

@@ -1,0 +1,287 @@
+//! Bindings of `interlock.dispatch`: records of calls and the choice of their kernels.
+
+use interlock::backends::suggest;
+use interlock::dispatch::{self, Outcome};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList, PyTuple};
+
+use crate::errors::{IntoPyResult, new_exception};
+use crate::scope_debug;
+use crate::submodule::submodule;
+use crate::tensor::Tensor;
+
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let module = submodule(parent, "dispatch")?;
+    module.add_class::<Call>()?;
+    module.add_class::<Considered>()?;
+    module.add_class::<Reason>()?;
+    module.add_class::<Recording>()?;
+    module.add_function(wrap_pyfunction!(record, &module)?)?;
+    module.add_function(wrap_pyfunction!(explain, &module)?)
+}
+
+/// A call of an operation and the choice of its kernel. `str` returns the line that `INTERLOCK_DISPATCH=1` prints.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock import dispatch
+///     >>> x = interlock.ones(2, 2)
+///     >>> dispatch.explain("matmul", x, x).kernel
+///     'native'
+#[pyclass(frozen, eq, module = "interlock.dispatch")]
+#[derive(PartialEq)]
+struct Call(dispatch::Call);
+
+#[pymethods]
+impl Call {
+    /// The name of the operation, such as ``"matmul"``.
+    #[getter]
+    fn operation(&self) -> &'static str {
+        self.0.operation
+    }
+
+    /// The device, dtype and shapes.
+    #[getter]
+    fn arguments(&self) -> &str {
+        &self.0.arguments
+    }
+
+    /// The name of the kernel that ran the call, or None if every kernel refused.
+    #[getter]
+    fn kernel(&self) -> Option<&'static str> {
+        self.0.kernel()
+    }
+
+    /// Whether the kernel computes like the library of its name, without the library.
+    #[getter]
+    fn is_model(&self) -> bool {
+        self.0.is_model
+    }
+
+    /// The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``.
+    #[getter]
+    fn inputs(&self) -> &'static str {
+        self.0.numerics.inputs.name()
+    }
+
+    /// The operation that the call is part of, such as ``"linear"``, or None.
+    #[getter]
+    fn composite(&self) -> Option<&'static str> {
+        self.0.composite
+    }
+
+    /// All kernels of the operation, in the order in which they were tried.
+    #[getter]
+    fn considered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.considered.iter().cloned().map(Considered))
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<interlock.dispatch.Call: {}>", self.0)
+    }
+}
+
+/// A kernel that was considered for a call.
+#[pyclass(frozen, eq, module = "interlock.dispatch")]
+#[derive(PartialEq)]
+struct Considered(dispatch::Considered);
+
+#[pymethods]
+impl Considered {
+    /// The name of the kernel.
+    #[getter]
+    fn kernel(&self) -> &'static str {
+        self.0.kernel
+    }
+
+    /// ``"chosen"``, ``"behind"`` if an earlier kernel was chosen, or ``"refused"``.
+    #[getter]
+    fn outcome(&self) -> &'static str {
+        match self.0.outcome {
+            Outcome::Chosen => "chosen",
+            Outcome::Behind(_) => "behind",
+            Outcome::Refused(_) => "refused",
+        }
+    }
+
+    /// The reason of a kernel that was refused, or None.
+    #[getter]
+    fn reason(&self) -> Option<Reason> {
+        match &self.0.outcome {
+            Outcome::Refused(reason) => Some(Reason(reason.clone())),
+            Outcome::Chosen | Outcome::Behind(_) => None,
+        }
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<interlock.dispatch.Considered: {}>", self.0)
+    }
+}
+
+/// The reason why a kernel cannot run a call. `str` returns it as a sentence.
+#[pyclass(frozen, eq, module = "interlock.dispatch")]
+#[derive(PartialEq)]
+struct Reason(dispatch::Reason);
+
+#[pymethods]
+impl Reason {
+    /// The dotted name of the flag whose value refuses the kernel, below `backends`, or None.
+    #[getter]
+    fn flag(&self) -> Option<&'static str> {
+        match self.0 {
+            dispatch::Reason::Flag { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The title of the vendor library that the kernel lacks, or None.
+    #[getter]
+    fn library(&self) -> Option<&'static str> {
+        match self.0 {
+            dispatch::Reason::LibraryNotFound { library } => Some(library),
+            _ => None,
+        }
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<interlock.dispatch.Reason: {}>", self.0)
+    }
+}
+
+/// A context manager that records the calls of operations, and the sequence of the calls. Created by `record`.
+#[pyclass(frozen, sequence, module = "interlock.dispatch")]
+struct Recording(dispatch::Recording);
+
+impl Recording {
+    fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.0.calls().into_iter().map(Call))
+    }
+}
+
+#[pymethods]
+impl Recording {
+    fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> PyResult<&'a Bound<'py, Self>> {
+        let recording = &slf.get().0;
+        scope_debug::enter(slf.py(), recording.scope(), || recording.enter())?;
+        Ok(slf)
+    }
+
+    fn __exit__(
+        &self,
+        kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        scope_debug::exit(kind.py(), self.0.scope())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.list(index.py())?.as_any().get_item(index)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.list(py)?.as_any().try_iter()
+    }
+
+    fn __repr__(&self) -> String {
+        let lines: Vec<String> = self.0.calls().iter().map(ToString::to_string).collect();
+        format!(
+            "<interlock.dispatch.Recording of {} calls>{}",
+            lines.len(),
+            lines.iter().map(|line| format!("\n  {line}")).collect::<String>()
+        )
+    }
+}
+
+/// Record the calls of operations with the choice of their kernels.
+///
+/// The recording is part of the thread's state: it applies to the thread that enters it, and to other threads and tasks
+/// to which a captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
+/// recorded again.
+///
+/// Returns:
+///     A context manager whose target is the sequence of calls. It can be read while it is entered and afterwards.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock import dispatch
+///     >>> x = interlock.ones(2, 2)
+///     >>> with dispatch.record() as calls:
+///     ...     y = x @ x
+///     >>> calls[0].operation, calls[0].kernel
+///     ('matmul', 'native')
+#[pyfunction]
+fn record() -> Recording {
+    Recording(dispatch::Recording::default())
+}
+
+/// The operations that `explain` accepts.
+const OPERATIONS: [&str; 1] = ["matmul"];
+
+/// Return the choice of a kernel for a call on this thread now, without running it.
+///
+/// The kernel that is chosen may still refuse when it runs; the next one is then tried.
+///
+/// Args:
+///     operation: The name of the operation: ``"matmul"``.
+///     tensors: The operands.
+///
+/// Raises:
+///     ArgumentError: There is no operation of this name.
+///     ShapeError: The shapes are incompatible.
+///     TypeError: The operation takes another number of operands, or one of them is not a tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock import dispatch
+///     >>> x = interlock.ones(2, 2)
+///     >>> for considered in dispatch.explain("matmul", x, x).considered:
+///     ...     print(considered)
+///     cublas: needs a device, got cpu
+///     cublaslt: needs a device, got cpu
+///     mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
+///     native: chosen
+#[pyfunction]
+#[pyo3(signature = (operation, /, *tensors))]
+fn explain(operation: &str, tensors: &Bound<'_, PyTuple>) -> PyResult<Call> {
+    let py = tensors.py();
+    if !OPERATIONS.contains(&operation) {
+        let cure = suggest(operation, OPERATIONS.into_iter()).map(|name| format!("; did you mean {name:?}?"));
+        let message = format!(
+            "explain: operation must be one of {}, got {operation:?}{}",
+            OPERATIONS.map(|name| format!("{name:?}")).join(", "),
+            cure.unwrap_or_default()
+        );
+        return Err(new_exception(py, "ArgumentError", message));
+    }
+    let operands = tensors.iter().map(|tensor| {
+        let error = || format!("explain: tensors must be Tensors, got {}", tensor.get_type());
+        tensor
+            .cast::<Tensor>()
+            .map(|tensor| tensor.get().0.clone())
+            .map_err(|_| PyTypeError::new_err(error()))
+    });
+    let operands = operands.collect::<PyResult<Vec<_>>>()?;
+    let [left, right] = operands.as_slice() else {
+        let message = format!("explain: tensors must be 2 Tensors for \"matmul\", got {}", operands.len());
+        return Err(PyTypeError::new_err(message));
+    };
+    left.explain_matmul(right).map(Call).into_py_result(py)
+}

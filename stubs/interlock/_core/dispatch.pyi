@@ -1,0 +1,129 @@
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Literal, Self, final, overload
+
+from interlock._core.tensor import Tensor
+
+__all__ = ["Call", "Considered", "Reason", "Recording", "explain", "record"]
+
+@final
+class Call:
+    """A call of an operation and the choice of its kernel. `str` returns the line that `INTERLOCK_DISPATCH=1` prints.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import dispatch
+        >>> x = interlock.ones(2, 2)
+        >>> dispatch.explain("matmul", x, x).kernel
+        'native'
+    """
+    @property
+    def operation(self) -> str:
+        """The name of the operation, such as ``"matmul"``."""
+    @property
+    def arguments(self) -> str:
+        """The device, dtype and shapes."""
+    @property
+    def kernel(self) -> str | None:
+        """The name of the kernel that ran the call, or None if every kernel refused."""
+    @property
+    def is_model(self) -> bool:
+        """Whether the kernel computes like the library of its name, without the library."""
+    @property
+    def inputs(self) -> Literal["float32", "tf32", "bf16"]:
+        """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``."""
+    @property
+    def composite(self) -> str | None:
+        """The operation that the call is part of, such as ``"linear"``, or None."""
+    @property
+    def considered(self) -> tuple[Considered, ...]:
+        """All kernels of the operation, in the order in which they were tried."""
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Considered:
+    """A kernel that was considered for a call."""
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel."""
+    @property
+    def outcome(self) -> Literal["chosen", "behind", "refused"]:
+        """``"chosen"``, ``"behind"`` if an earlier kernel was chosen, or ``"refused"``."""
+    @property
+    def reason(self) -> Reason | None:
+        """The reason of a kernel that was refused, or None."""
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Reason:
+    """The reason why a kernel cannot run a call. `str` returns it as a sentence."""
+    @property
+    def flag(self) -> str | None:
+        """The dotted name of the flag whose value refuses the kernel, below `backends`, or None."""
+    @property
+    def library(self) -> str | None:
+        """The title of the vendor library that the kernel lacks, or None."""
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Recording:
+    """A context manager that records the calls of operations, and the sequence of the calls. Created by `record`."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: int, /) -> Call: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> list[Call]: ...
+    def __iter__(self) -> Iterator[Call]: ...
+
+def record() -> Recording:
+    """Record the calls of operations with the choice of their kernels.
+
+    The recording is part of the thread's state: it applies to the thread that enters it, and to other threads and tasks
+    to which a captured state is applied. An inner recording replaces an outer one. Work that a graph replays is not
+    recorded again.
+
+    Returns:
+        A context manager whose target is the sequence of calls. It can be read while it is entered and afterwards.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import dispatch
+        >>> x = interlock.ones(2, 2)
+        >>> with dispatch.record() as calls:
+        ...     y = x @ x
+        >>> calls[0].operation, calls[0].kernel
+        ('matmul', 'native')
+    """
+
+def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
+    """Return the choice of a kernel for a call on this thread now, without running it.
+
+    The kernel that is chosen may still refuse when it runs; the next one is then tried.
+
+    Args:
+        operation: The name of the operation: ``"matmul"``.
+        tensors: The operands.
+
+    Raises:
+        ArgumentError: There is no operation of this name.
+        ShapeError: The shapes are incompatible.
+        TypeError: The operation takes another number of operands, or one of them is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import dispatch
+        >>> x = interlock.ones(2, 2)
+        >>> for considered in dispatch.explain("matmul", x, x).considered:
+        ...     print(considered)
+        cublas: needs a device, got cpu
+        cublaslt: needs a device, got cpu
+        mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
+        native: chosen
+    """
