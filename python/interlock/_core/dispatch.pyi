@@ -1,0 +1,1 @@
+../../../stubs/interlock/_core/dispatch.pyi

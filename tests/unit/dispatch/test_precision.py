@@ -1,0 +1,270 @@
+"""Products round their float32 inputs as the precision nodes request, and only where they do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import interlock
+import numpy as np
+import numpy.typing as npt
+import pytest
+from interlock import Stream, Tensor, accelerator, backends, dispatch
+from interlock.accelerator import Graph
+from interlock.nn import functional
+
+from tests.helpers.gate import Gate
+from tests.helpers.subprocess import eval_program
+
+pytestmark = pytest.mark.usefixtures("host_accessible_memory")
+
+Bits = npt.NDArray[np.uint32]
+TF32_MATMUL = {"cuda.matmul.fp32_precision": "tf32"}
+BF16_ON_CPU = {"mkldnn.numerics": "model", "mkldnn.matmul.fp32_precision": "bf16"}
+
+
+def numbers(seed: int = 0, shape: tuple[int, ...] = (16, 16)) -> npt.NDArray[np.float32]:
+    """Return random numbers of many magnitudes."""
+    draw = np.random.default_rng(seed)
+    return (draw.standard_normal(shape) * 2.0 ** draw.integers(-20, 20, shape)).astype(np.float32)
+
+
+def rounded(values: npt.NDArray[np.float32], dropped: int) -> npt.NDArray[np.float32]:
+    """Round to the nearest number without the lowest `dropped` bits; the values are never ties."""
+    bits = values.view(np.uint32).astype(np.uint64)
+    half = np.uint64(1 << (dropped - 1))
+    assert not np.any(bits % (1 << dropped) == half)
+    kept = (bits + half) >> np.uint64(dropped) << np.uint64(dropped)
+    return kept.astype(np.uint32).view(np.float32)
+
+
+def to_tf32(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    return rounded(values, 13)
+
+
+def to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    return rounded(values, 16)
+
+
+def bits(tensor: Tensor) -> Bits:
+    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float32).view(np.uint32)
+
+
+def eye_like(x: Tensor) -> Tensor:
+    return interlock.tensor(np.eye(x.shape[-1], dtype=np.float32), device=x.device)
+
+
+def times_eye(x: Tensor) -> Tensor:
+    return x @ eye_like(x)
+
+
+def same(tensor: Tensor, expected: npt.NDArray[np.float32]) -> bool:
+    return bool(np.array_equal(bits(tensor), expected.view(np.uint32)))
+
+
+def test_product_on_a_device_is_exact_at_the_defaults(devices: tuple[str, ...]) -> None:
+    x = numbers()
+    assert same(times_eye(interlock.tensor(x, device=devices[0])), x)
+
+
+def test_product_on_a_device_rounds_its_inputs_to_tf32(devices: tuple[str, ...]) -> None:
+    x = numbers()
+    with backends.override(TF32_MATMUL):
+        y = times_eye(interlock.tensor(x, device=devices[0]))
+    assert same(y, to_tf32(x))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"cuda.matmul.allow_tf32": True},
+        {"fp32_precision": "tf32"},
+        {"cudnn.fp32_precision": "tf32"},
+        {"fp32_precision": "bf16", "cuda.matmul.fp32_precision": "tf32"},
+    ],
+)
+def test_older_names_and_parent_nodes_decide_products_too(
+    devices: tuple[str, ...], flags: dict[str, object]
+) -> None:
+    x = numbers()
+    with backends.override(flags):
+        assert same(times_eye(interlock.tensor(x, device=devices[0])), to_tf32(x))
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize(
+    ("precision", "on_device", "on_cpu"),
+    [("highest", None, None), ("high", to_tf32, to_tf32), ("medium", to_tf32, to_bf16)],
+)
+def test_set_float32_matmul_precision_decides_products(
+    devices: tuple[str, ...],
+    precision: str,
+    on_device: Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]] | None,
+    on_cpu: Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]] | None,
+) -> None:
+    x = numbers()
+    interlock.set_float32_matmul_precision(precision)  # type: ignore[arg-type]
+    assert same(times_eye(interlock.tensor(x, device=devices[0])), on_device(x) if on_device else x)
+    assert same(times_eye(interlock.tensor(x)), x), "the kernels of the CPU compute in float32"
+    with backends.override({"mkldnn.numerics": "model"}):
+        assert same(times_eye(interlock.tensor(x)), on_cpu(x) if on_cpu else x)
+
+
+def test_product_on_the_cpu_obeys_oneDNN_under_the_model_only() -> None:
+    x = numbers()
+    with backends.override({"mkldnn.matmul.fp32_precision": "bf16"}):
+        assert same(times_eye(interlock.tensor(x)), x)
+        with backends.override({"mkldnn.numerics": "model"}):
+            assert same(times_eye(interlock.tensor(x)), to_bf16(x))
+            with backends.override({"mkldnn.enabled": False}):
+                assert same(times_eye(interlock.tensor(x)), x)
+
+
+def test_flags_of_devices_and_of_the_cpu_are_separate(devices: tuple[str, ...]) -> None:
+    x = numbers()
+    with backends.override(TF32_MATMUL | {"mkldnn.numerics": "model"}):
+        assert same(times_eye(interlock.tensor(x)), x)
+    with backends.override(BF16_ON_CPU):
+        assert same(times_eye(interlock.tensor(x, device=devices[0])), x)
+
+
+@pytest.mark.parametrize("dtype", [interlock.float64, interlock.int64])
+def test_other_dtypes_are_not_rounded(devices: tuple[str, ...], dtype: interlock.dtype) -> None:
+    odd = (1 << 20) + 1
+    with backends.override(TF32_MATMUL | BF16_ON_CPU):
+        for device in ("cpu", devices[0]):
+            x = interlock.tensor([[odd]], dtype=dtype, device=device)
+            assert (x @ interlock.ones(1, 1, dtype=dtype, device=device)).item() == odd
+
+
+def test_special_numbers_survive(devices: tuple[str, ...]) -> None:
+    special = [[float("inf"), 0.0], [1e-42, float("-inf")]]
+    x = interlock.tensor(special, device=devices[0])
+    ones = interlock.tensor([[1.0], [1.0]], device=devices[0])
+    with backends.override(TF32_MATMUL):
+        assert (x[0:1] @ ones).item() == float("inf")
+        assert (x[1:2] @ ones).item() == float("-inf")
+        nan = interlock.tensor([[float("nan")]], device=devices[0])
+        assert np.isnan((nan @ nan).item())
+
+
+PRODUCTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "matmul": lambda x, y: interlock.matmul(x, y),
+    "mm": lambda x, y: interlock.mm(x, y),
+    "bmm": lambda x, y: interlock.bmm(x.unsqueeze(0), y.unsqueeze(0)).squeeze(0),
+    "addmm": lambda x, y: interlock.addmm(interlock.zeros(1, device=x.device), x, y),
+    "linear": lambda x, y: functional.linear(x, y.t()),
+    "vector": lambda x, y: interlock.stack([row @ y for row in x]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_every_product_rounds_forward_and_backward(devices: tuple[str, ...], name: str) -> None:
+    left, right = numbers(1, (4, 6)), numbers(2, (6, 3))
+    x = interlock.tensor(left, device=devices[0], requires_grad=True)
+    y = interlock.tensor(right, device=devices[0], requires_grad=True)
+    with backends.override(TF32_MATMUL), dispatch.record() as calls:
+        out = PRODUCTS[name](x, y)
+        out.sum().backward()
+    assert all(call.inputs == "tf32" for call in calls)
+    products = [to_tf32(left).astype(np.float64), to_tf32(right).astype(np.float64)]
+    gradient = np.ones((4, 3))
+    assert x.grad is not None
+    assert y.grad is not None
+    for actual, factors in [
+        (out, products),
+        (x.grad, [gradient, products[1].T]),
+        (y.grad, [products[0].T, gradient]),
+    ]:
+        # The sums are float32's: the difference is at most the depth times its rounding of each term.
+        bound = 8 * 2.0**-23 * (abs(factors[0]) @ abs(factors[1]))
+        difference = abs(actual.detach().cpu().numpy().astype(np.float64) - factors[0] @ factors[1])
+        assert np.all(difference <= bound)
+
+
+def test_gradient_obeys_the_flags_where_backward_runs(devices: tuple[str, ...]) -> None:
+    x = interlock.tensor(numbers(), device=devices[0], requires_grad=True)
+    weight = interlock.tensor(numbers(3), device=devices[0])
+    with backends.override(TF32_MATMUL):
+        loss = (x @ weight).sum()
+    with dispatch.record() as calls:
+        loss.backward()
+    assert [call.inputs for call in calls] == ["float32"]
+
+
+def test_flags_changed_after_queueing_do_not_change_the_work(devices: tuple[str, ...], gate: Gate) -> None:
+    x = numbers()
+    tensor = interlock.tensor(x, device=devices[0])
+    eye, stream = eye_like(tensor), Stream(devices[0])
+    accelerator.launch(stream, gate)
+    with stream:
+        exact = tensor @ eye
+        with backends.override(TF32_MATMUL):
+            queued = tensor @ eye
+    assert not stream.query()
+    gate.open()
+    stream.synchronize()
+    assert same(queued, to_tf32(x))
+    assert same(exact, x)
+
+
+@pytest.mark.usefixtures("restored")
+def test_flags_assigned_by_another_thread_do_not_change_queued_work(
+    devices: tuple[str, ...], gate: Gate
+) -> None:
+    x = numbers()
+    tensor = interlock.tensor(x, device=devices[0])
+    eye, stream = eye_like(tensor), Stream(devices[0])
+    accelerator.launch(stream, gate)
+    with stream:
+        queued = tensor @ eye
+    assert gate.begun.wait(20)
+    thread = threading.Thread(target=lambda: setattr(backends.cuda.matmul, "fp32_precision", "tf32"))
+    thread.start()
+    thread.join()
+    gate.open()
+    stream.synchronize()
+    assert same(queued, x)
+    assert same(times_eye(tensor), to_tf32(x))
+
+
+def test_replay_of_a_graph_computes_as_it_was_captured(devices: tuple[str, ...]) -> None:
+    x = numbers()
+    tensor = interlock.tensor(x, device=devices[0])
+    eye, graph, stream = eye_like(tensor), Graph(), Stream(devices[0])
+    accelerator.synchronize(devices[0])
+    with backends.override(TF32_MATMUL), dispatch.record() as calls, stream, graph:
+        captured = tensor @ eye
+    assert [call.inputs for call in calls] == ["tf32"]
+    with dispatch.record() as calls:
+        graph.replay()
+        accelerator.synchronize(devices[0])
+    assert len(calls) == 0
+    assert same(captured, to_tf32(x))
+
+
+def test_preferred_blas_library_comes_first(devices: tuple[str, ...]) -> None:
+    x = interlock.ones(2, 2, device=devices[0])
+
+    def kernels() -> list[str]:
+        return [one.kernel for one in dispatch.explain("matmul", x, x).considered]
+
+    assert kernels() == ["cublas", "cublaslt", "mkldnn", "native"]
+    with backends.override({"cuda.blas_library": "cublaslt"}):
+        assert kernels() == ["cublaslt", "cublas", "mkldnn", "native"]
+        assert dispatch.explain("matmul", x, x).kernel == "cublaslt"
+        assert dispatch.explain("matmul", x.cpu(), x.cpu()).considered[0].kernel == "cublas"
+
+
+def test_integers_on_a_device_use_the_native_kernel(devices: tuple[str, ...]) -> None:
+    x = interlock.ones(2, 2, dtype=interlock.int64, device=devices[0])
+    explained = dispatch.explain("matmul", x, x)
+    assert explained.kernel == "native"
+    assert str(explained.considered[0]) == "cublas: needs a float dtype, got int64"
+
+
+def test_nvidia_tf32_override_forbids_tf32() -> None:
+    seen = {
+        value: eval_program("dispatch/tf32_product.py", env={"NVIDIA_TF32_OVERRIDE": value}) for value in "01"
+    }
+    assert seen == {"0": "float32", "1": "tf32"}

@@ -1,0 +1,182 @@
+"""`dispatch.record` and `dispatch.explain`: the kernel of a call, and the reasons against the others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import interlock
+import pytest
+from interlock import aio, backends, dispatch, errors
+from interlock.nn import functional
+
+from tests.helpers.subprocess import eval_program, run_program
+
+
+def product(size: int = 2) -> interlock.Tensor:
+    x = interlock.ones(size, size)
+    return x @ x
+
+
+def sizes(calls: Sequence[dispatch.Call]) -> list[str]:
+    """Return the sizes of the left matrices of the recorded products."""
+    return [call.arguments.split()[2].partition("x")[0] for call in calls]
+
+
+def test_record_lists_the_calls_of_its_block() -> None:
+    product(1)
+    with dispatch.record() as calls:
+        assert len(calls) == 0
+        product(2)
+        assert sizes(calls) == ["2"]
+        product(3)
+    product(4)
+    assert sizes(calls) == sizes(calls[:]) == sizes(list(calls)) == ["2", "3"]
+    assert calls[-1] == calls[1] != calls[0]
+    with pytest.raises(IndexError):
+        calls[2]
+
+
+def test_call_names_its_arguments_and_every_kernel() -> None:
+    with dispatch.record() as calls:
+        interlock.ones(2, 3) @ interlock.ones(3, 4)
+    (call,) = calls
+    assert (call.operation, call.arguments) == ("matmul", "cpu float32 2x3 @ 3x4")
+    assert (call.kernel, call.is_model, call.inputs, call.composite) == ("native", False, "float32", None)
+    assert [(one.kernel, one.outcome) for one in call.considered] == [
+        ("cublas", "refused"),
+        ("cublaslt", "refused"),
+        ("mkldnn", "refused"),
+        ("native", "chosen"),
+    ]
+    reasons = [one.reason for one in call.considered]
+    assert [reason and (str(reason), reason.flag, reason.library) for reason in reasons] == [
+        ("needs a device, got cpu", None, None),
+        ("needs a device, got cpu", None, None),
+        ("backends.mkldnn.numerics is 'hardware', not 'model'", "mkldnn.numerics", None),
+        None,
+    ]
+    line = "matmul cpu float32 2x3 @ 3x4 -> native | cublas: needs a device, got cpu | cublaslt: needs"
+    assert str(call).startswith(line)
+    assert repr(call) == f"<interlock.dispatch.Call: {call}>"
+    assert repr(call.considered[3]) == "<interlock.dispatch.Considered: native: chosen>"
+    assert repr(reasons[0]) == "<interlock.dispatch.Reason: needs a device, got cpu>"
+    assert repr(calls) == f"<interlock.dispatch.Recording of 1 calls>\n  {call}"
+
+
+def test_record_of_a_call_in_a_composite_names_the_composite() -> None:
+    x = interlock.ones(2, 2)
+    with dispatch.record() as calls:
+        functional.linear(x, x)
+        interlock.addmm(x, x, x)
+        interlock.mm(x, x)
+    assert [call.composite for call in calls] == ["linear", "addmm", None]
+
+
+def test_inner_recording_replaces_the_outer_one() -> None:
+    with dispatch.record() as outer:
+        product(1)
+        with dispatch.record() as inner:
+            product(2)
+        product(3)
+    assert (sizes(outer), sizes(inner)) == (["1", "3"], ["2"])
+
+
+def test_recording_may_be_entered_again() -> None:
+    calls = dispatch.record()
+    for size in (1, 2):
+        with calls:
+            product(size)
+    product(3)
+    assert sizes(calls) == ["1", "2"]
+
+
+def test_recording_ends_with_an_exception() -> None:
+    calls = dispatch.record()
+    with pytest.raises(ZeroDivisionError), calls:
+        1 / 0  # noqa: B018
+    product()
+    assert len(calls) == 0
+
+
+def test_recording_applies_to_its_thread_and_to_captured_states() -> None:
+    def run(target: object) -> None:
+        thread = threading.Thread(target=target)
+        thread.start()
+        thread.join()
+
+    with dispatch.record() as calls:
+        state = interlock.capture()
+        run(lambda: product(1))
+        run(lambda: state.run(product, 2))
+        product(3)
+    run(lambda: state.run(product, 4))
+    assert sizes(calls) == ["2", "3", "4"], "a captured state records as long as it is applied"
+
+
+def test_recording_of_a_task_is_its_own() -> None:
+    async def recorded(size: int) -> list[str]:
+        with dispatch.record() as calls:
+            product(size)
+            await asyncio.sleep(0)
+            product(size)
+        return sizes(calls)
+
+    async def main() -> list[list[str]]:
+        return await asyncio.gather(recorded(2), recorded(3))
+
+    assert aio.run(main()) == [["2", "2"], ["3", "3"]]
+
+
+def test_backward_is_recorded_where_it_runs() -> None:
+    x = interlock.ones(2, 2, requires_grad=True)
+    y = (x @ x).sum()
+    with dispatch.record() as calls:
+        y.backward()
+    assert [call.operation for call in calls] == ["matmul", "matmul"]
+
+
+def test_explain_returns_the_choice_without_a_call() -> None:
+    x, y = interlock.ones(2, 3), interlock.ones(3)
+    with dispatch.record() as calls:
+        explained = dispatch.explain("matmul", x, y)
+    assert len(calls) == 0
+    assert (explained.kernel, explained.arguments) == ("native", "cpu float32 2x3 @ 3x1")
+    with backends.override({"mkldnn.numerics": "model", "mkldnn.fp32_precision": "bf16"}):
+        explained = dispatch.explain("matmul", x, y)
+    assert (explained.kernel, explained.is_model, explained.inputs) == ("mkldnn", True, "bf16")
+
+
+def test_explain_refuses_other_operations_and_operands() -> None:
+    x = interlock.ones(2, 3)
+    with pytest.raises(
+        errors.ArgumentError, match='^explain: operation must be one of "matmul", got "matmull"; did'
+    ):
+        dispatch.explain("matmull", x, x)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r'^explain: tensors must be 2 Tensors for "matmul", got 1$'):
+        dispatch.explain("matmul", x)
+    with pytest.raises(TypeError, match=r"^explain: tensors must be Tensors, got"):
+        dispatch.explain("matmul", x, 3)  # type: ignore[arg-type]
+    with pytest.raises(errors.ShapeError, match="inner dimensions differ"):
+        dispatch.explain("matmul", x, x)
+
+
+def test_environment_variable_prints_a_line_for_each_call() -> None:
+    done = run_program("dispatch/two_products.py", env={"INTERLOCK_DISPATCH": "1"})
+    lines = done.stderr.splitlines()
+    assert [line.partition(" | ")[0] for line in lines] == [
+        "interlock: matmul cpu float32 2x3 @ 3x2 -> native",
+        "interlock: matmul host:0 float32 2x3 @ 3x2 -> cublas (model)",
+    ]
+    assert run_program("dispatch/two_products.py").stderr == ""
+
+
+def test_misspelt_value_of_the_environment_variable_is_reported() -> None:
+    done = run_program("dispatch/two_products.py", env={"INTERLOCK_DISPATCH": "yes"})
+    assert "INTERLOCK_DISPATCH" in done.stderr
+    assert "0, 1, false or true" in done.stderr
+
+
+def test_recording_survives_a_fork() -> None:
+    assert eval_program("dispatch/recording_and_a_fork.py") == {"parent": ["1", "3"], "child": ["1", "2"]}
