@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 from interlock import Stream, Tensor, accelerator, backends, dispatch
 from interlock.accelerator import Graph
+from interlock.backends._flag_types import Flags
 from interlock.nn import functional
 
 from tests.helpers.gate import Gate
@@ -19,8 +20,8 @@ from tests.helpers.subprocess import eval_program
 pytestmark = pytest.mark.usefixtures("host_accessible_memory")
 
 Bits = npt.NDArray[np.uint32]
-TF32_MATMUL = {"cuda.matmul.fp32_precision": "tf32"}
-BF16_ON_CPU = {"mkldnn.numerics": "model", "mkldnn.matmul.fp32_precision": "bf16"}
+TF32_MATMUL: Flags = {"cuda.matmul.fp32_precision": "tf32"}
+BF16_ON_CPU: Flags = {"mkldnn.numerics": "model", "mkldnn.matmul.fp32_precision": "bf16"}
 
 
 def numbers(seed: int = 0, shape: tuple[int, ...] = (16, 16)) -> npt.NDArray[np.float32]:
@@ -83,9 +84,7 @@ def test_product_on_a_device_rounds_its_inputs_to_tf32(devices: tuple[str, ...])
         {"fp32_precision": "bf16", "cuda.matmul.fp32_precision": "tf32"},
     ],
 )
-def test_older_names_and_parent_nodes_decide_products_too(
-    devices: tuple[str, ...], flags: dict[str, object]
-) -> None:
+def test_older_names_and_parent_nodes_decide_products_too(devices: tuple[str, ...], flags: Flags) -> None:
     x = numbers()
     with backends.override(flags):
         assert same(times_eye(interlock.tensor(x, device=devices[0])), to_tf32(x))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 
 import interlock
 import pytest
@@ -19,7 +19,7 @@ def product(size: int = 2) -> interlock.Tensor:
     return x @ x
 
 
-def sizes(calls: Sequence[dispatch.Call]) -> list[str]:
+def sizes(calls: Iterable[dispatch.Call]) -> list[str]:
     """Return the sizes of the left matrices of the recorded products."""
     return [call.arguments.split()[2].partition("x")[0] for call in calls]
 
@@ -101,7 +101,7 @@ def test_recording_ends_with_an_exception() -> None:
 
 
 def test_recording_applies_to_its_thread_and_to_captured_states() -> None:
-    def run(target: object) -> None:
+    def run(target: Callable[[], object]) -> None:
         thread = threading.Thread(target=target)
         thread.start()
         thread.join()
@@ -124,7 +124,7 @@ def test_recording_of_a_task_is_its_own() -> None:
         return sizes(calls)
 
     async def main() -> list[list[str]]:
-        return await asyncio.gather(recorded(2), recorded(3))
+        return list(await asyncio.gather(recorded(2), recorded(3)))
 
     assert aio.run(main()) == [["2", "2"], ["3", "3"]]
 
@@ -150,9 +150,7 @@ def test_explain_returns_the_choice_without_a_call() -> None:
 
 def test_explain_refuses_other_operations_and_operands() -> None:
     x = interlock.ones(2, 3)
-    with pytest.raises(
-        errors.ArgumentError, match='^explain: operation must be one of "matmul", got "matmull"; did'
-    ):
+    with pytest.raises(errors.ArgumentError, match='got "matmull"; did you mean "matmul"'):
         dispatch.explain("matmull", x, x)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r'^explain: tensors must be 2 Tensors for "matmul", got 1$'):
         dispatch.explain("matmul", x)
