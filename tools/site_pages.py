@@ -1,5 +1,6 @@
-"""A hook of mkdocs: adds the pages at the top of the repository, and the reference of each module."""
+"""A hook of mkdocs: adds the top pages of the repository and the reference of each module; labels tables."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -19,6 +20,14 @@ MODULES = {
     "state": "interlock.state",
     "testing": "interlock.testing",
 }
+# The page of errors shows the base classes, which decide what an `except` clause catches.
+ERRORS = """
+    options:
+      members_order: source
+      show_bases: true
+      summary: true
+"""
+TABLE = re.compile("<table>.*?</table>", re.DOTALL)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)")
 
 
@@ -27,6 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {name: _top_page(name) for name in TOP_PAGES}
     pages["index.md"] = _top_page("README.md")
     pages |= {f"reference/{name}.md": f"::: {module}\n" for name, module in MODULES.items()}
+    pages["reference/errors.md"] += ERRORS.lstrip("\n")
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -35,6 +45,20 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Rewrite links of pages in docs/ to pages at the top of the repository."""
     return markdown.replace("](../", "](")
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Label the cells of tables of three and more columns, which narrow screens show row by row."""
+    return TABLE.sub(_labelled, html)
+
+
+def _labelled(found: re.Match[str]) -> str:
+    columns = re.findall("<th[^>]*>(.*?)</th>", found[0])
+    if len(columns) < 3:
+        return found[0]
+    cells = itertools.cycle(columns)
+    labelled = re.sub("<td", lambda _: f'<td data-label="{next(cells)}"', found[0])
+    return labelled.replace("<table", "<table data-rows", 1)
 
 
 def _top_page(name: str) -> str:
