@@ -107,7 +107,7 @@ def contracts() -> Iterator[str]:
     table = (ROOT / "tests" / "unit" / "accelerator" / "contracts.json").read_text()
     for driver, other in (("host", "cuda"), ("cuda", "host")):
         yield ""
-        yield f"### The {driver} driver"
+        yield f"### Results with the {driver} driver"
         yield ""
         yield f"| call | {' | '.join(states)} | fixes |"
         yield f"| --- |{' --- |' * (len(states) + 1)}"

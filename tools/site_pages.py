@@ -27,6 +27,8 @@ ERRORS = """
       show_bases: true
       summary: true
 """
+CODE = re.compile("<code>[^<]{12,}</code>")
+BREAK = re.compile("(?<=[a-zA-Z0-9])([._]+|\\[\\]\\.|::)(?=[a-zA-Z0-9])")
 TABLE = re.compile("<table>.*?</table>", re.DOTALL)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)")
 
@@ -47,17 +49,19 @@ def on_page_markdown(markdown: str, **_: object) -> str:
     return markdown.replace("](../", "](")
 
 
-def on_page_content(html: str, **_: object) -> str:
-    """Label the cells of tables of three and more columns, which narrow screens show row by row."""
-    return TABLE.sub(_labelled, html)
+def on_post_page(output: str, **_: object) -> str:
+    """Let names in tables break, and label the cells, because narrow screens show wide tables row by row."""
+    # After the search has indexed the page: a mark would divide a name into several words.
+    return TABLE.sub(_narrow, output)
 
 
-def _labelled(found: re.Match[str]) -> str:
-    columns = re.findall("<th[^>]*>(.*?)</th>", found[0])
+def _narrow(found: re.Match[str]) -> str:
+    table = CODE.sub(lambda code: BREAK.sub(r"\1<wbr>", code[0]), found[0])
+    columns = re.findall("<th[^>]*>(.*?)</th>", table)
     if len(columns) < 3:
-        return found[0]
+        return table
     cells = itertools.cycle(columns)
-    labelled = re.sub("<td", lambda _: f'<td data-label="{next(cells)}"', found[0])
+    labelled = re.sub("<td", lambda _: f'<td data-label="{next(cells)}"', table)
     return labelled.replace("<table", "<table data-rows", 1)
 
 
