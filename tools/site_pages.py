@@ -6,9 +6,11 @@ from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SAFETY.md", "SECURITY.md")
+LAST_IN_SEARCH = (*TOP_PAGES, "differences.md", "pytorch_issues.md", "roadmap.md", "versioning.md")
 MODULES = {
     "interlock": "interlock",
     "accelerator": "interlock.accelerator",
@@ -44,8 +46,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Rewrite links of pages in docs/ to pages at the top of the repository."""
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Rewrite links to pages at the top of the repository; let the search list guides first."""
+    if page.file.src_uri in LAST_IN_SEARCH or page.file.src_uri.startswith("reference/"):
+        page.meta["search"] = {"boost": 0.1}
     return markdown.replace("](../", "](")
 
 

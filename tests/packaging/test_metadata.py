@@ -26,8 +26,7 @@ def test_citation_has_the_version_and_the_addresses() -> None:
     assert value_of("url", "CITATION.cff") == SITE
 
 
-def test_site_has_the_addresses() -> None:
-    assert value_of("repo_url", "mkdocs.yml") == REPOSITORY
+def test_site_has_its_address() -> None:
     assert value_of("site_url", "mkdocs.yml") == SITE
 
 
