@@ -33,8 +33,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Rewrite links of pages in docs/ to pages at the top of the repository."""
-    return markdown.replace("](../", "](")
+    """Rewrite links to pages at the top of the repository; keep only the text of links to other files."""
+    return LINK.sub(lambda found: _link(found) if found[2].startswith("../") else found[0], markdown)
 
 
 def _top_page(name: str) -> str:
@@ -44,7 +44,7 @@ def _top_page(name: str) -> str:
 def _link(found: re.Match[str]) -> str:
     """Return a link that is relative to docs/, or only the text if its target is no page of the site."""
     text, target, anchor = found[1], found[2], found[3] or ""
-    target = target.removeprefix("docs/")
+    target = target.removeprefix("../").removeprefix("docs/")
     if target in TOP_PAGES or (ROOT / "docs" / target).is_file():
         return f"[{text}]({target}{anchor})"
     return text
