@@ -102,8 +102,10 @@ impl Epoch {
         self.0.load(Ordering::Acquire)
     }
 
+    /// Counts a change. The caller holds the lock under which the values are written, so that no two calls overlap and
+    /// a load and a store suffice.
     pub fn advance(&self) {
-        self.0.fetch_add(1, Ordering::Release);
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 }
 

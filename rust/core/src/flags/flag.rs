@@ -61,6 +61,8 @@ impl FlagWord {
         self.process_payload()
     }
 
+    // A call, so that the code of a read without scopes stays small.
+    #[inline(never)]
     fn scoped_payload(&self) -> u64 {
         thread::scoped_flag(self.id).unwrap_or_else(|| self.process_payload())
     }

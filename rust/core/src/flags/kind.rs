@@ -124,9 +124,17 @@ impl Kind {
     }
 
     /// Returns the payload of a value, or refuses the value.
-    pub(super) fn encode(self, given: &InputValue) -> Result<u64, Refusal> {
+    #[inline]
+    pub(super) fn encode(&self, given: &InputValue) -> Result<u64, Refusal> {
+        // Most flags are switches: assigning one needs no jump table and no copy of the kind.
         match (self, given) {
             (Kind::Switch { .. } | Kind::OptionalSwitch, InputValue::Bool(value)) => Ok(u64::from(*value)),
+            _ => self.encode_by_kind(given),
+        }
+    }
+
+    fn encode_by_kind(&self, given: &InputValue) -> Result<u64, Refusal> {
+        match (*self, given) {
             (Kind::OptionalSwitch, InputValue::None) => Ok(UNSPECIFIED),
             (Kind::Count { .. } | Kind::Integer { .. }, InputValue::HugeInteger { .. }) => {
                 Err(Refusal::Value)

@@ -334,6 +334,7 @@ pub(crate) fn restore_mode(target: LayerId, old: Masked<u8>) {
 }
 
 /// Returns the payload of the innermost active layer that names the flag. Does not check the mailbox.
+#[inline]
 pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
     with_tls(|current| current.owned.try_borrow().ok()?.state.layers.flag(id))
 }

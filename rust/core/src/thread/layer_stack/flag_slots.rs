@@ -59,8 +59,16 @@ impl LayerStack {
         Some(&mut Arc::make_mut(slots).flags)
     }
 
+    #[inline]
     pub(in crate::thread) fn flag(&self, id: FlagId) -> Option<u64> {
-        self.visible().find_map(|slots| slots.flags.word(id))
+        // A loop instead of `visible`: this is the read of a flag in a scope.
+        for slots in self.all_slots() {
+            let payload = slots.flags.word(id);
+            if payload.is_some() || slots.is_opaque {
+                return payload;
+            }
+        }
+        None
     }
 
     /// Returns the nodes of the precision tree that the layers decide, and the bits of the flags that they name.
