@@ -30,7 +30,7 @@ ERRORS = """
       summary: true
 """
 CODE = re.compile("<code>[^<]{12,}</code>")
-BREAK = re.compile("(?<=[a-zA-Z0-9])([._]+|\\[\\]\\.|::)(?=[a-zA-Z0-9])")
+BREAK = re.compile("(?<=[a-zA-Z0-9])([._/]+|\\[\\]\\.|::)(?=[a-zA-Z0-9])")
 TABLE = re.compile("<table>.*?</table>", re.DOTALL)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)")
 
