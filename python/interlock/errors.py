@@ -127,8 +127,8 @@ class ArgumentError(InterlockError, ValueError, RuntimeError):
 class AcceleratorError(InterlockError, RuntimeError):
     """An operation on a device failed, or queued work failed and reported an asynchronous error.
 
-    `operation`, `device` and `error_code` identify the operation. An asynchronous error is reported by a later
-    call, because the work was queued.
+    `operation`, `device` and `error_code` identify the operation. An asynchronous error is reported by a
+    later call, because the work was queued.
     """
 
     operation: str | None = None
@@ -206,8 +206,8 @@ class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     """Not enough memory is available on a device or on the CPU.
 
     Free memory, raise the limit (`accelerator.memory.set_limit`), or register a callback that frees memory
-    (`accelerator.memory.on_oom`). `python -m interlock memory` shows what a snapshot has allocated. Attributes
-    that are not known are None.
+    (`accelerator.memory.on_oom`). `python -m interlock memory` shows what a snapshot has allocated.
+    Attributes that are not known are None.
     """
 
     requested: int | None = None
