@@ -14,6 +14,7 @@ class Flag(TypedDict):
     reads: str
     accepts: str | None
     allowed: str | None
+    allowed_text: str | None
     default: object
     variables: list[str]
     affects: str

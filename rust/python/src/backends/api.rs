@@ -96,6 +96,8 @@ fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
             row.set_item("accepts", spec.accepted_annotation())?;
             let allowed = (!spec.is_read_only()).then(|| spec.accepted());
             row.set_item("allowed", allowed)?;
+            let allowed_text = (!spec.is_read_only()).then(|| spec.accepted_text());
+            row.set_item("allowed_text", allowed_text)?;
             row.set_item("default", object(py, spec.default())?)?;
             row.set_item("variables", spec.variables())?;
             row.set_item("affects", spec.effect().operations())?;
