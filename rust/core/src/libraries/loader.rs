@@ -141,7 +141,7 @@ impl Library {
             match Loaded::open(self, &path, source) {
                 Ok(loaded) => return Ok(loaded),
                 Err(reason) => {
-                    failure.get_or_insert_with(|| format!("{} can't be loaded: {reason}", path.display()));
+                    failure.get_or_insert_with(|| format!("{} cannot be loaded: {reason}", path.display()));
                 }
             }
         }

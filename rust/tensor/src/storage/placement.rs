@@ -49,8 +49,8 @@ pub(crate) fn current_stream_of(device: Device) -> Result<Stream> {
         Error::NoAccelerator { reason, .. } => {
             Error::NoAccelerator { operation: "a tensor on a device", reason }
         }
-        Error::NoSuchDevice { given, allowed, .. } => {
-            Error::NoSuchDevice { name: "a tensor on a device".to_owned(), given, allowed }
+        Error::DeviceUnavailable { device, reason, .. } => {
+            Error::DeviceUnavailable { operation: "a tensor on a device".to_owned(), device, reason }
         }
         other => other,
     };

@@ -104,10 +104,10 @@ keys! {
         applies ToNewSegments, requires Caching VirtualMemory;
     /// Whether other threads may use the allocator while the driver allocates memory.
     release_lock_on_cudamalloc: bool = false, expects "True or False" if |_| true,
-        applies Never("it is always so: no lock is held while the driver is called");
+        applies Never("no lock is ever held while the driver is called");
     /// Whether memory used by several streams is reused during a capture where the graph allows it.
     graph_capture_record_stream_reuse: bool = false, expects "True or False" if |_| true,
-        applies Never("such memory is kept until the capture has ended");
+        applies Never("such memory is not reused before the capture ends");
     /// The fraction of the memory of each device that may be reserved.
     per_process_memory_fraction: f64 = 1.0,
         expects "a fraction from 0 to 1"
@@ -193,7 +193,7 @@ impl Key {
     }
 
     fn refused(&self, given: String) -> Error {
-        Error::Argument { name: self.name, given, allowed: self.expected.to_owned() }
+        Error::argument(self.name, given, self.expected)
     }
 }
 
@@ -260,11 +260,11 @@ impl Requirement {
     /// Returns the description of the requirement, and the reason if it is not met.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Requirement::Caching => ("where memory is kept", "no memory is kept: caching is off"),
+            Requirement::Caching => ("where memory is cached", "memory is not cached: caching is off"),
             Requirement::Limit => ("with a memory limit", "there is no memory limit"),
             Requirement::SplitLimit => ("with max_split_size_mb", "max_split_size_mb is not set"),
             Requirement::VirtualMemory => {
-                ("where the driver has virtual memory", "no driver with virtual memory is there")
+                ("where the driver has virtual memory", "no driver with virtual memory is available")
             }
         }
     }
