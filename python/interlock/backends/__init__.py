@@ -200,7 +200,7 @@ def _warn_importer(message: str) -> None:
     """Issue a `FlagEnvironmentWarning` at the line of the program that imports interlock."""
     frame = sys._getframe()
     while frame.f_back is not None and (
-        frame.f_globals.get("__name__", "").partition(".")[0] == "interlock"
+        frame.f_globals.get("__name__", "").partition(".")[0] in ("interlock", "importlib")
         or frame.f_code.co_filename.startswith("<frozen importlib")
     ):
         frame = frame.f_back

@@ -366,7 +366,7 @@ def test_exit_of_a_viewed_buffer_hides_no_exception() -> None:
     with pytest.raises(ValueError, match="the program's"):
         leave(raised=True)
     assert not buffer.closed
-    with pytest.raises(BufferError, match="1 views of the buffer"):
+    with pytest.raises(BufferError, match="1 of its views"):
         leave(raised=False)
     view.release()
     buffer.close()

@@ -13,11 +13,17 @@ def result_of(program: str, *arguments: object) -> list[object]:
 
 
 def test_fail_allocation_fails_the_kth_request_only() -> None:
-    retries, after, zero = result_of("accelerator/fail_allocation_fails_the_kth_request_only.py")
+    retries, after, zero, retried, failed, requests, last = result_of(
+        "accelerator/fail_allocation_fails_the_kth_request_only.py"
+    )
     assert retries == [0, 0, 1, 1, 1], "cached memory is released, and the driver called again"
     assert after is None
     assert isinstance(zero, list)
     assert zero[0] == "ArgumentError"
+    assert retried is None, "the observer requests a retry"
+    assert failed == "OutOfMemoryError"
+    assert requests == [20 << 20] * 2
+    assert last is None, "each call adds one fault"
 
 
 @pytest.mark.parametrize(

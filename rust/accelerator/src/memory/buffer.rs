@@ -46,7 +46,8 @@ impl DeviceBuffer {
     /// Returns [`Error::OutOfMemory`], and an error if there is no such device.
     pub fn new(device: Option<Device>, bytes: usize) -> Result<Self> {
         let (accelerator, index) = current::resolve(device, "accelerator.memory.Buffer")?;
-        Self::on(&current::stream_on(accelerator, index)?, bytes)
+        let stream = current::stream_on(accelerator, index).map_err(|error| error.during(ALLOCATING))?;
+        Self::on(&stream, bytes)
     }
 
     /// Allocates `bytes` uninitialized bytes for a stream, on its device.

@@ -140,7 +140,7 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
         let index = checked_index(given)?;
         let accelerator = match known_accelerator() {
             Some(accelerator) => accelerator,
-            None => detach_with_env(py, || accelerator::required("device(index)")).into_py_result(py)?,
+            None => detach_with_env(py, || accelerator::required("interlock.device")).into_py_result(py)?,
         };
         CoreDevice::new(accelerator.kind(), Some(index)).into_py_result(py)
     }

@@ -6,6 +6,7 @@ use interlock::accelerator::host::{self, LiveObjects};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use super::args::{extract_int, extract_optional_int};
 use super::device;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
@@ -13,6 +14,10 @@ use crate::errors::IntoPyResult;
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FaultInjector>()?;
     module.add_class::<PausedCopies>()
+}
+
+fn extract_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    extract_int(given, "FaultInjector: times", "at least 1")
 }
 
 /// Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
@@ -66,8 +71,13 @@ impl FaultInjector {
     ///     ...     accelerator.memory.Buffer(8)
     ///     interlock.accelerator.memory.Buffer(8, device='host:0')
     #[pyo3(signature = (number, times = 1))]
-    fn fail_allocation(&self, py: Python<'_>, number: Option<u64>, times: u64) -> PyResult<()> {
-        match number {
+    fn fail_allocation(
+        &self,
+        py: Python<'_>,
+        number: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = extract_times)] times: u64,
+    ) -> PyResult<()> {
+        match extract_optional_int(number, "FaultInjector.fail_allocation: number", "at least 1")? {
             Some(number) => self.0.fail_allocations(number, times),
             None => self.0.fail_allocation(None),
         }
@@ -84,8 +94,13 @@ impl FaultInjector {
     /// Raises:
     ///     ArgumentError: `number` or `times` is less than 1.
     #[pyo3(signature = (number, times = 1))]
-    fn fail_pinned_allocation(&self, py: Python<'_>, number: Option<u64>, times: u64) -> PyResult<()> {
-        match number {
+    fn fail_pinned_allocation(
+        &self,
+        py: Python<'_>,
+        number: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = extract_times)] times: u64,
+    ) -> PyResult<()> {
+        match extract_optional_int(number, "FaultInjector.fail_pinned_allocation: number", "at least 1")? {
             Some(number) => self.0.fail_pinned_allocations(number, times),
             None => self.0.fail_pinned_allocation(None),
         }

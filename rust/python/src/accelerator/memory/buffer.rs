@@ -318,7 +318,7 @@ impl Buffer {
         });
         let removed = removed.map_err(|views| {
             PyBufferError::new_err(format!(
-                "Buffer.close: {views} views of the buffer (memoryview, numpy.frombuffer) are in use; release them first"
+                "Buffer.close: {views} of its views (memoryview, numpy.frombuffer) must be released first"
             ))
         })?;
         // Freeing may wait for the driver.
