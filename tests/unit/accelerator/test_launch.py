@@ -53,7 +53,7 @@ def test_wait_inside_a_function_for_its_own_stream_raises() -> None:
     stream = Stream(dedicated=True)
     for wait in (stream.synchronize, accelerator.synchronize, lambda: accelerator.Graph().__enter__()):
         accelerator.launch(stream, wait)
-        with pytest.raises(errors.AcceleratorError, match="can't wait for that stream"):
+        with pytest.raises(errors.AcceleratorError, match="cannot wait for that stream"):
             stream.synchronize()
     other = Stream(dedicated=True)
     accelerator.launch(stream, other.synchronize)

@@ -13,7 +13,7 @@ use super::virtual_memory::Reservation;
 const ALIGNMENT: usize = 512;
 
 pub(crate) const ALLOCATING: &str = "an allocation";
-pub(crate) const RELEASING: &str = "giving memory back";
+pub(crate) const RELEASING: &str = "a release of memory";
 
 /// The allocations of a device or of pinned memory, limited to `total` bytes.
 #[derive(Debug)]

@@ -125,7 +125,7 @@ keys! {
         applies Never("pinned memory always comes from the driver");
     /// Whether a background thread polls the events of pinned memory.
     pinned_use_background_threads: bool = false, expects "True or False" if |_| true,
-        applies Never("that is looked for when pinned memory is asked for");
+        applies Never("events are polled when pinned memory is requested");
     /// The size of a segment of pinned memory that is split into blocks and never released.
     pinned_reserve_segment_size_mb: usize = 0,
         expects "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
@@ -140,7 +140,7 @@ keys! {
         applies Immediately;
     /// Whether errors are ignored when pinned memory is released.
     pinned_free_catch_all: bool = false, expects "True or False" if |_| true,
-        applies Never("giving memory back never fails here");
+        applies Never("releasing pinned memory never fails here");
     /// Whether freed memory is cached; never if `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
     caching: bool = true, expects "True or False" if |_| true, applies Immediately, not in conf string: true;
 }
