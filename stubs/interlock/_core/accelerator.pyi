@@ -692,7 +692,7 @@ class FaultInjector:
         True
     """
     def __new__(cls) -> FaultInjector: ...
-    def fail_allocation(self, number: int | None) -> None:
+    def fail_allocation(self, number: int | None, times: int = 1) -> None:
         """Make later allocations of device memory by the driver fail. Each call adds a fault.
 
         A request that no cached block serves calls the driver, and calls it again after the allocator has released its
@@ -715,7 +715,7 @@ class FaultInjector:
             ...     accelerator.memory.Buffer(8)
             interlock.accelerator.memory.Buffer(8, device='host:0')
         """
-    def fail_pinned_allocation(self, number: int | None) -> None:
+    def fail_pinned_allocation(self, number: int | None, times: int = 1) -> None:
         """Make later allocations of pinned memory by the driver fail, like `fail_allocation`. The cache of pinned memory is
         released and the driver called again before an error is raised.
 

@@ -138,7 +138,7 @@ def test_missing_accelerator_is_none_and_the_error_names_the_search(
     )
     assert current is None
     assert why in message
-    assert message.startswith("Stream: no CUDA device: cannot load libcuda.so.1")
+    assert message.startswith("Stream: no CUDA device: ")
 
 
 @pytest.mark.usefixtures("two_devices")
