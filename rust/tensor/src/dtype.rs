@@ -124,10 +124,11 @@ impl Scalar {
     }
 }
 
+/// Shows the value as Python does.
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Scalar::Bool(value) => value.fmt(f),
+            Scalar::Bool(value) => f.write_str(if *value { "True" } else { "False" }),
             Scalar::Int(value) => value.fmt(f),
             Scalar::Float(value) if value.is_nan() => f.write_str("nan"),
             Scalar::Float(value) => write!(f, "{value:?}"),

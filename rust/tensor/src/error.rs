@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use interlock::accelerator::Device;
+use interlock::accelerator::{Device, Error as AcceleratorError};
 
 use crate::{DType, Scalar};
 
@@ -13,34 +13,78 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two shapes that an operation cannot combine.
-    Shapes {
+    /// Two shapes that cannot be broadcast.
+    Broadcast {
         /// The operation.
         op: &'static str,
         /// The shape of the first operand.
         left: Vec<usize>,
         /// The shape of the second operand.
         right: Vec<usize>,
-        /// The violated requirement.
-        reason: &'static str,
     },
-    /// A shape that an operation does not accept.
+    /// Two shapes that an operation cannot combine for another reason.
+    Shapes {
+        /// The operation.
+        op: &'static str,
+        /// The violated requirement, before "for shapes".
+        problem: String,
+        /// The shape of the first operand.
+        left: Vec<usize>,
+        /// The shape of the second operand.
+        right: Vec<usize>,
+    },
+    /// A shape, or the sizes of a new shape, that an operation does not accept.
     Shape {
         /// The operation.
         op: &'static str,
-        /// The shape of the operand.
-        given: Vec<usize>,
-        /// The violated requirement.
-        reason: String,
+        /// The argument.
+        argument: &'static str,
+        /// The requirement, after "must".
+        expected: String,
+        /// The shape or the sizes, as shown in the message.
+        given: String,
+    },
+    /// A shape that only a copy of the tensor can have.
+    ViewNeedsCopy {
+        /// The operation.
+        op: &'static str,
+        /// The requested shape.
+        wanted: Vec<usize>,
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+        /// The strides of the tensor.
+        strides: Vec<usize>,
+    },
+    /// Operands of different element types, for an operation that does not promote them.
+    DTypes {
+        /// The operation.
+        op: &'static str,
+        /// The element type of the first operand.
+        left: DType,
+        /// The element type of the second operand.
+        right: DType,
     },
     /// An element type that an operation does not accept.
     DType {
         /// The operation.
         op: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The accepted types, after "must be".
+        expected: String,
         /// The element type.
         given: DType,
-        /// The violated requirement.
-        reason: &'static str,
+        /// How to convert the argument, or nothing.
+        cure: &'static str,
+    },
+    /// A bool or a floating-point number as `alpha` of an operation in a narrower type.
+    AlphaType {
+        /// The operation.
+        op: &'static str,
+        /// The promoted type of the operands.
+        dtype: DType,
+        /// The value.
+        given: Scalar,
     },
     /// A result whose type cannot be cast to the type of the tensor that is changed in place.
     ResultType {
@@ -61,27 +105,40 @@ pub enum Error {
         ndim: usize,
     },
     /// An index beyond the size of a dimension.
-    OutOfRange {
+    Index {
+        /// The index.
+        index: i64,
+        /// The indexed dimension.
+        dim: usize,
+        /// The size of the dimension.
+        size: usize,
+    },
+    /// A class index that is negative or not smaller than the number of classes.
+    Class {
         /// The operation.
         op: &'static str,
         /// The index.
         index: i64,
-        /// A description of what is indexed.
-        what: &'static str,
-        /// The number of indexable items.
-        size: usize,
+        /// The number of classes.
+        classes: usize,
     },
+    /// An index of a tensor without dimensions.
+    NoDimensions,
     /// An invalid index expression.
     Indexing {
-        /// The violated requirement.
+        /// The violated requirement and the index.
         message: String,
     },
     /// A value that an operation does not accept.
     Value {
         /// The operation.
         op: &'static str,
-        /// The violated requirement.
-        message: String,
+        /// The argument.
+        argument: &'static str,
+        /// The requirement, after "must".
+        expected: String,
+        /// The value, as shown in the message.
+        given: String,
     },
     /// A number that a tensor of an element type cannot hold.
     OutOfBounds {
@@ -118,6 +175,11 @@ pub enum Error {
         /// The operation.
         op: &'static str,
     },
+    /// A source that shares memory with the tensor that an operation writes.
+    Aliased {
+        /// The operation.
+        op: &'static str,
+    },
     /// An in-place operation on a leaf that requires grad, or on a view of one.
     LeafInPlace {
         /// The operation.
@@ -134,19 +196,13 @@ pub enum Error {
     },
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {
-        /// The attempted action.
+        /// The attempted action, after "an inference tensor cannot".
         action: &'static str,
     },
-    /// `requires_grad` set on a tensor that is not floating point.
-    RequiresGradType {
-        /// The element type.
-        given: DType,
-    },
-    /// An operation that requires a leaf, on the result of a recorded operation.
-    NotLeaf {
-        /// The attempted action.
-        action: &'static str,
-    },
+    /// A query of the version counter of an inference tensor.
+    NoVersion,
+    /// `requires_grad` set to false for the result of a recorded operation.
+    NotLeaf,
     /// Differentiation of a tensor without a graph.
     NoGraph {
         /// The operation.
@@ -154,6 +210,8 @@ pub enum Error {
     },
     /// A backward pass from a tensor of several elements without an explicit gradient.
     ImplicitGradient {
+        /// The operation.
+        op: &'static str,
         /// The shape of the tensor.
         shape: Vec<usize>,
     },
@@ -173,19 +231,12 @@ pub enum Error {
         /// The current version.
         now: u32,
     },
+    /// A backward pass through an in-place change of a view that begins before its base.
+    ViewBeforeBase,
     /// An input that the outputs do not depend on.
     Unused {
         /// The position of the input.
         index: usize,
-    },
-    /// A wrong number of arguments.
-    Count {
-        /// A description of the arguments.
-        what: &'static str,
-        /// The number that was passed.
-        given: usize,
-        /// The required number.
-        needed: usize,
     },
     /// Tensors on different devices.
     Devices {
@@ -196,19 +247,91 @@ pub enum Error {
         /// The device of another tensor.
         right: Device,
     },
-    /// A property or operation that only CPU tensors support.
+    /// An operation that only CPU tensors support.
     OnDevice {
-        /// A description of the property or operation.
-        what: &'static str,
+        /// The operation.
+        op: &'static str,
         /// The device of the tensor.
         device: Device,
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
-    Accelerator(interlock::accelerator::Error),
+    Accelerator(AcceleratorError),
 }
 
-impl From<interlock::accelerator::Error> for Error {
-    fn from(error: interlock::accelerator::Error) -> Self {
+impl Error {
+    /// Creates the error of a tensor whose shape an operation does not accept.
+    pub(crate) fn shape(
+        op: &'static str,
+        argument: &'static str,
+        expected: impl Into<String>,
+        given: &[usize],
+    ) -> Self {
+        Error::Shape { op, argument, expected: expected.into(), given: format!("shape {}", Tuple(given)) }
+    }
+
+    /// Creates the error of the sizes of a new shape that an operation does not accept.
+    pub(crate) fn sizes(
+        op: &'static str,
+        argument: &'static str,
+        expected: impl Into<String>,
+        given: &[i64],
+    ) -> Self {
+        Error::Shape { op, argument, expected: expected.into(), given: Tuple(given).to_string() }
+    }
+
+    /// Creates the error of a value that an operation does not accept.
+    pub(crate) fn value(
+        op: &'static str,
+        argument: &'static str,
+        expected: impl Into<String>,
+        given: impl fmt::Display,
+    ) -> Self {
+        Error::Value { op, argument, expected: expected.into(), given: given.to_string() }
+    }
+
+    /// Creates the error of a sequence of tensors without items.
+    pub(crate) fn no_tensors(op: &'static str, argument: &'static str) -> Self {
+        Error::value(op, argument, "contain at least one tensor", "none")
+    }
+
+    /// Creates the error of an input that must be a floating-point tensor.
+    pub(crate) fn not_floating_point(op: &'static str, given: DType) -> Self {
+        let (expected, cure) = ("floating point".to_owned(), "; float() converts it");
+        Error::DType { op, argument: "input", expected, given, cure }
+    }
+
+    /// Creates the error of a bool tensor that must have numbers.
+    pub(crate) fn not_numeric(op: &'static str, argument: &'static str, cure: &'static str) -> Self {
+        Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, cure }
+    }
+
+    /// Replaces the operation of an error for an unavailable device with the operation of the caller.
+    #[must_use]
+    pub fn during(mut self, caller: &'static str) -> Self {
+        match &mut self {
+            Error::Accelerator(AcceleratorError::NoAccelerator { operation, .. }) => *operation = caller,
+            Error::Accelerator(AcceleratorError::NoSuchDevice { name, .. }) => caller.clone_into(name),
+            _ => {}
+        }
+        self
+    }
+}
+
+/// Shows sizes as a Python tuple.
+pub(crate) struct Tuple<'a, T>(pub &'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Tuple<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (index, size) in self.0.iter().enumerate() {
+            write!(f, "{}{size}", if index > 0 { ", " } else { "" })?;
+        }
+        f.write_str(if self.0.len() == 1 { ",)" } else { ")" })
+    }
+}
+
+impl From<AcceleratorError> for Error {
+    fn from(error: AcceleratorError) -> Self {
         Error::Accelerator(error)
     }
 }
@@ -216,31 +339,54 @@ impl From<interlock::accelerator::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Shapes { op, left, right, reason } => {
-                write!(f, "{op}: shapes {left:?} and {right:?} are incompatible: {reason}")
+            Error::Broadcast { op, left, right } => {
+                write!(f, "{op}: shapes {} and {} cannot be broadcast", Tuple(left), Tuple(right))
             }
-            Error::Shape { op, given, reason } => {
-                write!(f, "{op}: invalid shape {given:?}: {reason}")
+            Error::Shapes { op, problem, left, right } => {
+                write!(f, "{op}: {problem} for shapes {} and {}", Tuple(left), Tuple(right))
             }
-            Error::DType { op, given, reason } => write!(f, "{op}: not supported for {given}: {reason}"),
+            Error::ViewNeedsCopy { op, wanted, shape, strides } => write!(
+                f,
+                "{op}: shape {} needs a copy of the tensor of shape {} with strides {}; use reshape()",
+                Tuple(wanted),
+                Tuple(shape),
+                Tuple(strides)
+            ),
+            Error::DTypes { op, left, right } => write!(f, "{op}: dtypes must match, got {left} and {right}"),
+            Error::DType { op, argument, expected, given, cure } => {
+                write!(f, "{op}: {argument} must be {expected}, got {given}{cure}")
+            }
+            Error::AlphaType { op, dtype, given } => {
+                let expected = match (given, dtype) {
+                    (Scalar::Bool(_), dtype) if dtype.is_floating_point() => "an int or a float",
+                    (Scalar::Bool(_), _) => "an int",
+                    (_, DType::Bool) => "a bool or an int",
+                    _ => "an int",
+                };
+                write!(f, "{op}: alpha must be {expected} for operands of dtype {dtype}, got {given}")
+            }
             Error::ResultType { op, result, target } => write!(
                 f,
-                "{op}: the result type {result} cannot be cast to the type {target} of the tensor that is changed in place"
+                "{op}: the result must be of a dtype that can be cast to {target}, the dtype of the tensor that is \
+                 changed in place, got {result}"
             ),
-            Error::Dimension { op, dim, ndim: 0 } => {
-                write!(
-                    f,
-                    "{op}: dimension {dim} is out of range: a tensor without dimensions accepts only -1 and 0"
-                )
-            }
+            Error::Dimension { op, dim, ndim: 0 | 1 } => write!(f, "{op}: dim must be -1 or 0, got {dim}"),
             Error::Dimension { op, dim, ndim } => {
-                write!(f, "{op}: dimension {dim} is out of range: expected -{ndim} to {}", ndim - 1)
+                write!(f, "{op}: dim must be from -{ndim} to {}, got {dim}", ndim - 1)
             }
-            Error::OutOfRange { op, index, what, size } => {
-                write!(f, "{op}: index {index} is out of range for {size} {what}")
+            Error::Index { index, dim, size } => {
+                write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
+            }
+            Error::Class { op, index, classes } => {
+                write!(f, "{op}: target must contain class indices of range({classes}), got {index}")
+            }
+            Error::NoDimensions => {
+                f.write_str("a tensor without dimensions cannot be indexed; item() returns its element")
             }
             Error::Indexing { message } => f.write_str(message),
-            Error::Value { op, message } => write!(f, "{op}: {message}"),
+            Error::Shape { op, argument, expected, given } | Error::Value { op, argument, expected, given } => {
+                write!(f, "{op}: {argument} must {expected}, got {given}")
+            }
             Error::OutOfBounds { op, argument, value, dtype } => {
                 write!(f, "{op}: {argument} must be a number that {dtype} can hold, got {value}")
             }
@@ -248,7 +394,9 @@ impl fmt::Display for Error {
                 f,
                 "__setitem__: value must be of dtype {target} where tensors or lists are indices, got {given}"
             ),
-            Error::TooLarge { shape } => write!(f, "shape {shape:?} has more elements than can be addressed"),
+            Error::TooLarge { shape } => {
+                write!(f, "shape {} has more elements than can be addressed", Tuple(shape))
+            }
             Error::TooManyDimensions { given, limit } => {
                 write!(f, "a tensor can have at most {limit} dimensions, got {given}")
             }
@@ -256,13 +404,12 @@ impl fmt::Display for Error {
                 f,
                 "{op}: several elements of the target share one memory location; clone() it before changing it in place"
             ),
-            Error::LeafInPlace { op, view: false } => write!(
+            Error::Aliased { op } => write!(f, "{op}: source and target must not share memory"),
+            Error::LeafInPlace { op, view } => write!(
                 f,
-                "{op}: a leaf tensor that requires grad cannot be changed in place while gradients are recorded; use no_grad()"
-            ),
-            Error::LeafInPlace { op, view: true } => write!(
-                f,
-                "{op}: a view of a leaf tensor that requires grad cannot be changed in place while gradients are recorded; use no_grad()"
+                "{op}: {}a leaf tensor that requires grad cannot be changed in place while gradients are recorded; \
+                 use no_grad()",
+                if *view { "a view of " } else { "" }
             ),
             Error::UntrackedView { inference, created_at } => {
                 let mode = if *inference { "inference" } else { "no_grad" };
@@ -278,45 +425,47 @@ impl fmt::Display for Error {
             }
             Error::Inference { action } => write!(
                 f,
-                "inference tensors do not allow {action} outside of inference_mode; clone() returns a normal tensor"
+                "an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"
             ),
-            Error::RequiresGradType { given } => {
-                write!(f, "only floating-point tensors can require grad, got {given}")
+            Error::NoVersion => {
+                f.write_str("an inference tensor has no version counter; clone() returns a normal tensor")
             }
-            Error::NotLeaf { action } => {
-                write!(f, "{action} is only supported for leaf tensors; detach() returns one")
-            }
+            Error::NotLeaf => f.write_str(
+                "requires_grad must be True for the result of a recorded operation, got False; detach() returns a leaf",
+            ),
             Error::NoGraph { op } => write!(
                 f,
                 "{op}: the tensor does not require grad and has no grad_fn, so there is nothing to differentiate"
             ),
-            Error::ImplicitGradient { shape } => {
-                write!(
-                    f,
-                    "backward: an output of shape {shape:?} requires an explicit gradient; it is only implied for one element"
-                )
-            }
-            Error::GraphFreed { node } => write!(
+            Error::ImplicitGradient { op, shape } => write!(
                 f,
-                "{node}: the graph was already freed; pass retain_graph=True to the first backward() to run it again"
+                "{op}: a gradient must be passed for an output of shape {}; without one the output must have one element",
+                Tuple(shape)
             ),
+            Error::GraphFreed { node } => {
+                write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
+            }
             Error::Modified { node, shape, saved, now } => write!(
                 f,
-                "{node}: a saved tensor of shape {shape:?} was changed in place: \
-                 it was saved at version {saved} and is now at version {now}"
+                "{node}: a saved tensor of shape {} was changed in place: \
+                 it was saved at version {saved} and is now at version {now}",
+                Tuple(shape)
+            ),
+            Error::ViewBeforeBase => f.write_str(
+                "backward: a view that was changed in place begins before its base, and the gradient of the memory \
+                 before the tensor is unknown",
             ),
             Error::Unused { index } => write!(
                 f,
                 "grad: the outputs do not depend on input {index}; allow_unused=True returns None for it"
             ),
-            Error::Count { what, given, needed } => write!(f, "expected {needed} {what}, got {given}"),
             Error::Devices { op, left, right } => write!(
                 f,
-                "{op}: tensors are on {left} and on {right}; all tensors must be on one device, except CPU \
-                 tensors without dimensions"
+                "{op}: tensors must be on one device, got {left} and {right}; only CPU tensors without dimensions may \
+                 be on another"
             ),
-            Error::OnDevice { what, device } => {
-                write!(f, "a tensor on {device} has no {what}; call cpu() first")
+            Error::OnDevice { op, device } => {
+                write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
         }

@@ -1,5 +1,6 @@
 //! Shapes and strides, and the computations on them.
 
+use crate::error::Tuple;
 use crate::{Error, Result};
 
 /// The shape, strides and offset of a tensor in its storage, in elements.
@@ -14,6 +15,16 @@ impl Layout {
     /// Returns the row-major layout of a shape, without gaps.
     pub fn contiguous(shape: &[usize]) -> Self {
         Layout { shape: shape.to_vec(), strides: contiguous_strides(shape), offset: 0 }
+    }
+
+    /// Returns the error for a layout whose elements are not all within a storage of `capacity` elements.
+    pub fn err_beyond(&self, op: &'static str, capacity: usize) -> Error {
+        let Layout { shape, strides, offset } = self;
+        let expected = format!(
+            "be within the {capacity} elements of the storage with strides {} from offset {offset}",
+            Tuple(strides)
+        );
+        Error::shape(op, "size", expected, shape)
     }
 
     pub fn numel(&self) -> usize {
@@ -205,6 +216,12 @@ fn channels_last(shape: &[usize]) -> Option<Layout> {
     })
 }
 
+/// Returns the error for strides that are not as many as the sizes.
+pub(crate) fn err_stride_count(op: &'static str, shape: &[usize], strides: &[usize]) -> Error {
+    let expected = format!("have one number for each size of {}", Tuple(shape));
+    Error::value(op, "stride", expected, Tuple(strides))
+}
+
 /// Returns the row-major strides of a shape. As in PyTorch a size of 0 counts as 1.
 pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
@@ -250,12 +267,7 @@ pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Re
             (a, b) if a == b => Ok(a),
             (1, b) => Ok(b),
             (a, 1) => Ok(a),
-            _ => Err(Error::Shapes {
-                op,
-                left: left.to_vec(),
-                right: right.to_vec(),
-                reason: "sizes must be equal or 1, counted from the last dimension",
-            }),
+            _ => Err(Error::Broadcast { op, left: left.to_vec(), right: right.to_vec() }),
         })
         .collect()
 }
@@ -271,6 +283,14 @@ pub(crate) fn wrap_dim(op: &'static str, dim: i64, ndim: usize) -> Result<usize>
     }
 }
 
+/// Converts a possibly negative index of dimension `dim` to an index from the front.
+pub(crate) fn wrap_index(index: i64, dim: usize, size: usize) -> Result<usize> {
+    let count = i64::try_from(size).unwrap_or(i64::MAX);
+    let counted = if index < 0 { index.saturating_add(count) } else { index };
+    let found = usize::try_from(counted).ok().filter(|&found| found < size);
+    found.ok_or(Error::Index { index, dim, size })
+}
+
 /// Returns the sizes and strides as pairs, which `unzip` separates again.
 pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
     layout.shape.iter().copied().zip(layout.strides.iter().copied()).collect()
@@ -280,15 +300,15 @@ pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
 pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Result<Vec<usize>> {
     checked_ndim(sizes.len())?;
     let numel: usize = given.iter().product();
-    let err_shape = |reason: String| Error::Shape { op, given: given.to_vec(), reason };
+    let err_sizes = |expected: &str| Error::sizes(op, "shape", expected, sizes);
     let unknown = sizes.iter().filter(|&&size| size == -1).count();
     if unknown > 1 {
-        return Err(err_shape(format!("at most one size of {sizes:?} can be -1")));
+        return Err(err_sizes("contain -1 at most once"));
     }
-    if let Some(size) = sizes.iter().find(|&&size| size < -1) {
-        return Err(err_shape(format!("size {size} of {sizes:?} must not be negative")));
+    if sizes.iter().any(|&size| size < -1) {
+        return Err(err_sizes("not be negative, except for one -1"));
     }
-    let err_numel = || err_shape(format!("{numel} elements cannot be viewed as shape {sizes:?}"));
+    let err_numel = || err_sizes(&format!("have as many elements as {}", Tuple(given)));
     let known = sizes
         .iter()
         .filter(|&&size| size != -1)
@@ -301,9 +321,7 @@ pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Re
         0
     } else {
         if known == 0 {
-            return Err(err_shape(format!(
-                "the size -1 of {sizes:?} cannot be inferred together with a size of 0"
-            )));
+            return Err(err_sizes("not contain 0 beside -1, which could be any size"));
         }
         if !numel.is_multiple_of(known) {
             return Err(err_numel());
@@ -358,7 +376,7 @@ mod tests {
     fn broadcast_aligns_shapes_at_the_last_dimension() {
         assert_eq!(broadcast("add", &[3, 1], &[4]), Ok(vec![3, 4]));
         assert_eq!(broadcast("add", &[], &[2, 0]), Ok(vec![2, 0]));
-        assert!(matches!(broadcast("add", &[2], &[3]), Err(Error::Shapes { .. })));
+        assert!(matches!(broadcast("add", &[2], &[3]), Err(Error::Broadcast { .. })));
     }
 
     #[test]

@@ -8,9 +8,10 @@ use interlock::autograd::is_inference_mode_enabled;
 
 use crate::autograd::{AutogradMeta, Node};
 use crate::drop_queue::Deferred;
+use crate::error::Tuple;
 use crate::fallible_alloc::check_memory;
 use crate::fork_rwlock::{ForkRwLock, ReadGuard, WriteGuard};
-use crate::shape::{Layout, checked_numel};
+use crate::shape::{Layout, checked_numel, err_stride_count};
 use crate::storage::{Placement, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result};
 
@@ -58,14 +59,12 @@ impl Tensor {
         check_memory()?;
         checked_numel(shape, dtype.size())?;
         if shape.len() != strides.len() {
-            return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });
+            return Err(err_stride_count(op, shape, strides));
         }
         let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset };
         let capacity = storage.nbytes() / dtype.size();
         if layout.required_len().is_none_or(|end| end > capacity) {
-            let reason =
-                format!("strides {strides:?} at offset {offset} exceed a storage of {capacity} elements");
-            return Err(Error::Shape { op, given: layout.shape, reason });
+            return Err(layout.err_beyond(op, capacity));
         }
         Ok(Tensor::new(storage, dtype, layout))
     }
@@ -198,7 +197,7 @@ impl Tensor {
     /// Returns the version counter of the storage, which in-place operations increment.
     pub fn version(&self) -> Result<u32> {
         if self.is_inference() {
-            return Err(Error::Inference { action: "reading a version counter, which they do not have," });
+            return Err(Error::NoVersion);
         }
         Ok(self.0.storage.version())
     }
@@ -224,13 +223,14 @@ impl Tensor {
     /// Sets whether operations on this leaf are recorded.
     pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
         if !requires_grad && !self.is_leaf()? {
-            return Err(Error::NotLeaf { action: "setting requires_grad to False" });
+            return Err(Error::NotLeaf);
         }
         if requires_grad && !self.dtype().is_floating_point() {
-            return Err(Error::RequiresGradType { given: self.dtype() });
+            let (expected, given) = ("floating point".to_owned(), self.dtype());
+            return Err(Error::DType { op: "requires_grad", argument: "dtype", expected, given, cure: "" });
         }
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
-            return Err(Error::Inference { action: "setting requires_grad to True" });
+            return Err(Error::Inference { action: "require grad" });
         }
         if !requires_grad || self.is_leaf()? {
             self.meta_mut().requires_grad = requires_grad;
@@ -251,25 +251,22 @@ impl Tensor {
 
     /// Replaces the gradient, which must be another tensor of the same shape, type and device.
     pub fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
+        let (op, argument) = ("Tensor.grad", "the gradient");
         if let Some(grad) = &grad {
             if grad.is(self) {
-                let message =
-                    "a tensor cannot be its own gradient; pass a detach() or clone() of it".to_owned();
-                return Err(Error::Value { op: "grad", message });
+                let expected = "be another tensor, such as a detach() or clone()";
+                return Err(Error::value(op, argument, expected, "the tensor itself"));
             }
             if grad.shape() != self.shape() {
-                return Err(Error::Shapes {
-                    op: "grad",
-                    left: grad.shape().to_vec(),
-                    right: self.shape().to_vec(),
-                    reason: "the gradient must have the shape of its tensor",
-                });
+                let expected = format!("be of shape {}", Tuple(self.shape()));
+                return Err(Error::shape(op, argument, expected, grad.shape()));
             }
             if grad.dtype() != self.dtype() {
-                return Err(Error::ResultType { op: "grad", result: grad.dtype(), target: self.dtype() });
+                let expected = format!("of dtype {}", self.dtype());
+                return Err(Error::DType { op, argument, expected, given: grad.dtype(), cure: "" });
             }
             if grad.device() != self.device() {
-                return Err(Error::Devices { op: "grad", left: self.device(), right: grad.device() });
+                return Err(Error::Devices { op, left: self.device(), right: grad.device() });
             }
         }
         // The old gradient is dropped after the lock is released: it may own a graph.

@@ -1,20 +1,25 @@
-//! Extraction of arguments: scalars, operands, sizes, dimensions and devices.
+//! Extraction of arguments: tensors, scalars, operands, sizes, dimensions, switches and devices.
+//!
+//! `what` names the function and its argument for errors, such as "zeros: size".
 
 use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
 use super::dtype::DType;
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
-use crate::errors::new_exception;
+use crate::errors::{exception, new_exception};
 use crate::py_int;
 
-/// Returns the name of the type of an object.
+/// Returns the name of the type of an object, or "None".
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
+    if given.is_none() {
+        return "None".to_owned();
+    }
     given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
@@ -27,6 +32,28 @@ pub(super) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>)
 fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
     let message = format!("{what} must be an int that int64 can hold, got {}", py_int::text(given));
     new_exception(given.py(), "ArgumentError", message)
+}
+
+/// Extracts a tensor.
+pub(super) fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
+    match given.cast::<Tensor>() {
+        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Err(_) => Err(new_type_error(what, "a Tensor", given)),
+    }
+}
+
+/// Returns an iterator over an argument. Exceptions of its `__iter__` propagate.
+pub(super) fn try_iter_arg<'py>(
+    what: &str,
+    wanted: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyIterator>> {
+    let class = given.get_type();
+    if class.hasattr("__iter__")? || class.hasattr("__getitem__")? {
+        given.try_iter()
+    } else {
+        Err(new_type_error(what, wanted, given))
+    }
 }
 
 /// A Python bool, float or int.
@@ -92,7 +119,8 @@ pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<S
     if let Ok(tensor) = given.cast::<Tensor>() {
         return super::scalars::item(given.py(), &tensor.get().0);
     }
-    try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a number", given))
+    try_extract_scalar(what, given)?
+        .ok_or_else(|| new_type_error(what, "a number or a Tensor with one element", given))
 }
 
 /// An operand: a tensor or a scalar.
@@ -104,8 +132,8 @@ pub(super) enum TensorOrScalar {
 impl TensorOrScalar {
     /// Extracts the other operand of an operator. A NumPy array is converted as by `from_numpy`. Returns `None` for
     /// other objects, for which the operator returns NotImplemented.
-    pub fn from_operand(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        match Self::try_extract("other", given)? {
+    pub fn from_operand(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        match Self::try_extract(what, given)? {
             None if numpy::is_array(given)? => numpy::tensor_from_array(given).map(Self::Tensor).map(Some),
             found => Ok(found),
         }
@@ -167,39 +195,46 @@ pub(super) fn extract_int_or_ints(what: &str, given: &Bound<'_, PyAny>) -> PyRes
     Ok(vec![extract_int(what, given)?])
 }
 
-/// Converts sizes of a new tensor. Raises RuntimeError for negative sizes and too many dimensions.
-pub(super) fn checked_sizes(sizes: &[i64]) -> PyResult<Vec<usize>> {
+/// Converts sizes of a new tensor. Raises `ShapeError` for too many dimensions and `ArgumentError` for negative sizes.
+pub(super) fn checked_sizes(py: Python<'_>, what: &str, sizes: &[i64]) -> PyResult<Vec<usize>> {
     if sizes.len() > MAX_DIMENSIONS {
-        let error = Error::TooManyDimensions { given: sizes.len(), limit: MAX_DIMENSIONS };
-        return Err(PyRuntimeError::new_err(error.to_string()));
+        return Err(exception(py, &Error::TooManyDimensions { given: sizes.len(), limit: MAX_DIMENSIONS }));
     }
     let size = |&size: &i64| {
-        usize::try_from(size)
-            .map_err(|_| PyRuntimeError::new_err(format!("sizes must not be negative, got {sizes:?}")))
+        usize::try_from(size).map_err(|_| {
+            let message = format!("{what} must not be negative, got {size}");
+            new_exception(py, "ArgumentError", message)
+        })
     };
     sizes.iter().map(size).collect()
 }
 
-/// Extracts an optional dtype.
-pub(super) fn extract_dtype(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDType>> {
+/// Extracts the optional dtype of `op`.
+pub(super) fn extract_dtype(op: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDType>> {
     let Some(given) = given else { return Ok(None) };
     match given.cast::<DType>() {
         Ok(dtype) => Ok(Some(dtype.get().0)),
-        Err(_) => Err(new_type_error("dtype", "an interlock dtype (float32, float64, int64 or bool)", given)),
+        Err(_) => {
+            let wanted = "interlock.float32, float64, int64 or bool";
+            Err(new_type_error(&format!("{op}: dtype"), wanted, given))
+        }
     }
 }
 
-/// Extracts the placement of a new tensor, or returns `default` if no device is passed.
+/// Extracts the placement of a new tensor of `op`, or returns `default` if no device is passed.
 pub(super) fn placement(
+    py: Python<'_>,
+    op: &str,
     given: Option<&Bound<'_, PyAny>>,
     pin_memory: bool,
     default: Placement,
 ) -> PyResult<Placement> {
     let placement = given.map(accelerator::parse).transpose()?.map_or(default, Placement::from);
     match placement {
-        Placement::Device(device) if pin_memory => Err(PyRuntimeError::new_err(format!(
-            "pin_memory: only CPU tensors can be pinned, got device {device}"
-        ))),
+        Placement::Device(device) if pin_memory => {
+            let message = format!("{op}: device must be the CPU if pin_memory is True, got {device}");
+            Err(new_exception(py, "ArgumentError", message))
+        }
         _ if pin_memory => Ok(Placement::Pinned),
         placement => Ok(placement),
     }

@@ -4,19 +4,20 @@ use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
-use super::args::{TensorOrScalar, extract_scalar, new_type_error};
+use super::args::{TensorOrScalar, extract_scalar, extract_tensor};
 use super::{Tensor, numpy, run_op, work_size};
 
 type OperatorResult = PyResult<Py<PyAny>>;
 
 /// Runs a binary operator, or returns NotImplemented for an operand of another type.
 fn binary_operator(
+    what: &str,
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
     operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
 ) -> OperatorResult {
     let py = other.py();
-    let Some(other) = TensorOrScalar::from_operand(other)? else { return Ok(py.NotImplemented()) };
+    let Some(other) = TensorOrScalar::from_operand(what, other)? else { return Ok(py.NotImplemented()) };
     let size = work_size(&tensor.0).max(other.work_size());
     Ok(Bound::new(py, run_op(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
 }
@@ -24,12 +25,13 @@ fn binary_operator(
 /// Like [`binary_operator`], for a scalar or an array on the left. For a tensor on the left Python calls its own
 /// method.
 fn reflected_operator(
+    what: &str,
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
     of_scalar: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
     of_array: impl FnOnce(&CoreTensor, &CoreTensor) -> Result<CoreTensor> + Send,
 ) -> OperatorResult {
-    binary_operator(tensor, other, |tensor, other| match other {
+    binary_operator(what, tensor, other, |tensor, other| match other {
         TensorOrScalar::Scalar(value) => of_scalar(tensor, *value),
         TensorOrScalar::Tensor(array) => of_array(array, tensor),
     })
@@ -61,34 +63,28 @@ fn binary_method(
     run_op(py, work_size(&tensor.0).max(other.work_size()), || operation(&tensor.0, &other))
 }
 
-fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
-    given.map_or(Ok(Scalar::Int(1)), |given| extract_scalar("alpha", given))
-}
-
-/// Extracts the tensor operand of a matrix product.
-pub(super) fn extract_tensor(given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
-    match given.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(new_type_error("other", "a Tensor", given)),
-    }
+/// Extracts the optional argument `alpha`.
+pub(super) fn alpha(what: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
+    given.map_or(Ok(Scalar::Int(1)), |given| extract_scalar(what, given))
 }
 
 #[pymethods]
 impl Tensor {
     fn __add__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator(self, other, |a, b| a.add(b.operand()))
+        binary_operator("add: other", self, other, |a, b| a.add(b.operand()))
     }
 
     fn __radd__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator(self, other, |a, b| a.add(b.operand()))
+        binary_operator("add: other", self, other, |a, b| a.add(b.operand()))
     }
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator(self, other, |a, b| a.sub(b.operand()))
+        binary_operator("sub: other", self, other, |a, b| a.sub(b.operand()))
     }
 
     fn __rsub__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
         reflected_operator(
+            "sub: other",
             self,
             other,
             |tensor, number| tensor.rsub(number),
@@ -97,19 +93,20 @@ impl Tensor {
     }
 
     fn __mul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator(self, other, |a, b| a.mul(b.operand()))
+        binary_operator("mul: other", self, other, |a, b| a.mul(b.operand()))
     }
 
     fn __rmul__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator(self, other, |a, b| a.mul(b.operand()))
+        binary_operator("mul: other", self, other, |a, b| a.mul(b.operand()))
     }
 
     fn __truediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
-        binary_operator(self, other, |a, b| a.div(b.operand()))
+        binary_operator("div: other", self, other, |a, b| a.div(b.operand()))
     }
 
     fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
         reflected_operator(
+            "div: other",
             self,
             other,
             |tensor, number| tensor.rdiv(number),
@@ -121,7 +118,7 @@ impl Tensor {
         if modulo.is_some() {
             return Ok(exponent.py().NotImplemented());
         }
-        binary_operator(self, exponent, |a, b| a.pow(b.operand()))
+        binary_operator("pow: exponent", self, exponent, |a, b| a.pow(b.operand()))
     }
 
     fn __rpow__(&self, base: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> OperatorResult {
@@ -129,6 +126,7 @@ impl Tensor {
             return Ok(base.py().NotImplemented());
         }
         reflected_operator(
+            "pow: base",
             self,
             base,
             |tensor, number| tensor.rpow(number),
@@ -157,7 +155,15 @@ impl Tensor {
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> OperatorResult {
-        binary_operator(self, other, |a, b| match op {
+        let what = match op {
+            CompareOp::Eq => "eq: other",
+            CompareOp::Ne => "ne: other",
+            CompareOp::Lt => "lt: other",
+            CompareOp::Le => "le: other",
+            CompareOp::Gt => "gt: other",
+            CompareOp::Ge => "ge: other",
+        };
+        binary_operator(what, self, other, |a, b| match op {
             CompareOp::Eq => a.equal(b.operand()),
             CompareOp::Ne => a.not_equal(b.operand()),
             CompareOp::Lt => a.less(b.operand()),
@@ -184,8 +190,8 @@ impl Tensor {
     ///     tensor([11, 12])
     #[pyo3(signature = (other, *, alpha = None))]
     fn add(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let alpha = self::alpha(alpha)?;
-        binary_method("other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
+        let alpha = self::alpha("add: alpha", alpha)?;
+        binary_method("add: other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
     }
 
     /// Return `self - alpha * other`.
@@ -206,8 +212,8 @@ impl Tensor {
     ///     tensor([1, 2])
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let alpha = self::alpha(alpha)?;
-        binary_method("other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
+        let alpha = self::alpha("sub: alpha", alpha)?;
+        binary_method("sub: other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
     }
 
     /// Return `self * other`, elementwise. The product of bools is the logical and.
@@ -223,7 +229,7 @@ impl Tensor {
     ///     >>> interlock.tensor([1, 2]).mul(interlock.tensor([3.0, 4.0]))
     ///     tensor([3., 8.])
     fn mul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("other", self, other, |a, b| a.mul(b.operand()))
+        binary_method("mul: other", self, other, |a, b| a.mul(b.operand()))
     }
 
     /// Return `self / other`, elementwise. The quotient of integers is float32.
@@ -239,7 +245,7 @@ impl Tensor {
     ///     >>> interlock.tensor([1, 2]).div(2)
     ///     tensor([0.5000, 1.0000])
     fn div(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("other", self, other, |a, b| a.div(b.operand()))
+        binary_method("div: other", self, other, |a, b| a.div(b.operand()))
     }
 
     /// Return `self ** exponent`, elementwise.
@@ -257,7 +263,7 @@ impl Tensor {
     ///     >>> interlock.tensor([2, 3]).pow(2)
     ///     tensor([4, 9])
     fn pow(&self, exponent: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("exponent", self, exponent, |a, b| a.pow(b.operand()))
+        binary_method("pow: exponent", self, exponent, |a, b| a.pow(b.operand()))
     }
 
     /// Return a bool tensor that is True where the elements are equal to those of `other`.
@@ -273,7 +279,7 @@ impl Tensor {
     ///     >>> interlock.tensor([1, 2]).eq(interlock.tensor([1, 3]))
     ///     tensor([ True, False])
     fn eq(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("other", self, other, |a, b| a.equal(b.operand()))
+        binary_method("eq: other", self, other, |a, b| a.equal(b.operand()))
     }
 
     /// Return the matrix product with another tensor; see `interlock.matmul`.
@@ -286,7 +292,7 @@ impl Tensor {
     ///     ShapeError: The shapes are incompatible.
     fn matmul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
-        let other = extract_tensor(other)?;
+        let other = extract_tensor("matmul: other", other)?;
         run_op(py, super::DETACH_THRESHOLD, || self.0.matmul(&other))
     }
 
@@ -309,7 +315,7 @@ impl Tensor {
     ///             [3.]])
     fn mm(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
-        let other = extract_tensor(other)?;
+        let other = extract_tensor("mm: other", other)?;
         run_op(py, super::DETACH_THRESHOLD, || self.0.mm(&other))
     }
 }

@@ -6,10 +6,10 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::args::extract_int;
+use super::args::{extract_int, new_type_error};
 use super::dtype;
 use super::gradients::Node;
-use super::{Tensor, maybe_detach, run_op, work_size};
+use super::{Tensor, maybe_detach, run_op, switches, work_size};
 use crate::accelerator::{Device, parse};
 use crate::errors::IntoPyResult;
 
@@ -75,7 +75,7 @@ impl Tensor {
     ///     ((2, 3), 3)
     #[pyo3(signature = (dim = None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, self.0.shape(), dim)
+        one_or_all(py, "size", self.0.shape(), dim)
     }
 
     /// Return the stride of each dimension in elements, or the stride of one of them.
@@ -96,7 +96,7 @@ impl Tensor {
     ///     ((3, 1), 1)
     #[pyo3(signature = (dim = None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, self.0.strides(), dim)
+        one_or_all(py, "stride", self.0.strides(), dim)
     }
 
     /// Return the number of elements.
@@ -180,8 +180,9 @@ impl Tensor {
     }
 
     #[setter]
-    fn set_requires_grad(&self, py: Python<'_>, value: bool) -> PyResult<()> {
-        self.0.set_requires_grad(value).into_py_result(py)
+    fn set_requires_grad(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let requires_grad = switches::extract_bool("requires_grad", value)?;
+        self.0.set_requires_grad(requires_grad).into_py_result(value.py())
     }
 
     /// Set `requires_grad` and return the tensor itself.
@@ -197,7 +198,10 @@ impl Tensor {
     ///     >>> interlock.ones(2).requires_grad_()
     ///     tensor([1., 1.], requires_grad=True)
     #[pyo3(signature = (requires_grad = true))]
-    fn requires_grad_(slf: Bound<'_, Self>, requires_grad: bool) -> PyResult<Bound<'_, Self>> {
+    fn requires_grad_(
+        slf: Bound<'_, Self>,
+        #[pyo3(from_py_with = switches::requires_grad_::requires_grad)] requires_grad: bool,
+    ) -> PyResult<Bound<'_, Self>> {
         slf.get().0.set_requires_grad(requires_grad).into_py_result(slf.py())?;
         Ok(slf)
     }
@@ -235,7 +239,7 @@ impl Tensor {
     fn set_grad(&self, py: Python<'_>, grad: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let grad = grad.map(|grad| match grad.cast::<Tensor>() {
             Ok(grad) => Ok(grad.get().0.clone()),
-            Err(_) => Err(PyTypeError::new_err("grad must be a Tensor or None")),
+            Err(_) => Err(new_type_error("Tensor.grad", "a Tensor or None", grad)),
         });
         self.0.set_grad(grad.transpose()?).into_py_result(py)
     }
@@ -296,7 +300,7 @@ impl Tensor {
 
     fn __len__(&self) -> PyResult<usize> {
         let size = self.0.shape().first().copied();
-        size.ok_or_else(|| PyTypeError::new_err("a tensor without dimensions has no len()"))
+        size.ok_or_else(|| PyTypeError::new_err("len() of a tensor without dimensions"))
     }
 
     fn __hash__(&self) -> usize {
@@ -319,12 +323,13 @@ impl Tensor {
 /// Returns all values as a tuple, or the value of one dimension.
 fn one_or_all<'py>(
     py: Python<'py>,
+    op: &'static str,
     values: &[usize],
     dim: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(dim) = dim else { return Ok(PyTuple::new(py, values)?.into_any()) };
-    let dim = extract_int("dim", dim)?;
-    let err_dim = || interlock_tensor::Error::Dimension { op: "size", dim, ndim: values.len() };
+    let dim = extract_int(&format!("{op}: dim"), dim)?;
+    let err_dim = || interlock_tensor::Error::Dimension { op, dim, ndim: values.len() };
     let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };
     let value =

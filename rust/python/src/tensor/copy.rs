@@ -34,7 +34,7 @@ impl Tensor {
         }
         if !source.is_leaf().into_py_result(py)? {
             return Err(PyRuntimeError::new_err(
-                "deepcopy(): the tensor must be a leaf, got the result of an operation; detach() it first",
+                "deepcopy: the tensor must be a leaf, got the result of an operation; detach() it first",
             ));
         }
         let storage = copied_storage(slf, memo)?;

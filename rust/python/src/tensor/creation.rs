@@ -2,7 +2,7 @@
 
 use interlock::accelerator::default_device;
 use interlock_tensor::{DType as CoreDType, Placement, Result, Scalar, Tensor as CoreTensor, TensorOptions};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::detach::detach;
@@ -10,12 +10,12 @@ use crate::py_int;
 use pyo3::types::{PyBytes, PyTuple};
 
 use super::args::{
-    checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_scalar, new_type_error,
-    placement,
+    checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_scalar, extract_tensor,
+    new_type_error, placement,
 };
 use super::dtype::DType;
-use super::{Tensor, from_data, numpy};
-use crate::errors::IntoPyResult;
+use super::{Tensor, from_data, numpy, switches};
+use crate::errors::{IntoPyResult, new_exception};
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -64,7 +64,7 @@ fn build(
 ///     ArgumentError: int64 cannot hold a number.
 ///     OverflowError: `dtype` is floating point and float64 cannot hold an int.
 ///     TypeError: `data` contains other objects.
-///     RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -81,12 +81,14 @@ fn tensor(
     data: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::tensor::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::tensor::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let placement = placement(device, pin_memory, default_placement(data))?;
-    let tensor = from_data::from_data(data, extract_dtype(dtype)?)?;
-    build(data.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
+    let (py, op) = (data.py(), "tensor");
+    let placement = placement(py, op, device, pin_memory, default_placement(data))?;
+    let tensor = from_data::from_data(op, data, extract_dtype(op, dtype)?)?;
+    let options = (tensor.dtype(), placement);
+    build(py, requires_grad, || tensor.to(options, false).map_err(|error| error.during(op)))
 }
 
 /// Returns the placement of a tensor with the numbers of `data` if no device is passed: the default device, or the
@@ -125,18 +127,19 @@ fn as_tensor<'py>(
     dtype: OptionalArg<'_, 'py>,
     device: OptionalArg<'_, 'py>,
 ) -> PyResult<Bound<'py, Tensor>> {
-    let py = data.py();
-    let placement = placement(device, false, default_placement(data))?;
-    let wanted = extract_dtype(dtype)?;
+    let (py, op) = (data.py(), "as_tensor");
+    let placement = placement(py, op, device, false, default_placement(data))?;
+    let wanted = extract_dtype(op, dtype)?;
     let source = if let Ok(tensor) = data.cast::<Tensor>() {
         tensor.get().0.clone()
     } else if numpy::is_array(data)? {
         numpy::tensor_from_array(data)?
     } else {
-        from_data::from_data(data, wanted)?
+        from_data::from_data(op, data, wanted)?
     };
-    let result =
-        detach(py, || source.to((wanted.unwrap_or(source.dtype()), placement), false)).into_py_result(py)?;
+    let options = (wanted.unwrap_or(source.dtype()), placement);
+    let result = detach(py, || source.to(options, false).map_err(|error| error.during(op)));
+    let result = result.into_py_result(py)?;
     match data.cast::<Tensor>() {
         Ok(tensor) if result.is(&tensor.get().0) => Ok(tensor.clone()),
         _ => Bound::new(py, Tensor(result)),
@@ -177,7 +180,8 @@ fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     ArgumentError: A size is negative.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -192,11 +196,11 @@ fn zeros(
     size: &Bound<'_, PyTuple>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::zeros::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::zeros::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = checked_sizes(&extract_ints("size", size)?)?;
-    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    let shape = extract_size("zeros", size)?;
+    let options = tensor_options(size.py(), "zeros", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
 }
 
@@ -210,7 +214,8 @@ fn zeros(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     ArgumentError: A size is negative.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -224,11 +229,11 @@ fn ones(
     size: &Bound<'_, PyTuple>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::ones::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::ones::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = checked_sizes(&extract_ints("size", size)?)?;
-    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    let shape = extract_size("ones", size)?;
+    let options = tensor_options(size.py(), "ones", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
 }
 
@@ -242,7 +247,8 @@ fn ones(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     ArgumentError: A size is negative.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -256,11 +262,11 @@ fn empty(
     size: &Bound<'_, PyTuple>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::empty::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::empty::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = checked_sizes(&extract_ints("size", size)?)?;
-    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    let shape = extract_size("empty", size)?;
+    let options = tensor_options(size.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
 
@@ -276,7 +282,8 @@ fn empty(
 ///
 /// Raises:
 ///     ArgumentError: The dtype cannot hold the number.
-///     RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+///     ArgumentError: A size is negative.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -292,12 +299,13 @@ fn full(
     fill_value: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::full::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::full::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (shape, value) =
-        (checked_sizes(&extract_int_or_ints("size", size)?)?, extract_scalar("fill_value", fill_value)?);
-    let options = tensor_options(dtype, value.dtype(), device, pin_memory)?;
+    let (py, op, what) = (size.py(), "full", "full: size");
+    let shape = checked_sizes(py, what, &extract_int_or_ints(what, size)?)?;
+    let value = extract_scalar("full: fill_value", fill_value)?;
+    let options = tensor_options(py, op, dtype, value.dtype(), device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::full(&shape, value, options))
 }
 
@@ -315,8 +323,8 @@ fn full(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: `step` is 0 or has the wrong sign, or a bound is not finite.
-///     ArgumentError: The dtype is int64 and cannot hold an argument.
+///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
+///         argument.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -334,44 +342,58 @@ fn arange(
     step: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::arange::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::arange::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let first = extract_scalar("start", start)?;
-    let step = step.map_or(Ok(Scalar::Int(1)), |step| extract_scalar("step", step))?;
+    let first = extract_scalar("arange: start", start)?;
+    let step = step.map_or(Ok(Scalar::Int(1)), |step| extract_scalar("arange: step", step))?;
     let (start_value, end_value) = match end {
-        Some(end) => (first, extract_scalar("end", end)?),
+        Some(end) => (first, extract_scalar("arange: end", end)?),
         None => (Scalar::Int(0), first),
     };
     let widest = [start_value, end_value, step].map(Scalar::dtype).into_iter().max();
     let inferred = widest.unwrap_or(CoreDType::Int64).max(CoreDType::Int64);
-    let options = tensor_options(dtype, inferred, device, pin_memory)?;
+    let options = tensor_options(start.py(), "arange", dtype, inferred, device, pin_memory)?;
     build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
+}
+
+/// Extracts the sizes of a new tensor of `op`.
+fn extract_size(op: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
+    let (py, what) = (size.py(), format!("{op}: size"));
+    if let Some(dtype) = size.iter().next_back().filter(|last| last.is_instance_of::<DType>()) {
+        let sizes = extract_ints(&what, &size.get_slice(0, size.len() - 1))?;
+        let sizes = PyTuple::new(py, checked_sizes(py, &what, &sizes)?)?;
+        let message = format!("dtype is keyword-only: {op}({sizes}, dtype={dtype})");
+        return Err(PyTypeError::new_err(message));
+    }
+    checked_sizes(py, &what, &extract_ints(&what, size)?)
 }
 
 /// Extracts the tensor of a `*_like` function and the options of the new tensor.
 fn like_options(
+    op: &str,
     input: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
     pin_memory: bool,
 ) -> PyResult<(CoreTensor, TensorOptions)> {
-    let Ok(tensor) = input.cast::<Tensor>() else { return Err(new_type_error("input", "a Tensor", input)) };
-    let other = tensor.get().0.clone();
-    let placement = placement(device, pin_memory, other.device().into())?;
-    let dtype = extract_dtype(dtype)?.unwrap_or(other.dtype());
+    let other = extract_tensor(&format!("{op}: input"), input)?;
+    let placement = placement(input.py(), op, device, pin_memory, other.device().into())?;
+    let dtype = extract_dtype(op, dtype)?.unwrap_or(other.dtype());
     Ok((other, TensorOptions { dtype, placement }))
 }
 
 /// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
 fn tensor_options(
+    py: Python<'_>,
+    op: &str,
     dtype: OptionalArg<'_, '_>,
     default_dtype: CoreDType,
     device: OptionalArg<'_, '_>,
     pin_memory: bool,
 ) -> PyResult<TensorOptions> {
-    let dtype = extract_dtype(dtype)?.unwrap_or(default_dtype);
-    Ok(TensorOptions { dtype, placement: placement(device, pin_memory, default_device().into())? })
+    let dtype = extract_dtype(op, dtype)?.unwrap_or(default_dtype);
+    Ok(TensorOptions { dtype, placement: placement(py, op, device, pin_memory, default_device().into())? })
 }
 
 /// Return a tensor of zeros with the shape of another tensor.
@@ -384,7 +406,7 @@ fn tensor_options(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -398,10 +420,10 @@ fn zeros_like(
     input: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::zeros_like::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::zeros_like::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like_options(input, dtype, device, pin_memory)?;
+    let (other, options) = like_options("zeros_like", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.zeros_like(options))
 }
 
@@ -415,7 +437,7 @@ fn zeros_like(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -429,10 +451,10 @@ fn ones_like(
     input: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::ones_like::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::ones_like::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like_options(input, dtype, device, pin_memory)?;
+    let (other, options) = like_options("ones_like", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.ones_like(options))
 }
 
@@ -448,7 +470,7 @@ fn ones_like(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: A size is negative.
+///     ArgumentError: A size is negative.
 ///     DTypeError: `dtype` is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
@@ -464,11 +486,11 @@ fn rand(
     size: &Bound<'_, PyTuple>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::rand::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::rand::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = checked_sizes(&extract_ints("size", size)?)?;
-    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    let shape = extract_size("rand", size)?;
+    let options = tensor_options(size.py(), "rand", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
 
@@ -484,7 +506,7 @@ fn rand(
 ///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
 ///
 /// Raises:
-///     RuntimeError: A size is negative.
+///     ArgumentError: A size is negative.
 ///     DTypeError: `dtype` is not floating point.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
@@ -500,11 +522,11 @@ fn randn(
     size: &Bound<'_, PyTuple>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
-    requires_grad: bool,
-    pin_memory: bool,
+    #[pyo3(from_py_with = switches::randn::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::randn::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = checked_sizes(&extract_ints("size", size)?)?;
-    let options = tensor_options(dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    let shape = extract_size("randn", size)?;
+    let options = tensor_options(size.py(), "randn", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }
 
@@ -516,7 +538,8 @@ fn randn(
 ///     seed: An int from -2**63 to 2**64 - 1.
 ///
 /// Raises:
-///     RuntimeError: `seed` is not such an int.
+///     TypeError: `seed` is not an int.
+///     ArgumentError: `seed` is out of range.
 ///
 /// Example:
 ///     >>> import interlock
@@ -527,13 +550,12 @@ fn randn(
 ///     True
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
-    let index = py_int::index(seed)?;
-    let negative = index.as_ref().and_then(py_int::int64);
-    let given = negative.map(i64::cast_unsigned).or_else(|| index.as_ref().and_then(py_int::uint64));
-    let Some(number) = given else {
-        let given = index
-            .map_or_else(|| seed.str().map(|text| text.to_string()), |index| Ok(py_int::text(&index)))?;
-        return Err(PyRuntimeError::new_err(format!("seed must be an int of at most 64 bits, got {given}")));
+    let what = "manual_seed: seed";
+    let index = py_int::index(seed)?.ok_or_else(|| new_type_error(what, "an int", seed))?;
+    let number = py_int::int64(&index).map(i64::cast_unsigned).or_else(|| py_int::uint64(&index));
+    let Some(number) = number else {
+        let message = format!("{what} must be from -2**63 to 2**64 - 1, got {}", py_int::text(&index));
+        return Err(new_exception(seed.py(), "ArgumentError", message));
     };
     interlock_tensor::manual_seed(number);
     Ok(())
@@ -546,11 +568,12 @@ fn _rebuild(
     bytes: &Bound<'_, PyBytes>,
     dtype: &DType,
     shape: &Bound<'_, PyAny>,
-    requires_grad: bool,
+    #[pyo3(from_py_with = switches::_rebuild::requires_grad)] requires_grad: bool,
     device: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    let shape = checked_sizes(&extract_int_or_ints("shape", shape)?)?;
-    let placement = placement(device, false, Placement::Cpu)?;
+    let (py, op, what) = (bytes.py(), "_rebuild", "_rebuild: shape");
+    let shape = checked_sizes(py, what, &extract_int_or_ints(what, shape)?)?;
+    let placement = placement(py, op, device, false, Placement::Cpu)?;
     let tensor = from_data::from_bytes(bytes.as_bytes(), dtype.0, &shape).into_py_result(bytes.py())?;
     build(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
 }

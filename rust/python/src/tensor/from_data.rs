@@ -1,7 +1,7 @@
 //! Creation of tensors from numbers, nested sequences and arrays.
 
 use interlock_tensor::{DType as CoreDType, Element, Error, Result, Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detach::detach;
@@ -21,8 +21,12 @@ const MAX_DEPTH: usize = 64;
 /// Numbers between two checks for signals.
 const SIGNAL_CHECK_INTERVAL: usize = 1 << 16;
 
-/// Returns a new tensor with the numbers of `data`.
-pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> PyResult<CoreTensor> {
+/// Returns a new tensor with the numbers of `data`, an argument of `op`.
+pub(super) fn from_data(
+    op: &'static str,
+    data: &Bound<'_, PyAny>,
+    dtype: Option<CoreDType>,
+) -> PyResult<CoreTensor> {
     let py = data.py();
     if let Ok(tensor) = data.cast::<Tensor>() {
         let source = tensor.get().0.detach();
@@ -43,6 +47,7 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
         return copy.into_py_result(py);
     }
     let mut nested = NestedSequence {
+        op,
         values: Vec::new(),
         shape: Vec::new(),
         kind: CoreDType::Bool,
@@ -55,6 +60,7 @@ pub(super) fn from_data(data: &Bound<'_, PyAny>, dtype: Option<CoreDType>) -> Py
 
 /// Numbers read from nested sequences, and their shape and type.
 struct NestedSequence {
+    op: &'static str,
     values: Vec<Scalar>,
     shape: Vec<usize>,
     kind: CoreDType,
@@ -65,13 +71,12 @@ struct NestedSequence {
 impl NestedSequence {
     fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         if depth > MAX_DEPTH {
-            return Err(PyValueError::new_err(format!(
-                "data must not be nested more than {MAX_DEPTH} levels deep"
-            )));
+            let message = format!("{}: data must be nested at most {MAX_DEPTH} levels deep", self.op);
+            return Err(PyValueError::new_err(message));
         }
         if let Some(value) = self.extract_leaf(data)? {
-            if self.shape.len() > depth {
-                return Err(err_ragged(depth));
+            if let Some(length) = self.shape.get(depth) {
+                return Err(self.err_ragged(depth, &format!("sequences of length {length}"), "a number"));
             }
             self.kind = self.kind.max(value.1);
             fallible_alloc::try_push(data.py(), &mut self.values, value.0)?;
@@ -85,12 +90,18 @@ impl NestedSequence {
             // The first nested sequence determines the shape; once its numbers are reached no dimension is added.
             None if self.values.is_empty() && self.shape.len() == depth => self.shape.push(length),
             Some(&expected) if expected == length => {}
-            _ => return Err(err_ragged(depth)),
+            Some(expected) => {
+                let (expected, given) =
+                    (format!("sequences of length {expected}"), format!("length {length}"));
+                return Err(self.err_ragged(depth, &expected, &given));
+            }
+            None => return Err(self.err_ragged(depth, "numbers", "a sequence")),
         }
         for (index, item) in data.try_iter()?.enumerate() {
             // A user-defined sequence may yield more items than its length.
             if index >= length {
-                return Err(err_ragged(depth));
+                let expected = format!("sequences of length {length}, as len() returns,");
+                return Err(self.err_ragged(depth, &expected, "more items"));
             }
             self.read(&item?, depth + 1)?;
         }
@@ -100,7 +111,7 @@ impl NestedSequence {
     /// Extracts a number and its dtype. Returns `None` for a sequence.
     fn extract_leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
         let large = data.cast::<PyInt>().ok().filter(|data| py_int::int64(data).is_none());
-        let Some(data) = large else { return extract_leaf(data) };
+        let Some(data) = large else { return extract_leaf(self.op, data) };
         let [beyond_int64, beyond_float64] = &mut self.large;
         beyond_int64.get_or_insert_with(|| py_int::text(data));
         let value = py_int::float64(data).unwrap_or_else(|| {
@@ -110,10 +121,15 @@ impl NestedSequence {
         Ok(Some((Scalar::Float(value), CoreDType::Int64)))
     }
 
+    /// Returns the exception for sequences that do not have one shape.
+    fn err_ragged(&self, depth: usize, expected: &str, given: &str) -> PyErr {
+        PyValueError::new_err(format!("{}: data must be {expected} at depth {depth}, got {given}", self.op))
+    }
+
     /// Converts the numbers to a tensor. As in PyTorch integers must be in range, floats round to infinity, and bools
     /// are tests for nonzero.
     fn tensor(&self, py: Python<'_>, dtype: CoreDType) -> PyResult<CoreTensor> {
-        let op = "tensor";
+        let op = self.op;
         let [beyond_int64, beyond_float64] = &self.large;
         match (dtype, beyond_int64, beyond_float64) {
             (CoreDType::Int64, Some(value), _) => {
@@ -147,13 +163,8 @@ impl NestedSequence {
     }
 }
 
-/// Returns the exception for sequences of different lengths.
-fn err_ragged(depth: usize) -> PyErr {
-    PyValueError::new_err(format!("sequences at depth {depth} must have equal lengths"))
-}
-
 /// Extracts a number and its dtype. Returns `None` for a sequence.
-fn extract_leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
     if let Ok(tensor) = data.cast::<Tensor>() {
         let tensor = &tensor.get().0;
         if tensor.ndim() > 0 {
@@ -164,15 +175,12 @@ fn extract_leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>
     if let Some(plain) = PyNumber::extract(data)? {
         let value = plain
             .scalar("data")
-            .map_err(|error| PyValueError::new_err(error.value(data.py()).to_string()))?;
+            .map_err(|error| PyValueError::new_err(format!("{op}: {}", error.value(data.py()))))?;
         // NumPy's `float64` is a Python float, too, but has an item size.
         let size = if value.dtype().is_floating_point() { data.getattr_opt("itemsize")? } else { None };
         let double =
             size.is_some_and(|size| size.cast::<PyInt>().is_ok_and(|size| py_int::int64(size) == Some(8)));
         return Ok(Some((value, if double { CoreDType::Float64 } else { value.dtype() })));
-    }
-    if data.is_none() {
-        return Err(PyRuntimeError::new_err("cannot create a tensor from None"));
     }
     let text = data.is_instance_of::<PyString>()
         || data.is_instance_of::<PyBytes>()
@@ -181,10 +189,12 @@ fn extract_leaf(data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>
         || data.is_instance_of::<PyTuple>()
         || (data.hasattr("__len__")? && data.hasattr("__getitem__")? && !data.hasattr("keys")?);
     if text || !sequence {
-        return Err(PyTypeError::new_err(format!(
-            "data must be numbers, nested sequences of numbers, arrays or tensors, got {}",
+        let message = format!(
+            "{op}: data must be a number, an array, a tensor or a nested sequence of them, got {}",
             type_name(data)
-        )));
+        );
+        // Also a RuntimeError, as in PyTorch for objects whose dtype cannot be inferred.
+        return Err(new_exception(data.py(), "DTypeError", message));
     }
     Ok(None)
 }

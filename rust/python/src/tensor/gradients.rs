@@ -9,10 +9,10 @@ use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detach::detach;
-use pyo3::types::{PyInt, PyIterator, PyTuple};
+use pyo3::types::{PyInt, PyTuple};
 
-use super::args::new_type_error;
-use super::{Tensor, fallible_alloc};
+use super::args::{new_type_error, try_iter_arg};
+use super::{Tensor, fallible_alloc, switches};
 use crate::errors::IntoPyResult;
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -108,29 +108,15 @@ impl Node {
     }
 }
 
-/// Returns an iterator over an argument. Exceptions of its own `__iter__` propagate unchanged.
-fn try_iter_arg<'py>(
-    what: &str,
-    wanted: &str,
-    given: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyIterator>> {
-    let class = given.get_type();
-    if class.hasattr("__iter__")? || class.hasattr("__getitem__")? {
-        given.try_iter()
-    } else {
-        Err(new_type_error(what, wanted, given))
-    }
-}
-
 /// Extracts one tensor or several.
 fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![tensor.get().0.clone()]);
     }
-    let items = try_iter_arg(what, "a Tensor or several", given)?;
+    let items = try_iter_arg(what, "a Tensor or a sequence of Tensors", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(new_type_error(what, "a Tensor or several", &item)),
+        Err(_) => Err(new_type_error(what, "a Tensor or a sequence of Tensors", &item)),
     };
     fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
@@ -148,11 +134,11 @@ fn gradients(
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![Some(tensor.get().0.clone())]);
     }
-    let items = try_iter_arg(what, "a Tensor, None or several", given)?;
+    let items = try_iter_arg(what, "a Tensor, None or a sequence of them", given)?;
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(Some(tensor.get().0.clone())),
         Err(_) if item.is_none() => Ok(None),
-        Err(_) => Err(new_type_error(what, "a Tensor, None or several", &item)),
+        Err(_) => Err(new_type_error(what, "a Tensor, None or a sequence of them", &item)),
     };
     fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
 }
@@ -183,8 +169,8 @@ impl Tensor {
     fn backward(
         slf: &Bound<'_, Self>,
         gradient: OptionalArg<'_, '_>,
-        retain_graph: Option<bool>,
-        create_graph: bool,
+        #[pyo3(from_py_with = switches::backward::retain_graph)] retain_graph: Option<bool>,
+        #[pyo3(from_py_with = switches::backward::create_graph)] create_graph: bool,
         inputs: OptionalArg<'_, '_>,
     ) -> PyResult<()> {
         self::backward(slf.as_any(), gradient, retain_graph, create_graph, inputs)
@@ -219,14 +205,14 @@ impl Tensor {
 fn backward(
     tensors: &Bound<'_, PyAny>,
     grad_tensors: OptionalArg<'_, '_>,
-    retain_graph: Option<bool>,
-    create_graph: bool,
+    #[pyo3(from_py_with = switches::backward::retain_graph)] retain_graph: Option<bool>,
+    #[pyo3(from_py_with = switches::backward::create_graph)] create_graph: bool,
     inputs: OptionalArg<'_, '_>,
 ) -> PyResult<()> {
     let py = tensors.py();
-    let outputs = self::tensors("tensors", tensors)?;
-    let gradients = gradients(py, "grad_tensors", grad_tensors, outputs.len())?;
-    let inputs = inputs.map(|inputs| self::tensors("inputs", inputs)).transpose()?;
+    let outputs = self::tensors("backward: tensors", tensors)?;
+    let gradients = gradients(py, "backward: grad_tensors", grad_tensors, outputs.len())?;
+    let inputs = inputs.map(|inputs| self::tensors("backward: inputs", inputs)).transpose()?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     if create_graph {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), REFERENCE_CYCLE, 1)?;
@@ -276,19 +262,19 @@ fn grad<'py>(
     outputs: &Bound<'py, PyAny>,
     inputs: &Bound<'py, PyAny>,
     grad_outputs: OptionalArg<'_, 'py>,
-    retain_graph: Option<bool>,
-    create_graph: bool,
-    allow_unused: Option<bool>,
-    materialize_grads: bool,
+    #[pyo3(from_py_with = switches::grad::retain_graph)] retain_graph: Option<bool>,
+    #[pyo3(from_py_with = switches::grad::create_graph)] create_graph: bool,
+    #[pyo3(from_py_with = switches::grad::allow_unused)] allow_unused: Option<bool>,
+    #[pyo3(from_py_with = switches::grad::materialize_grads)] materialize_grads: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     if materialize_grads && allow_unused == Some(false) {
         return Err(PyValueError::new_err(
-            "allow_unused must not be False with materialize_grads=True, which returns zeros for unused inputs",
+            "grad: allow_unused must be True or None if materialize_grads is True, got False",
         ));
     }
-    let outputs = tensors("outputs", outputs)?;
-    let inputs = tensors("inputs", inputs)?;
-    let gradients = gradients(py, "grad_outputs", grad_outputs, outputs.len())?;
+    let outputs = tensors("grad: outputs", outputs)?;
+    let inputs = tensors("grad: inputs", inputs)?;
+    let gradients = gradients(py, "grad: grad_outputs", grad_outputs, outputs.len())?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     let allow_unused = allow_unused.unwrap_or(materialize_grads);
     let found = detach(py, || {

@@ -20,7 +20,7 @@ fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     }
     match value.cast::<PyInt>() {
         Ok(value) if !value.is_instance_of::<PyBool>() => Ok(Some(py_int::clamped(value).0)),
-        _ => extract_int(name, &value).map(Some),
+        _ => extract_int(&format!("slice: {name}"), &value).map(Some),
     }
 }
 
@@ -44,7 +44,7 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return index_from_tensor(index.py(), tensor.get().0.clone());
     }
     if index.is_instance_of::<PyList>() || index.hasattr("__array_interface__")? {
-        let tensor = from_data::from_data(index, None)?;
+        let tensor = from_data::from_data("index", index, None)?;
         // An empty list is an empty list of indices, not of floating-point numbers.
         let tensor = if tensor.numel() == 0 {
             tensor.cast(CoreDType::Int64).into_py_result(index.py())?
@@ -54,10 +54,10 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return index_from_tensor(index.py(), tensor);
     }
     if index.is_instance_of::<PyInt>() || index.hasattr("__index__")? {
-        return extract_int("index", index).map(Index::Integer);
+        return extract_int("an index", index).map(Index::Integer);
     }
     Err(PyIndexError::new_err(format!(
-        "index must be ints, slices, None, ... or int64 or bool tensors, got {}",
+        "an index must consist of ints, slices, None, ..., lists and int64 or bool tensors, got {}",
         type_name(index)
     )))
 }
@@ -110,13 +110,13 @@ fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
 
 /// Converts a number that is assigned to elements of a dtype to a tensor: ATen's `valueToTensor`.
 fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreTensor> {
-    let (py, op) = (value.py(), "__setitem__");
+    let (py, op, what) = (value.py(), "__setitem__", "__setitem__: value");
     let number =
-        PyNumber::extract(value)?.ok_or_else(|| new_type_error("value", "a Tensor or a number", value))?;
-    let number = number.scalar("value").map_err(|error| {
+        PyNumber::extract(value)?.ok_or_else(|| new_type_error(what, "a Tensor or a number", value))?;
+    let number = number.scalar(what).map_err(|error| {
         // PyTorch raises ValueError here and OverflowError elsewhere.
         if error.is_instance_of::<PyOverflowError>(py) {
-            new_exception(py, "ArgumentError", format!("{op}: {}", error.value(py)))
+            new_exception(py, "ArgumentError", error.value(py).to_string())
         } else {
             error
         }

@@ -1,10 +1,11 @@
 //! In-place operations, which return the tensor itself.
 
-use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{TensorOrScalar, extract_scalar, new_type_error};
-use super::{Tensor, maybe_detach, work_size};
+use super::args::{TensorOrScalar, extract_tensor, new_type_error};
+use super::arithmetic::alpha;
+use super::{Tensor, maybe_detach, switches, work_size};
 
 type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
 
@@ -20,28 +21,25 @@ fn run_inplace<'py>(
 
 /// Runs an in-place operation with another operand.
 fn with_other<'py>(
+    what: &str,
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
     operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
 ) -> PySelf<'py> {
-    let other = TensorOrScalar::extract("other", other)?;
+    let other = TensorOrScalar::extract(what, other)?;
     run_inplace(tensor, |target| operation(target, &other))
 }
 
 /// Like [`with_other`], for an operator, which also accepts an array.
 fn with_operator<'py>(
+    what: &str,
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
     operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
 ) -> PyResult<()> {
-    let found = TensorOrScalar::from_operand(other)?;
-    let other =
-        found.ok_or_else(|| new_type_error("other", "a Tensor, a numpy.ndarray or a number", other))?;
+    let found = TensorOrScalar::from_operand(what, other)?;
+    let other = found.ok_or_else(|| new_type_error(what, "a Tensor, a numpy.ndarray or a number", other))?;
     run_inplace(tensor, |target| operation(target, &other)).map(drop)
-}
-
-fn alpha(given: Option<&Bound<'_, PyAny>>) -> PyResult<Scalar> {
-    given.map_or(Ok(Scalar::Int(1)), |given| extract_scalar("alpha", given))
 }
 
 #[pymethods]
@@ -65,8 +63,8 @@ impl Tensor {
         other: &Bound<'py, PyAny>,
         alpha: Option<&Bound<'py, PyAny>>,
     ) -> PySelf<'py> {
-        let alpha = self::alpha(alpha)?;
-        with_other(slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
+        let alpha = self::alpha("add_: alpha", alpha)?;
+        with_other("add_: other", slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
     }
 
     /// In-place version of `sub`.
@@ -89,8 +87,8 @@ impl Tensor {
         other: &Bound<'py, PyAny>,
         alpha: Option<&Bound<'py, PyAny>>,
     ) -> PySelf<'py> {
-        let alpha = self::alpha(alpha)?;
-        with_other(slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
+        let alpha = self::alpha("sub_: alpha", alpha)?;
+        with_other("sub_: other", slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
     }
 
     /// In-place version of `mul`.
@@ -106,7 +104,7 @@ impl Tensor {
     ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn mul_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
-        with_other(slf, other, |a, b| a.mul_(b.operand()).map(drop))
+        with_other("mul_: other", slf, other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
     /// In-place version of `div`. Only for floating-point tensors.
@@ -122,7 +120,7 @@ impl Tensor {
     ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
-        with_other(slf, other, |a, b| a.div_(b.operand()).map(drop))
+        with_other("div_: other", slf, other, |a, b| a.div_(b.operand()).map(drop))
     }
 
     /// Set all elements to 0.
@@ -154,7 +152,7 @@ impl Tensor {
     ///     >>> interlock.zeros(2).fill_(3)
     ///     tensor([3., 3.])
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PySelf<'py> {
-        let value = TensorOrScalar::extract("value", value)?;
+        let value = TensorOrScalar::extract("fill_: value", value)?;
         let target = &slf.get().0;
         let work_size = work_size(target).max(value.work_size());
         maybe_detach(slf.py(), work_size, || target.fill_(value.operand()).map(drop))?;
@@ -179,27 +177,30 @@ impl Tensor {
     ///     >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
     ///     tensor([1., 2.])
     #[pyo3(signature = (src, non_blocking = false))]
-    fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>, non_blocking: bool) -> PySelf<'py> {
-        let Ok(source) = src.cast::<Tensor>() else { return Err(new_type_error("src", "a Tensor", src)) };
-        let (source, target) = (&source.get().0, &slf.get().0);
-        let work_size = work_size(target).max(work_size(source));
-        maybe_detach(slf.py(), work_size, || target.copy_from(source, non_blocking).map(drop))?;
+    fn copy_<'py>(
+        slf: Bound<'py, Self>,
+        src: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = switches::copy_::non_blocking)] non_blocking: bool,
+    ) -> PySelf<'py> {
+        let (source, target) = (extract_tensor("copy_: src", src)?, &slf.get().0);
+        let work_size = work_size(target).max(work_size(&source));
+        maybe_detach(slf.py(), work_size, || target.copy_from(&source, non_blocking).map(drop))?;
         Ok(slf)
     }
 
     fn __iadd__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator(slf, other, |a, b| a.add_(b.operand()).map(drop))
+        with_operator("add_: other", slf, other, |a, b| a.add_(b.operand()).map(drop))
     }
 
     fn __isub__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator(slf, other, |a, b| a.sub_(b.operand()).map(drop))
+        with_operator("sub_: other", slf, other, |a, b| a.sub_(b.operand()).map(drop))
     }
 
     fn __imul__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator(slf, other, |a, b| a.mul_(b.operand()).map(drop))
+        with_operator("mul_: other", slf, other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
     fn __itruediv__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator(slf, other, |a, b| a.div_(b.operand()).map(drop))
+        with_operator("div_: other", slf, other, |a, b| a.div_(b.operand()).map(drop))
     }
 }

@@ -50,7 +50,7 @@ impl TensorIterator {
 impl Tensor {
     fn __iter__(&self) -> PyResult<TensorIterator> {
         let Some(&size) = self.0.shape().first() else {
-            return Err(PyTypeError::new_err("a tensor without dimensions cannot be iterated over"));
+            return Err(PyTypeError::new_err("cannot iterate over a tensor without dimensions"));
         };
         Ok(TensorIterator { tensor: self.0.clone(), next: AtomicUsize::new(0), size })
     }

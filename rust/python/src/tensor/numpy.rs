@@ -14,8 +14,8 @@ use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError}
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::args::type_name;
-use super::{Tensor, run_op, work_size};
+use super::args::new_type_error;
+use super::{Tensor, run_op, switches, work_size};
 use crate::errors::IntoPyResult;
 use crate::py_buffer::PyBuffer;
 
@@ -40,12 +40,12 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
 
 /// Returns the exception for an array with an unsupported dtype. The name of the dtype is the array's own text.
 fn err_unsupported_dtype(array: &Bound<'_, PyAny>) -> PyErr {
-    let supported = "float32, float64, int64 and bool of this machine's byte order";
+    let supported = "float32, float64, int64 or bool in this machine's byte order";
     let given = match array.getattr("dtype").and_then(|dtype| dtype.str()) {
         Ok(dtype) => dtype.to_string(),
         Err(raised) => return raised,
     };
-    PyTypeError::new_err(format!("arrays of dtype {given} are not supported; supported are {supported}"))
+    PyTypeError::new_err(format!("the dtype of the array must be {supported}, got {given}"))
 }
 
 /// Returns whether an object is a `numpy.ndarray`. NumPy is not imported for this.
@@ -64,7 +64,7 @@ pub(super) fn is_array(given: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     let py = array.py();
     if !is_array(array)? {
-        return Err(PyTypeError::new_err(format!("expected a numpy.ndarray, got {}", type_name(array))));
+        return Err(new_type_error("from_numpy: ndarray", "a numpy.ndarray", array));
     }
     let buffer = PyBuffer::of(array).map_err(|error| {
         // NumPy exports no buffer of dates and similar types.
@@ -86,9 +86,7 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
         // The stride of a dimension with less than two elements is not used.
         _ if is_empty || count == 1 => Ok(1),
         _ => Err(PyValueError::new_err(format!(
-            "strides of {:?} bytes are not supported: they must be non-negative multiples of {size}; \
-             copy() the array",
-            buffer.strides()
+            "the strides of the array must be non-negative multiples of {size} bytes, got {stride}; copy() the array"
         ))),
     };
     let strides = shape.iter().zip(buffer.strides()).map(in_elements).collect::<PyResult<Vec<_>>>()?;
@@ -135,9 +133,8 @@ fn format_of(dtype: CoreDType) -> &'static std::ffi::CStr {
 }
 
 /// Returns the message for access to device memory.
-fn device_memory_message(tensor: &CoreTensor) -> String {
-    let what = "memory that other libraries can share";
-    Error::OnDevice { what, device: tensor.device() }.to_string()
+fn device_memory_message(op: &'static str, tensor: &CoreTensor) -> String {
+    Error::OnDevice { op, device: tensor.device() }.to_string()
 }
 
 /// Returns whether operations on the tensor are recorded. Other libraries that share its memory would not record
@@ -173,16 +170,19 @@ impl Tensor {
     ///     >>> interlock.tensor([1.0, 2.0]).numpy()
     ///     array([1., 2.], dtype=float32)
     #[pyo3(signature = (*, force = false))]
-    fn numpy<'py>(slf: &Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn numpy<'py>(
+        slf: &Bound<'py, Self>,
+        #[pyo3(from_py_with = switches::numpy::force)] force: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let tensor = &slf.get().0;
         let plain = if force {
             Bound::new(py, run_op(py, work_size(tensor), || tensor.detach().to(tensor.dtype(), false))?)?
         } else if tensor.is_on_device() {
-            return Err(PyTypeError::new_err(device_memory_message(tensor)));
+            return Err(PyTypeError::new_err(device_memory_message("numpy", tensor)));
         } else if is_recorded(tensor) {
             return Err(PyRuntimeError::new_err(
-                "numpy(): NumPy does not record operations on a tensor that requires grad; use tensor.detach().numpy()",
+                "numpy: the tensor must not require grad, because NumPy records no operations; use detach().numpy()",
             ));
         } else {
             slf.clone()
@@ -194,7 +194,7 @@ impl Tensor {
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
         dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
+        #[pyo3(from_py_with = switches::__array__::copy)] copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = Self::numpy(slf, false)?;
         let array = match dtype {
@@ -215,11 +215,11 @@ impl Tensor {
         let tensor = slf.get().0.clone();
         if is_recorded(&tensor) {
             return Err(PyBufferError::new_err(
-                "a tensor that requires grad exports no buffer; detach() it first",
+                "__buffer__: the tensor must not require grad; detach() it first",
             ));
         }
         if tensor.is_on_device() {
-            return Err(PyBufferError::new_err(device_memory_message(&tensor)));
+            return Err(PyBufferError::new_err(device_memory_message("__buffer__", &tensor)));
         }
         let requests = |wanted: c_int| flags & wanted == wanted;
         let row_major = tensor.is_contiguous();
@@ -230,7 +230,7 @@ impl Tensor {
             || !requests(ffi::PyBUF_STRIDES) && !row_major;
         if refused {
             return Err(PyBufferError::new_err(
-                "the tensor does not have the requested strides; contiguous() copies it",
+                "__buffer__: the tensor must have the requested memory order; contiguous() copies it",
             ));
         }
         let size = tensor.dtype().size();

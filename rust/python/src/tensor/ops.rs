@@ -1,10 +1,10 @@
 //! Functions that operate on tensors.
 
-use interlock_tensor::{Result, Tensor as CoreTensor};
+use interlock_tensor::{Reduction, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{extract_int, new_type_error};
-use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
+use super::args::{extract_int, extract_tensor, try_iter_arg};
+use super::{Tensor, fallible_alloc, reduce, run_op, switches, work_size};
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -25,20 +25,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cross_entropy, module)?)
 }
 
-/// Extracts a tensor, or raises TypeError.
-fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
-    match given.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(new_type_error(what, "a Tensor", given)),
-    }
-}
-
 /// Runs an operation on one tensor.
 fn unary(
+    what: &str,
     input: &Bound<'_, PyAny>,
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
-    let tensor = extract_tensor("input", input)?;
+    let tensor = extract_tensor(what, input)?;
     run_op(input.py(), work_size(&tensor), || operation(&tensor))
 }
 
@@ -60,7 +53,7 @@ fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
 ///     TypeError: `input` is not a tensor.
 #[pyfunction]
 fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(extract_tensor("input", input)?.is_inference())
+    Ok(extract_tensor("is_inference: input", input)?.is_inference())
 }
 
 /// Return the matrix product of two tensors.
@@ -85,7 +78,7 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 ///     tensor([3., 3.])
 #[pyfunction]
 fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let (a, b) = (extract_tensor("input", input)?, extract_tensor("other", other)?);
+    let (a, b) = (extract_tensor("matmul: input", input)?, extract_tensor("matmul: other", other)?);
     run_op(input.py(), super::DETACH_THRESHOLD, || a.matmul(&b))
 }
 
@@ -100,7 +93,7 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 ///     tensor([1.0000, 2.7183])
 #[pyfunction]
 fn exp(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary(input, CoreTensor::exp)
+    unary("exp: input", input, CoreTensor::exp)
 }
 
 /// Return the natural logarithm of each element.
@@ -117,7 +110,7 @@ fn exp(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     tensor([0.0000, 0.6931])
 #[pyfunction]
 fn log(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary(input, CoreTensor::log)
+    unary("log: input", input, CoreTensor::log)
 }
 
 /// Return each element, or 0 if it is negative. The gradient at 0 is 0.
@@ -134,7 +127,7 @@ fn log(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     tensor([0, 2])
 #[pyfunction]
 fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary(input, CoreTensor::relu)
+    unary("relu: input", input, CoreTensor::relu)
 }
 
 /// Return the sum of all elements, or over one or several dimensions.
@@ -159,10 +152,10 @@ fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 fn sum(
     input: &Bound<'_, PyAny>,
     dim: OptionalArg<'_, '_>,
-    keepdim: bool,
+    #[pyo3(from_py_with = switches::sum::keepdim)] keepdim: bool,
     dtype: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    reduce::sum(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
+    reduce::sum(input.py(), &extract_tensor("sum: input", input)?, dim, keepdim, dtype)
 }
 
 /// Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
@@ -188,10 +181,10 @@ fn sum(
 fn mean(
     input: &Bound<'_, PyAny>,
     dim: OptionalArg<'_, '_>,
-    keepdim: bool,
+    #[pyo3(from_py_with = switches::mean::keepdim)] keepdim: bool,
     dtype: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    reduce::mean(input.py(), &extract_tensor("input", input)?, dim, keepdim, dtype)
+    reduce::mean(input.py(), &extract_tensor("mean: input", input)?, dim, keepdim, dtype)
 }
 
 /// Return the index of the maximum, among all elements or along a dimension.
@@ -216,17 +209,29 @@ fn mean(
 ///     (tensor(2), tensor([1, 0]))
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false))]
-fn argmax(input: &Bound<'_, PyAny>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
-    let dim = reduce::dim(dim)?;
-    unary(input, |input| input.argmax(dim, keepdim))
+fn argmax(
+    input: &Bound<'_, PyAny>,
+    dim: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::argmax::keepdim)] keepdim: bool,
+) -> PyResult<Tensor> {
+    let dim = reduce::dim("argmax: dim", dim)?;
+    unary("argmax: input", input, |input| input.argmax(dim, keepdim))
 }
 
 /// Extracts the tensors of an iterable.
-fn extract_tensors(tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+fn extract_tensors(what: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     fallible_alloc::try_collect(
         tensors.py(),
-        tensors.try_iter()?.map(|item| extract_tensor("each of the tensors", &item?)),
+        try_iter_arg(what, "a sequence of Tensors", tensors)?.map(|item| extract_tensor(what, &item?)),
     )
+}
+
+fn cat_dim(given: &Bound<'_, PyAny>) -> PyResult<i64> {
+    extract_int("cat: dim", given)
+}
+
+fn stack_dim(given: &Bound<'_, PyAny>) -> PyResult<i64> {
+    extract_int("stack: dim", given)
 }
 
 fn total_work_size(tensors: &[CoreTensor]) -> usize {
@@ -253,8 +258,8 @@ fn total_work_size(tensors: &[CoreTensor]) -> usize {
 ///     tensor([0., 1., 1.])
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
-fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
-    let parts = extract_tensors(tensors)?;
+fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> PyResult<Tensor> {
+    let parts = extract_tensors("cat: tensors", tensors)?;
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::cat(&parts, dim))
 }
 
@@ -279,8 +284,8 @@ fn cat(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
 ///             [2, 4]])
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
-fn stack(tensors: &Bound<'_, PyAny>, dim: i64) -> PyResult<Tensor> {
-    let parts = extract_tensors(tensors)?;
+fn stack(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = stack_dim)] dim: i64) -> PyResult<Tensor> {
+    let parts = extract_tensors("stack: tensors", tensors)?;
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::stack(&parts, dim))
 }
 
@@ -306,7 +311,12 @@ fn log_softmax(
     dim: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    reduce::log_softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
+    reduce::log_softmax(
+        input.py(),
+        &extract_tensor("log_softmax: input", input)?,
+        extract_int("log_softmax: dim", dim)?,
+        dtype,
+    )
 }
 
 /// Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
@@ -327,7 +337,12 @@ fn log_softmax(
 #[pyfunction]
 #[pyo3(signature = (input, dim, *, dtype = None))]
 fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-    reduce::softmax(input.py(), &extract_tensor("input", input)?, extract_int("dim", dim)?, dtype)
+    reduce::softmax(
+        input.py(),
+        &extract_tensor("softmax: input", input)?,
+        extract_int("softmax: dim", dim)?,
+        dtype,
+    )
 }
 
 /// Return the cross entropy of rows of logits for target classes.
@@ -351,9 +366,13 @@ fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<
 ///     >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
 ///     tensor(1.0986)
 #[pyfunction]
-#[pyo3(signature = (input, target, *, reduction = "mean"))]
-fn cross_entropy(input: &Bound<'_, PyAny>, target: &Bound<'_, PyAny>, reduction: &str) -> PyResult<Tensor> {
-    let (scores, classes) = (extract_tensor("input", input)?, extract_tensor("target", target)?);
-    let reduction = reduce::reduction(reduction)?;
+#[pyo3(signature = (input, target, *, reduction = Reduction::Mean), text_signature = "(input, target, *, reduction='mean')")]
+fn cross_entropy(
+    input: &Bound<'_, PyAny>,
+    target: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = reduce::reduction)] reduction: Reduction,
+) -> PyResult<Tensor> {
+    let scores = extract_tensor("cross_entropy: input", input)?;
+    let classes = extract_tensor("cross_entropy: target", target)?;
     run_op(input.py(), work_size(&scores), || scores.cross_entropy(&classes, reduction))
 }

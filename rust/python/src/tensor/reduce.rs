@@ -3,18 +3,21 @@
 use interlock_tensor::{DType, Reduction, Tensor as CoreTensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use super::args::{extract_dtype, extract_int, extract_int_or_ints};
-use super::{Tensor, run_op, work_size};
+use super::args::{extract_dtype, extract_int, extract_int_or_ints, new_type_error};
+use super::{Tensor, run_op, switches, work_size};
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
-pub(super) fn dims(given: OptionalArg<'_, '_>) -> PyResult<Option<Vec<i64>>> {
-    given.map(|dims| extract_int_or_ints("dim", dims)).transpose()
+/// Extracts one or more optional dimensions.
+pub(super) fn dims(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<Vec<i64>>> {
+    given.map(|dims| extract_int_or_ints(what, dims)).transpose()
 }
 
-pub(super) fn dim(given: OptionalArg<'_, '_>) -> PyResult<Option<i64>> {
-    given.map(|dim| extract_int("dim", dim)).transpose()
+/// Extracts an optional dimension.
+pub(super) fn dim(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<i64>> {
+    given.map(|dim| extract_int(what, dim)).transpose()
 }
 
 pub(super) fn sum(
@@ -24,7 +27,7 @@ pub(super) fn sum(
     keepdim: bool,
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    let (dims, dtype) = (dims(over)?, extract_dtype(to)?);
+    let (dims, dtype) = (dims("sum: dim", over)?, extract_dtype("sum", to)?);
     run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         let sum = input.sum(dims.as_deref(), keepdim)?;
@@ -40,7 +43,7 @@ pub(super) fn mean(
     keepdim: bool,
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    let (dims, dtype) = (dims(over)?, extract_dtype(to)?);
+    let (dims, dtype) = (dims("mean: dim", over)?, extract_dtype("mean", to)?);
     run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.mean(dims.as_deref(), keepdim)
@@ -53,7 +56,7 @@ pub(super) fn log_softmax(
     dim: i64,
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    let dtype = extract_dtype(to)?;
+    let dtype = extract_dtype("log_softmax", to)?;
     run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.log_softmax(dim)
@@ -66,19 +69,25 @@ pub(super) fn softmax(
     dim: i64,
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    let dtype = extract_dtype(to)?;
+    let dtype = extract_dtype("softmax", to)?;
     run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.softmax(dim)
     })
 }
 
-pub(super) fn reduction(name: &str) -> PyResult<Reduction> {
-    match name {
+/// Extracts the argument `reduction` of `cross_entropy`.
+pub(super) fn reduction(given: &Bound<'_, PyAny>) -> PyResult<Reduction> {
+    const WHAT: &str = "cross_entropy: reduction";
+    let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(WHAT, "a str", given)) };
+    match &*name.to_cow()? {
         "none" => Ok(Reduction::None),
         "mean" => Ok(Reduction::Mean),
         "sum" => Ok(Reduction::Sum),
-        _ => Err(PyValueError::new_err(format!("reduction must be 'none', 'mean' or 'sum', got {name:?}"))),
+        _ => {
+            let message = format!("{WHAT} must be 'none', 'mean' or 'sum', got {}", name.repr()?);
+            Err(PyValueError::new_err(message))
+        }
     }
 }
 
@@ -105,7 +114,7 @@ impl Tensor {
         &self,
         py: Python<'_>,
         dim: OptionalArg<'_, '_>,
-        keepdim: bool,
+        #[pyo3(from_py_with = switches::sum::keepdim)] keepdim: bool,
         dtype: OptionalArg<'_, '_>,
     ) -> PyResult<Tensor> {
         self::sum(py, &self.0, dim, keepdim, dtype)
@@ -133,7 +142,7 @@ impl Tensor {
         &self,
         py: Python<'_>,
         dim: OptionalArg<'_, '_>,
-        keepdim: bool,
+        #[pyo3(from_py_with = switches::mean::keepdim)] keepdim: bool,
         dtype: OptionalArg<'_, '_>,
     ) -> PyResult<Tensor> {
         self::mean(py, &self.0, dim, keepdim, dtype)
@@ -159,8 +168,13 @@ impl Tensor {
     ///     >>> x.argmax(), x.argmax(1)
     ///     (tensor(2), tensor([1, 0]))
     #[pyo3(signature = (dim = None, keepdim = false))]
-    fn argmax(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
-        let dim = self::dim(dim)?;
+    fn argmax(
+        &self,
+        py: Python<'_>,
+        dim: OptionalArg<'_, '_>,
+        #[pyo3(from_py_with = switches::argmax::keepdim)] keepdim: bool,
+    ) -> PyResult<Tensor> {
+        let dim = self::dim("argmax: dim", dim)?;
         run_op(py, work_size(&self.0), || self.0.argmax(dim, keepdim))
     }
 
@@ -184,8 +198,13 @@ impl Tensor {
     ///     >>> x.argmin(), x.argmin(1)
     ///     (tensor(0), tensor([0, 1]))
     #[pyo3(signature = (dim = None, keepdim = false))]
-    fn argmin(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
-        let dim = self::dim(dim)?;
+    fn argmin(
+        &self,
+        py: Python<'_>,
+        dim: OptionalArg<'_, '_>,
+        #[pyo3(from_py_with = switches::argmin::keepdim)] keepdim: bool,
+    ) -> PyResult<Tensor> {
+        let dim = self::dim("argmin: dim", dim)?;
         run_op(py, work_size(&self.0), || self.0.argmin(dim, keepdim))
     }
 
@@ -218,8 +237,13 @@ impl Tensor {
     ///     RuntimeError: `dim` names a dimension twice.
     ///     ShapeError: A reduced dimension has size 0.
     #[pyo3(signature = (dim = None, keepdim = false))]
-    fn amax(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
-        let dims = dims(dim)?;
+    fn amax(
+        &self,
+        py: Python<'_>,
+        dim: OptionalArg<'_, '_>,
+        #[pyo3(from_py_with = switches::amax::keepdim)] keepdim: bool,
+    ) -> PyResult<Tensor> {
+        let dims = dims("amax: dim", dim)?;
         run_op(py, work_size(&self.0), || self.0.amax(dims.as_deref(), keepdim))
     }
 
@@ -236,8 +260,13 @@ impl Tensor {
     ///     RuntimeError: `dim` names a dimension twice.
     ///     ShapeError: A reduced dimension has size 0.
     #[pyo3(signature = (dim = None, keepdim = false))]
-    fn amin(&self, py: Python<'_>, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
-        let dims = dims(dim)?;
+    fn amin(
+        &self,
+        py: Python<'_>,
+        dim: OptionalArg<'_, '_>,
+        #[pyo3(from_py_with = switches::amin::keepdim)] keepdim: bool,
+    ) -> PyResult<Tensor> {
+        let dims = dims("amin: dim", dim)?;
         run_op(py, work_size(&self.0), || self.0.amin(dims.as_deref(), keepdim))
     }
 
@@ -257,7 +286,7 @@ impl Tensor {
     ///     tensor([-1.3133, -0.3133])
     #[pyo3(signature = (dim, dtype = None))]
     fn log_softmax(&self, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-        self::log_softmax(dim.py(), &self.0, extract_int("dim", dim)?, dtype)
+        self::log_softmax(dim.py(), &self.0, extract_int("log_softmax: dim", dim)?, dtype)
     }
 
     /// Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
@@ -276,6 +305,6 @@ impl Tensor {
     ///     tensor([0.5000, 0.5000])
     #[pyo3(signature = (dim, dtype = None))]
     fn softmax(&self, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
-        self::softmax(dim.py(), &self.0, extract_int("dim", dim)?, dtype)
+        self::softmax(dim.py(), &self.0, extract_int("softmax: dim", dim)?, dtype)
     }
 }

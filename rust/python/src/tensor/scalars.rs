@@ -1,7 +1,7 @@
 //! Conversion of elements to Python numbers.
 
 use interlock_tensor::{Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
@@ -10,8 +10,14 @@ use super::{Tensor, maybe_detach, work_size};
 
 /// Returns the only element of a tensor. Waits for the element of a device tensor.
 pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
+    item_for(py, "item", tensor)
+}
+
+/// Returns the only element like [`item`], for a function that errors name.
+fn item_for(py: Python<'_>, op: &'static str, tensor: &CoreTensor) -> PyResult<Scalar> {
     // Reading one element of CPU memory is fast.
-    maybe_detach(py, if tensor.is_on_device() { super::DETACH_THRESHOLD } else { 1 }, || tensor.item())
+    let work_size = if tensor.is_on_device() { super::DETACH_THRESHOLD } else { 1 };
+    maybe_detach(py, work_size, || tensor.item_for(op))
 }
 
 /// Converts a scalar to a Python number.
@@ -67,19 +73,6 @@ fn nested<'py>(
     Some(list)
 }
 
-impl Tensor {
-    /// Returns the only element, or raises RuntimeError.
-    fn single(&self, py: Python<'_>, what: &str) -> PyResult<Scalar> {
-        if self.0.numel() == 1 {
-            return item(py, &self.0);
-        }
-        Err(PyRuntimeError::new_err(format!(
-            "{what} of a tensor of shape {:?} is ambiguous: expected exactly one element",
-            self.0.shape()
-        )))
-    }
-}
-
 #[pymethods]
 impl Tensor {
     /// Return the only element as a bool, an int or a float.
@@ -123,27 +116,26 @@ impl Tensor {
             return Ok(slf.str()?.into_any());
         }
         Err(PyTypeError::new_err(format!(
-            "__format__: format_spec must be empty for a tensor of shape {:?}, got {}; item() returns a number",
-            slf.get().0.shape(),
+            "__format__: format_spec must be empty for a tensor with dimensions, got {}; item() returns a number",
             format_spec.repr()?
         )))
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.single(py, "the truth value")?.cast::<f64>() != 0.0)
+        Ok(item_for(py, "bool", &self.0)?.cast::<f64>() != 0.0)
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.single(py, "the float")?.cast())
+        Ok(item_for(py, "float", &self.0)?.cast())
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.single(py, "the int")? {
+        match item_for(py, "int", &self.0)? {
             Scalar::Float(value) if value.is_nan() => {
-                Err(PyValueError::new_err("cannot convert nan to an int"))
+                Err(PyValueError::new_err("int: the element must be finite, got nan"))
             }
             Scalar::Float(value) if value.is_infinite() => {
-                Err(PyOverflowError::new_err("cannot convert infinity to an int"))
+                Err(PyOverflowError::new_err(format!("int: the element must be finite, got {value}")))
             }
             Scalar::Float(value) => value.into_pyobject(py)?.call_method0("__int__"),
             value => object(py, value)?.call_method0("__int__"),
@@ -155,9 +147,11 @@ impl Tensor {
         match is_integer.then(|| item(py, &self.0)).transpose()? {
             Some(Scalar::Int(value)) => Ok(value),
             Some(Scalar::Bool(value)) => Ok(value.into()),
-            _ => Err(PyTypeError::new_err(
-                "only integer tensors with one element can be converted to an index",
-            )),
+            _ => Err(PyTypeError::new_err(format!(
+                "__index__: the tensor must be an integer tensor with one element, got {} with {} elements",
+                self.0.dtype(),
+                self.0.numel()
+            ))),
         }
     }
 }

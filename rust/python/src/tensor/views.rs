@@ -1,14 +1,15 @@
 //! Views, and conversions of dtype and device.
 
-use interlock_tensor::{DType as CoreDType, Error, Placement, Result, Tensor as CoreTensor, TensorOptions};
+use interlock_tensor::{DType as CoreDType, Placement, Result, Tensor as CoreTensor, TensorOptions};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints, placement};
 use super::dtype::DType;
-use super::{Tensor, run_op, work_size};
+use super::{Tensor, run_op, switches, work_size};
 use crate::accelerator::parse;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_exception};
 
 #[pymethods]
 impl Tensor {
@@ -27,7 +28,7 @@ impl Tensor {
     ///             [3, 4, 5]])
     #[pyo3(signature = (*shape))]
     fn view(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.view(&extract_ints("shape", shape)?).map(Tensor).into_py_result(shape.py())
+        self.0.view(&extract_ints("view: shape", shape)?).map(Tensor).into_py_result(shape.py())
     }
 
     /// Return the elements in another shape: a view if possible, else a copy.
@@ -44,7 +45,7 @@ impl Tensor {
     ///     tensor([0, 2, 1, 3])
     #[pyo3(signature = (*shape))]
     fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        let sizes = extract_ints("shape", shape)?;
+        let sizes = extract_ints("reshape: shape", shape)?;
         run_op(shape.py(), work_size(&self.0), || self.0.reshape(&sizes))
     }
 
@@ -68,7 +69,7 @@ impl Tensor {
     ///     (4, 3, 2)
     fn transpose(&self, dim0: &Bound<'_, PyAny>, dim1: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         self.0
-            .transpose(extract_int("dim0", dim0)?, extract_int("dim1", dim1)?)
+            .transpose(extract_int("transpose: dim0", dim0)?, extract_int("transpose: dim1", dim1)?)
             .map(Tensor)
             .into_py_result(dim0.py())
     }
@@ -80,7 +81,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have one of the dimensions.
-    ///     RuntimeError: A dimension is missing or named twice.
+    ///     ArgumentError: A dimension is missing or named twice.
     ///
     /// Example:
     ///     >>> import interlock
@@ -88,7 +89,7 @@ impl Tensor {
     ///     (4, 2, 3)
     #[pyo3(signature = (*dims))]
     fn permute(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.permute(&extract_ints("dims", dims)?).map(Tensor).into_py_result(dims.py())
+        self.0.permute(&extract_ints("permute: dims", dims)?).map(Tensor).into_py_result(dims.py())
     }
 
     /// Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
@@ -119,7 +120,7 @@ impl Tensor {
     ///     >>> interlock.zeros(2, 3).unsqueeze(1).shape
     ///     (2, 1, 3)
     fn unsqueeze(&self, dim: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        self.0.unsqueeze(extract_int("dim", dim)?).map(Tensor).into_py_result(dim.py())
+        self.0.unsqueeze(extract_int("unsqueeze: dim", dim)?).map(Tensor).into_py_result(dim.py())
     }
 
     /// Return a view without dimensions of size 1.
@@ -136,7 +137,7 @@ impl Tensor {
     ///     (2,)
     #[pyo3(signature = (dim = None))]
     fn squeeze(&self, py: Python<'_>, dim: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let dim = dim.map(|dim| extract_int("dim", dim)).transpose()?;
+        let dim = dim.map(|dim| extract_int("squeeze: dim", dim)).transpose()?;
         self.0.squeeze(dim).map(Tensor).into_py_result(py)
     }
 
@@ -155,7 +156,7 @@ impl Tensor {
     ///             [2, 2, 2]])
     #[pyo3(signature = (*sizes))]
     fn expand(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.expand(&extract_ints("sizes", sizes)?).map(Tensor).into_py_result(sizes.py())
+        self.0.expand(&extract_ints("expand: sizes", sizes)?).map(Tensor).into_py_result(sizes.py())
     }
 
     /// Return a view at one index of a dimension, without that dimension.
@@ -173,7 +174,7 @@ impl Tensor {
     ///     tensor([2, 4])
     fn select(&self, dim: &Bound<'_, PyAny>, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         self.0
-            .select(extract_int("dim", dim)?, extract_int("index", index)?)
+            .select(extract_int("select: dim", dim)?, extract_int("select: index", index)?)
             .map(Tensor)
             .into_py_result(dim.py())
     }
@@ -187,7 +188,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     ShapeError: The view exceeds the storage.
-    ///     RuntimeError: A number is negative, or there are not as many strides as sizes.
+    ///     ArgumentError: A number is negative, or there are not as many strides as sizes.
     ///
     /// Example:
     ///     >>> import interlock
@@ -202,10 +203,13 @@ impl Tensor {
         stride: &Bound<'_, PyAny>,
         storage_offset: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Tensor> {
-        let sizes = checked_sizes(&extract_int_or_ints("size", size)?)?;
-        let strides = checked_sizes(&extract_int_or_ints("stride", stride)?)?;
-        let offset = storage_offset.map(|offset| extract_int("storage_offset", offset)).transpose()?;
-        let offset = offset.map(|offset| checked_sizes(&[offset])).transpose()?;
+        let numbers = |what: &str, given: &Bound<'_, PyAny>| {
+            checked_sizes(given.py(), what, &extract_int_or_ints(what, given)?)
+        };
+        let (sizes, strides) = (numbers("as_strided: size", size)?, numbers("as_strided: stride", stride)?);
+        let what = "as_strided: storage_offset";
+        let offset = storage_offset.map(|offset| extract_int(what, offset)).transpose()?;
+        let offset = offset.map(|offset| checked_sizes(size.py(), what, &[offset])).transpose()?;
         let offset = offset.and_then(|offset| offset.first().copied());
         self.0.as_strided(&sizes, &strides, offset).map(Tensor).into_py_result(size.py())
     }
@@ -229,7 +233,7 @@ impl Tensor {
     /// Raises:
     ///     NoAcceleratorError: The device needs an accelerator, and none is available.
     ///     DeviceError: A value does not name a device.
-    ///     RuntimeError: Too many arguments were passed.
+    ///     TypeError: Too many arguments were passed.
     ///
     /// Example:
     ///     >>> import interlock
@@ -241,15 +245,17 @@ impl Tensor {
         args: &Bound<'py, PyTuple>,
         dtype: Option<&Bound<'py, PyAny>>,
         device: Option<&Bound<'py, PyAny>>,
-        non_blocking: bool,
-        copy: bool,
+        #[pyo3(from_py_with = switches::to::non_blocking)] non_blocking: bool,
+        #[pyo3(from_py_with = switches::to::copy)] copy: bool,
     ) -> PyResult<Bound<'py, Self>> {
-        let mut options = slf.get().0.options();
+        let (py, mut options) = (slf.py(), slf.get().0.options());
         let switches = args.iter().rev().take_while(|argument| argument.is_instance_of::<PyBool>()).count();
         let (names, switches) = (args.len() - switches, switches);
         if names > 2 || switches > 2 {
-            let error = Error::Count { what: "arguments of to()", given: args.len(), needed: 2 };
-            return Err(error).into_py_result(slf.py());
+            return Err(PyTypeError::new_err(format!(
+                "to: arguments must be a dtype, a device, both or a tensor, then non_blocking and copy, got {} arguments",
+                args.len()
+            )));
         }
         for argument in args.iter().take(names) {
             if let Ok(other) = argument.cast::<Tensor>() {
@@ -257,7 +263,8 @@ impl Tensor {
             } else if let Ok(dtype) = argument.cast::<DType>() {
                 options.dtype = dtype.get().0;
             } else if !argument.is_none() {
-                options.placement = placement(Some(&argument), false, options.placement)?;
+                check_not_dtype(&argument)?;
+                options.placement = placement(py, "to", Some(&argument), false, options.placement)?;
             }
         }
         let switch = |at: usize, named: bool| match args.get_item(names + at) {
@@ -265,8 +272,8 @@ impl Tensor {
             _ => Ok(named),
         };
         let (non_blocking, copy) = (switch(0, non_blocking)?, switch(1, copy)?);
-        options.placement = placement(device, false, options.placement)?;
-        options.dtype = super::args::extract_dtype(dtype)?.unwrap_or(options.dtype);
+        options.placement = placement(py, "to", device, false, options.placement)?;
+        options.dtype = super::args::extract_dtype("to", dtype)?.unwrap_or(options.dtype);
         to_options(slf, options, non_blocking, copy)
     }
 
@@ -313,6 +320,17 @@ impl Tensor {
     fn bool(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         cast_to(slf, CoreDType::Bool)
     }
+}
+
+/// Returns an error for the name of a dtype where a device is expected.
+fn check_not_dtype(given: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Ok(name) = given.cast::<PyString>() else { return Ok(()) };
+    let name = name.to_cow()?;
+    if CoreDType::ALL.iter().any(|dtype| dtype.name() == name) {
+        let message = format!("to: {name:?} is a dtype: use to(interlock.{name})");
+        return Err(new_exception(given.py(), "DeviceError", message));
+    }
+    Ok(())
 }
 
 fn cast_to(tensor: Bound<'_, Tensor>, dtype: CoreDType) -> PyResult<Bound<'_, Tensor>> {

@@ -9,6 +9,7 @@ use interlock::autograd::set_grad_enabled;
 
 use super::node::{Edge, Node};
 use super::stream_sync::StreamSync;
+use crate::error::Tuple;
 use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
 use crate::{Error, Result, Tensor, ops};
 
@@ -31,7 +32,7 @@ pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result
         return GraphTask::new("backward", request, None)?.run().map(drop);
     };
     if inputs.is_empty() {
-        return Err(Error::Value { op: "backward", message: "inputs must not be empty".to_owned() });
+        return Err(Error::no_tensors("backward", "inputs"));
     }
     let targets = targets("backward", inputs)?;
     let grads = GraphTask::new("backward", request, Some(&targets))?.run()?;
@@ -51,7 +52,7 @@ pub fn grad(
     allow_unused: bool,
 ) -> Result<Vec<Option<Tensor>>> {
     if inputs.is_empty() {
-        return Err(Error::Value { op: "grad", message: "inputs must not be empty".to_owned() });
+        return Err(Error::no_tensors("grad", "inputs"));
     }
     let targets = targets("grad", inputs)?;
     let grads = GraphTask::new("grad", request, Some(&targets))?.run()?;
@@ -112,7 +113,9 @@ impl<'a> GraphTask<'a> {
     fn new(op: &'static str, request: &BackwardArgs<'_>, targets: Option<&'a [Edge]>) -> Result<Self> {
         let (given, needed) = (request.gradients.len(), request.outputs.len());
         if given != needed {
-            return Err(Error::Count { what: "gradients", given, needed });
+            let argument = if op == "grad" { "grad_outputs" } else { "grad_tensors" };
+            let expected = format!("have one gradient for each output, {needed}");
+            return Err(Error::value(op, argument, expected, given));
         }
         let mut task = GraphTask {
             retain_graph: request.retain_graph,
@@ -297,14 +300,12 @@ fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> R
             Err(Error::Devices { op, left: output.device(), right: gradient.device() })
         }
         Some(gradient) if gradient.shape() == output.shape() => Ok(gradient.clone()),
-        Some(gradient) => Err(Error::Shapes {
-            op,
-            left: gradient.shape().to_vec(),
-            right: output.shape().to_vec(),
-            reason: "the gradient must have the shape of the output",
-        }),
+        Some(gradient) => {
+            let expected = format!("be of shape {}, as the output", Tuple(output.shape()));
+            Err(Error::shape(op, "the gradient", expected, gradient.shape()))
+        }
         None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.options()),
-        None => Err(Error::ImplicitGradient { shape: output.shape().to_vec() }),
+        None => Err(Error::ImplicitGradient { op, shape: output.shape().to_vec() }),
     }
 }
 

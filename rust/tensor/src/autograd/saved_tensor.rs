@@ -77,5 +77,5 @@ impl SavedTensor {
 }
 
 fn version(tensor: &Tensor) -> Result<u32> {
-    tensor.version().map_err(|_| Error::Inference { action: "saving them for backward" })
+    tensor.version().map_err(|_| Error::Inference { action: "be saved for backward" })
 }

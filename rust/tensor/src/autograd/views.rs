@@ -71,7 +71,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
 /// Checks that `target` may be changed in place by an operation that also reads `inputs`.
 pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
     if target.is_inference() && !is_inference_mode_enabled() {
-        return Err(Error::Inference { action: "in-place changes" });
+        return Err(Error::Inference { action: "be changed in place" });
     }
     let requires_grad = target.requires_grad();
     if !is_recording() || !(requires_grad || inputs.iter().any(|input| input.requires_grad())) {
@@ -136,10 +136,7 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
             return Err(Error::Overlap { op: "backward" });
         }
         let whole = ops::copy_with_layout(gradient, &geometry)?;
-        let offset = layout.offset.checked_sub(geometry.offset).ok_or_else(|| {
-            let message = "the gradient of memory before the tensor is unknown".to_owned();
-            Error::Value { op: "backward", message }
-        })?;
+        let offset = layout.offset.checked_sub(geometry.offset).ok_or(Error::ViewBeforeBase)?;
         let part = ops::as_strided(&whole, Layout { offset, ..layout.clone() })?;
         let mut gradients = function.gradients(ctx, &part.contiguous_copy()?)?;
         if let Some(first) = gradients.first_mut() {

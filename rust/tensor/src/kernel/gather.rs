@@ -106,8 +106,7 @@ pub(crate) fn gather<T: Element>(
                 let class = usize::try_from(target).ok().filter(|&class| class < classes);
                 let score =
                     class.and_then(|class| rows.get(row.saturating_mul(classes).saturating_add(class)));
-                let score =
-                    score.ok_or(Error::OutOfRange { op, index: target, what: "classes", size: classes })?;
+                let score = score.ok_or(Error::Class { op, index: target, classes })?;
                 *out = T::from_i64(-1).times(*score);
             }
             Ok(())

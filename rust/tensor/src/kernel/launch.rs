@@ -87,7 +87,7 @@ fn kernel_arg(op: &'static str, storage: &Arc<Storage>, stream: &Stream) -> Resu
 
 /// Returns the error for a source that shares memory with the target.
 fn err_aliased(op: &'static str) -> Error {
-    Error::Value { op, message: "source and target must not share memory".to_owned() }
+    Error::Aliased { op }
 }
 
 /// Returns the error for sources that are not on the device of the result.
@@ -143,7 +143,7 @@ pub(crate) fn launch_with_layout<T: Element, A: Element, B: Element>(
 ) -> Result<Tensor> {
     check_memory()?;
     let count = checked_numel(&layout.shape, size_of::<T>())?;
-    let storage = Storage::new(placement, count.saturating_mul(size_of::<T>()))?;
+    let storage = Storage::new(op, placement, count.saturating_mul(size_of::<T>()))?;
     run(op, Target { storage: &storage, fresh: true }, sources, kernel)?;
     Ok(Tensor::new(storage, T::DTYPE, layout))
 }
@@ -173,7 +173,7 @@ pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
     }
     check_memory()?;
     let count = checked_numel(shape, size_of::<T>())?;
-    let storage = Storage::new(placement, count.saturating_mul(size_of::<T>()))?;
+    let storage = Storage::new(op, placement, count.saturating_mul(size_of::<T>()))?;
     let mut fresh = true;
     while !run_on_cpu(
         op,

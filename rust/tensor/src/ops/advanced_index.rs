@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::index::{OP, squeeze_leading_ones};
 use crate::autograd::{BackwardContext, NodeBuilder};
 use crate::dtype::dispatch;
+use crate::error::Tuple;
 use crate::fallible_alloc::{try_collect, try_from_elem};
 use crate::kernel::{self, RowIndices};
 use crate::shape::broadcast;
@@ -19,8 +20,12 @@ fn row_indices(source: &Tensor, dim: usize, positions: &[Tensor]) -> Result<RowI
     let (indexed, after) = rest.split_at_checked(positions.len()).unwrap_or((rest, &[]));
     let wide = positions.iter().try_fold(Vec::new(), |wide, tensor| broadcast(OP, &wide, tensor.shape()));
     let wide = wide.map_err(|error| match error {
-        Error::Shapes { left, right, .. } => Error::Indexing {
-            message: format!("index tensors of shapes {left:?} and {right:?} cannot be broadcast"),
+        Error::Broadcast { left, right, .. } => Error::Indexing {
+            message: format!(
+                "tensors in an index must be broadcastable, got shapes {} and {}",
+                Tuple(&left),
+                Tuple(&right)
+            ),
         },
         other => other,
     })?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::view::view;
 use crate::autograd::{Node, NodeBuilder};
 use crate::dtype::dispatch_float;
-use crate::shape::Layout;
+use crate::shape::{Layout, err_stride_count};
 use crate::{Error, Result, Tensor, kernel};
 
 /// Returns a view of the storage of `source` with any layout. In the backward pass, gradients of elements that share
@@ -13,8 +13,7 @@ use crate::{Error, Result, Tensor, kernel};
 pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
     let capacity = source.storage_handle().nbytes() / source.dtype().size();
     if layout.required_len().is_none_or(|end| end > capacity) {
-        let reason = format!("strides {:?} exceed a storage of {capacity} elements", layout.strides);
-        return Err(Error::Shape { op: "as_strided", given: layout.shape, reason });
+        return Err(layout.err_beyond("as_strided", capacity));
     }
     let geometry = source.layout().clone();
     view(source, "AsStridedBackward0", layout.clone(), move |gradient| {
@@ -59,13 +58,14 @@ impl Tensor {
     /// Returns a view of the storage with these sizes, strides and offset (the offset of this tensor if `None`).
     pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
         if shape.len() != strides.len() {
-            return Err(Error::Count { what: "strides", given: strides.len(), needed: shape.len() });
+            return Err(err_stride_count("as_strided", shape, strides));
         }
         crate::shape::checked_numel(shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {
-            let message = "the gradient of memory before the tensor is unknown".to_owned();
-            return Err(Error::Value { op: "as_strided", message });
+            let expected =
+                format!("be at least {}, that of the tensor, which requires grad", self.storage_offset());
+            return Err(Error::value("as_strided", "storage_offset", expected, offset));
         }
         as_strided(self, Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset })
     }

@@ -45,9 +45,8 @@ pub(super) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>
 
 /// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
 pub(super) fn sub_check(op: &'static str, operands: [Operand<'_>; 2]) -> Result<()> {
-    let has_truth_values = operands.iter().any(|operand| operand.dtype() == DType::Bool);
-    let reason = "bool tensors cannot be subtracted; use != instead";
-    if has_truth_values { Err(Error::DType { op, given: DType::Bool, reason }) } else { Ok(()) }
+    let has_bool = operands.iter().any(|operand| operand.dtype() == DType::Bool);
+    if has_bool { Err(Error::not_numeric(op, "both operands", "; compare bools with !=")) } else { Ok(()) }
 }
 
 /// Returns `left - right`.
@@ -169,11 +168,7 @@ pub(super) fn scale_by_alpha<'a>(
     let common = result_type(&[own.into(), other]);
     let is_bool = matches!(alpha, Scalar::Bool(_));
     if is_bool && common != DType::Bool || !alpha.dtype().can_cast_to(common.max(DType::Int64)) {
-        let reason = match alpha {
-            Scalar::Bool(_) => "alpha must be a number, got a bool",
-            _ => "alpha must be an integer for integers, got a float",
-        };
-        return Err(Error::DType { op, given: common, reason });
+        return Err(Error::AlphaType { op, dtype: common, given: alpha });
     }
     let alpha = alpha.check_fits(common, op, "alpha")?;
     if alpha == Scalar::Int(1) {
@@ -212,8 +207,8 @@ mod tests {
     #[test]
     fn add_of_incompatible_shapes_reports_both_shapes() {
         let error = doubles(&[1.0, 2.0], &[2]).add(&doubles(&[0.0; 3], &[3])).unwrap_err();
-        assert!(matches!(&error, Error::Shapes { op: "add", .. }));
-        assert!(error.to_string().contains("[2]") && error.to_string().contains("[3]"), "{error}");
+        assert!(matches!(&error, Error::Broadcast { op: "add", .. }));
+        assert!(error.to_string().ends_with("shapes (2,) and (3,) cannot be broadcast"), "{error}");
     }
 
     #[test]

@@ -7,13 +7,13 @@ use crate::element::Bool8;
 use crate::{Result, Tensor, kernel};
 
 macro_rules! comparisons {
-    ($($(#[$doc:meta])* $method:ident, $symbol:tt;)+) => {
+    ($($(#[$doc:meta])* $method:ident, $op:literal, $symbol:tt;)+) => {
         impl Tensor {
             $($(#[$doc])*
             pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-                let operands = promote(stringify!($method), self.into(), other.into(), |dtype| dtype)?;
+                let operands = promote($op, self.into(), other.into(), |dtype| dtype)?;
                 dispatch!(operands.dtype, T => {
-                    kernel::zip(stringify!($method), &operands.shape, &operands.a, &operands.b, |x: T, y: T| Bool8::new(x $symbol y))
+                    kernel::zip($op, &operands.shape, &operands.a, &operands.b, |x: T, y: T| Bool8::new(x $symbol y))
                 })
             })+
         }
@@ -22,17 +22,17 @@ macro_rules! comparisons {
 
 comparisons! {
     /// Returns where the elements are equal; NaN is not equal to itself.
-    equal, ==;
+    equal, "eq", ==;
     /// Returns where the elements differ.
-    not_equal, !=;
+    not_equal, "ne", !=;
     /// Returns where the elements of this tensor are smaller.
-    less, <;
+    less, "lt", <;
     /// Returns where the elements of this tensor are smaller or equal.
-    less_equal, <=;
+    less_equal, "le", <=;
     /// Returns where the elements of this tensor are larger.
-    greater, >;
+    greater, "gt", >;
     /// Returns where the elements of this tensor are larger or equal.
-    greater_equal, >=;
+    greater_equal, "ge", >=;
 }
 
 impl Tensor {

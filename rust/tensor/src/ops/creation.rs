@@ -1,6 +1,7 @@
 //! Creation of tensors.
 
 use crate::dtype::dispatch;
+use crate::error::Tuple;
 use crate::shape::{Layout, checked_numel};
 use crate::storage::{Placement, Storage};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
@@ -18,8 +19,8 @@ impl Tensor {
     ) -> Result<Self> {
         let given = values.len();
         if checked_numel(shape, size_of::<T>())? != given {
-            let reason = format!("got {given} values");
-            return Err(Error::Shape { op: "tensor", given: shape.to_vec(), reason });
+            let expected = format!("be as many as the elements of shape {}", Tuple(shape));
+            return Err(Error::value("from_values", "values", expected, given));
         }
         Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
     }
@@ -35,22 +36,28 @@ impl Tensor {
         let options = options.into();
         let Placement::Device(_) = options.placement else { return Tensor::zeros(shape, options) };
         let bytes = checked_numel(shape, options.dtype.size())?.saturating_mul(options.dtype.size());
-        Ok(Tensor::new(Storage::new(options.placement, bytes)?, options.dtype, Layout::contiguous(shape)))
+        Ok(Tensor::new(
+            Storage::new("empty", options.placement, bytes)?,
+            options.dtype,
+            Layout::contiguous(shape),
+        ))
     }
 
     /// Returns zeros of the shape of this tensor, with the memory order of its dimensions.
     pub fn zeros_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
-        Ok(Tensor::zeros(self.shape(), options)?.alias(self.layout().preserve_format()))
+        let zeros = Tensor::zeros(self.shape(), options).map_err(|error| error.during("zeros_like"))?;
+        Ok(zeros.alias(self.layout().preserve_format()))
     }
 
     /// Returns ones, like [`zeros_like`](Tensor::zeros_like).
     pub fn ones_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
-        Ok(Tensor::ones(self.shape(), options)?.alias(self.layout().preserve_format()))
+        let ones = Tensor::ones(self.shape(), options).map_err(|error| error.during("ones_like"))?;
+        Ok(ones.alias(self.layout().preserve_format()))
     }
 
     /// Returns a tensor of ones.
     pub fn ones(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        Tensor::full(shape, Scalar::Int(1), options)
+        Tensor::full(shape, Scalar::Int(1), options).map_err(|error| error.during("ones"))
     }
 
     /// Returns a tensor filled with `value`, which the element type must be able to hold.
@@ -71,7 +78,6 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
         let (op, options) = ("arange", options.into());
-        let err_value = |message: String| Error::Value { op, message };
         let converted = |given: Scalar, argument| -> Result<Scalar> {
             Ok(match options.dtype {
                 DType::Int64 => Scalar::Int(given.check_fits(DType::Int64, op, argument)?.cast()),
@@ -82,13 +88,16 @@ impl Tensor {
             (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);
         let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
         if stride == 0.0 || stride.is_nan() {
-            return Err(err_value("the step must not be zero".to_owned()));
+            return Err(Error::value(op, "step", "not be 0 or nan", step));
         }
-        if !(first.is_finite() && last.is_finite()) {
-            return Err(err_value(format!("the bounds {first} and {last} must be finite")));
+        for (argument, bound) in [("start", start), ("end", end)] {
+            if !bound.cast::<f64>().is_finite() {
+                return Err(Error::value(op, argument, "be finite", bound));
+            }
         }
         if (last - first) * stride.signum() < 0.0 {
-            return Err(err_value(format!("a step of {stride} never reaches {last} from {first}")));
+            let sign = if last > first { "positive" } else { "negative" };
+            return Err(Error::value(op, "step", format!("be {sign} to reach {end} from {start}"), step));
         }
         let count = match (start, end, step) {
             // Doubles would round large integers.

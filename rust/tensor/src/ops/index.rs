@@ -1,7 +1,9 @@
 //! Indexing with the semantics of `tensor[...]` in Python.
 
 use crate::element::Bool8;
+use crate::error::Tuple;
 use crate::fallible_alloc::try_collect;
+use crate::shape::wrap_index;
 use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "index";
@@ -79,23 +81,37 @@ impl Tensor {
             }
         }
         let count: usize = indices.iter().map(named).sum();
-        let rest = self.ndim().checked_sub(count).ok_or_else(|| Error::Indexing {
-            message: format!("too many indices: {count} for a tensor of {} dimensions", self.ndim()),
+        let rest = self.ndim().checked_sub(count).ok_or_else(|| match self.ndim() {
+            0 => Error::NoDimensions,
+            ndim => Error::Indexing {
+                message: format!(
+                    "an index must have at most {ndim} items for {ndim} dimensions, got {count}"
+                ),
+            },
         })?;
-        if indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count() > 1 {
-            return Err(Error::Indexing { message: "an index can contain only one ellipsis".to_owned() });
+        let ellipses = indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count();
+        if ellipses > 1 {
+            let message = format!("an index must contain ... at most once, got it {ellipses} times");
+            return Err(Error::Indexing { message });
         }
-        let err_not_adjacent =
-            || Error::Indexing { message: "tensors in an index must be adjacent".to_owned() };
+        let err_not_adjacent = || Error::Indexing {
+            message: "tensors, lists and bools in an index must be adjacent, got another item between them"
+                .to_owned(),
+        };
         // A view even without indices: the result is never the tensor itself.
         let mut view = self.alias_view()?;
         let mut dim = 0usize;
+        // The dimension of this tensor that the next item indexes, for errors.
+        let mut source_dim = 0usize;
         let mut first = None;
         let mut positions: Vec<Tensor> = Vec::new();
         for index in indices {
             let at = i64::try_from(dim).unwrap_or(i64::MAX);
             match index {
-                Index::Integer(position) => view = view.select(at, *position)?,
+                Index::Integer(position) => {
+                    wrap_index(*position, source_dim, view.shape().get(dim).copied().unwrap_or(0))?;
+                    view = view.select(at, *position)?;
+                }
                 Index::Slice { start, end, step } => {
                     view = view.slice(at, *start, *end, *step)?;
                     dim += 1;
@@ -123,11 +139,12 @@ impl Tensor {
                         return Err(err_not_adjacent());
                     }
                     let sizes = view.shape().get(dim..).unwrap_or_default();
-                    let found = to_positions(tensor, sizes)?;
+                    let found = to_positions(tensor, sizes, source_dim)?;
                     dim += found.len();
                     positions.extend(found);
                 }
             }
+            source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
         }
         Ok(AdvancedIndex { view, dim: first.unwrap_or(0), positions })
     }
@@ -146,20 +163,15 @@ pub(super) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor
     Ok(value)
 }
 
-/// Converts an index tensor to one tensor of non-negative, checked positions per indexed dimension.
-fn to_positions(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
+/// Converts an index tensor to one tensor of non-negative, checked positions per indexed dimension. Dimension `dim` is
+/// the first of them.
+fn to_positions(tensor: &Tensor, sizes: &[usize], dim: usize) -> Result<Vec<Tensor>> {
     match tensor.dtype() {
         DType::Int64 => {
             let size = sizes.first().copied().unwrap_or(0);
-            let count = i64::try_from(size).unwrap_or(i64::MAX);
             let mut positions = tensor.to_vec::<i64>()?;
             for index in &mut positions {
-                let position = if *index < 0 { index.saturating_add(count) } else { *index };
-                let what = "elements of the dimension";
-                if !(0..count).contains(&position) {
-                    return Err(Error::OutOfRange { op: OP, index: *index, what, size });
-                }
-                *index = position;
+                *index = i64::try_from(wrap_index(*index, dim, size)?).unwrap_or(i64::MAX);
             }
             Ok(vec![Tensor::from_slice(&positions, tensor.shape())?])
         }
@@ -168,8 +180,9 @@ fn to_positions(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             if own != tensor.shape() {
                 return Err(Error::Indexing {
                     message: format!(
-                        "a mask of shape {:?} cannot index dimensions of sizes {own:?}",
-                        tensor.shape()
+                        "a mask in an index must be of shape {}, as the dimensions that it indexes, got shape {}",
+                        Tuple(own),
+                        Tuple(tensor.shape())
                     ),
                 });
             }
@@ -190,7 +203,7 @@ fn to_positions(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             coordinates.collect()
         }
         given => Err(Error::Indexing {
-            message: format!("tensors used as indices must be int64 or bool, got {given}"),
+            message: format!("tensors in an index must be int64 or bool, got {given}"),
         }),
     }
 }
@@ -246,7 +259,7 @@ mod tests {
     fn index_rejects_invalid_indices() {
         let x = numbers();
         let indexing = |indices: &[Index]| x.index(indices).unwrap_err();
-        assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::OutOfRange { index: 2, size: 2, .. }));
+        assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::Index { index: 2, dim: 0, size: 2 }));
         assert!(matches!(indexing(&[ALL, ALL, ALL]), Error::Indexing { .. }));
         assert!(matches!(indexing(&[Index::Ellipsis, Index::Ellipsis]), Error::Indexing { .. }));
         assert!(matches!(indexing(&[rows(&[0, 1], &[2]), rows(&[0, 1, 2], &[3])]), Error::Indexing { .. }));

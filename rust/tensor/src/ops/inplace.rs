@@ -4,6 +4,7 @@ use super::binary::{ScaledOperand, scale_by_alpha, sub_check};
 use super::operand::{Operand, result_type};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch, dispatch_float};
+use crate::error::Tuple;
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -51,18 +52,20 @@ impl Tensor {
     /// tensor.
     fn operand(&self, op: &'static str, other: Operand<'_>, result: DType) -> Result<Tensor> {
         let other = other.tensor(result)?;
-        if broadcast(op, self.shape(), other.shape())? != self.shape() {
-            return Err(Error::Shapes {
-                op,
-                left: self.shape().to_vec(),
-                right: other.shape().to_vec(),
-                reason: "an in-place operation cannot change the shape of the tensor",
-            });
-        }
+        self.check_broadcastable(op, "other", &other)?;
         if !result.can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result, target: self.dtype() });
         }
         Ok(other)
+    }
+
+    /// Returns an error if `source` cannot be broadcast to the shape of this tensor.
+    fn check_broadcastable(&self, op: &'static str, argument: &'static str, source: &Tensor) -> Result<()> {
+        if broadcast(op, self.shape(), source.shape()).ok().as_deref() == Some(self.shape()) {
+            return Ok(());
+        }
+        let expected = format!("be broadcastable to shape {}", Tuple(self.shape()));
+        Err(Error::shape(op, argument, expected, source.shape()))
     }
 
     fn update(&self, other: &Tensor, compute: DType, op: Arithmetic) -> Result<()> {
@@ -191,8 +194,7 @@ impl Tensor {
                 })
             }
             Operand::Tensor(value) => {
-                let reason = "value must be a number or a tensor without dimensions".to_owned();
-                Err(Error::Shape { op, given: value.shape().to_vec(), reason })
+                Err(Error::shape(op, "value", "be a number or a tensor of shape ()", value.shape()))
             }
         }
     }
@@ -214,14 +216,7 @@ impl Tensor {
     /// [pinned](crate::Placement::Pinned) memory is queued without waiting for it.
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
-        if broadcast(op, self.shape(), source.shape()).ok().as_deref() != Some(self.shape()) {
-            return Err(Error::Shapes {
-                op,
-                left: self.shape().to_vec(),
-                right: source.shape().to_vec(),
-                reason: "the source must be broadcastable to the target",
-            });
-        }
+        self.check_broadcastable(op, "src", source)?;
         let work = |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, source, non_blocking);
         self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
             // The engine moves the gradient to the device of the source.
@@ -304,7 +299,10 @@ mod tests {
         let x = Tensor::ones(&[2], DType::Int64).unwrap();
         assert!(matches!(x.add_(0.5), Err(Error::ResultType { .. })));
         assert!(matches!(x.div_(2i64), Err(Error::ResultType { .. })));
-        assert!(matches!(x.mul_(&Tensor::ones(&[3, 2], DType::Int64).unwrap()), Err(Error::Shapes { .. })));
+        assert!(matches!(
+            x.mul_(&Tensor::ones(&[3, 2], DType::Int64).unwrap()),
+            Err(Error::Shape { op: "mul_", .. })
+        ));
         let expanded = x.unsqueeze(0).unwrap().expand(&[3, 2]).unwrap();
         assert!(matches!(expanded.add_(1i64), Err(Error::Overlap { .. })));
         assert!(matches!(expanded.fill_(&doubles(&[2.0], &[])), Err(Error::Overlap { .. })));

@@ -9,16 +9,17 @@ use crate::{Element, Error, Result, Scalar, Tensor};
 impl Tensor {
     /// Returns the only element of the tensor. For a device tensor this waits for the queued work.
     pub fn item(&self) -> Result<Scalar> {
-        let err_shape = || Error::Shape {
-            op: "item",
-            given: self.shape().to_vec(),
-            reason: "expected exactly one element".to_owned(),
-        };
+        self.item_for("item")
+    }
+
+    /// Returns the only element like [`item`](Tensor::item), for an operation that errors name.
+    pub fn item_for(&self, op: &'static str) -> Result<Scalar> {
+        let err_shape = || Error::shape(op, "the tensor", "have exactly one element", self.shape());
         if self.numel() != 1 {
             return Err(err_shape());
         }
         if self.is_on_device() {
-            return self.to_cpu()?.item();
+            return self.to_cpu()?.item_for(op);
         }
         let position = self.storage_offset();
         dispatch!(self.dtype(), T => self.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))

@@ -11,13 +11,12 @@ use crate::{DType, Error, Result, Tensor};
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "cat";
     if tensors.iter().any(|tensor| tensor.ndim() == 0) {
-        let reason = "tensors without dimensions cannot be concatenated; use stack".to_owned();
-        return Err(Error::Shape { op, given: Vec::new(), reason });
+        return Err(Error::shape(op, "each tensor", "have a dimension (stack() adds one)", &[]));
     }
     // As in PyTorch a tensor of shape (0,) can be concatenated with tensors of any shape.
     let is_legacy_empty = |tensor: &&Tensor| tensor.shape() == [0];
     let shaped = tensors.iter().find(|tensor| !is_legacy_empty(tensor));
-    let none = || Error::Value { op, message: "expected at least one tensor".to_owned() };
+    let none = || Error::no_tensors(op, "tensors");
     let first = shaped.or(tensors.first()).ok_or_else(none)?;
     let at = if shaped.is_some() { wrap_dim(op, dim, first.ndim())? } else { 0 };
     let dim = i64::try_from(at).unwrap_or(0);
@@ -40,9 +39,9 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
             if own != expected {
                 return Err(Error::Shapes {
                     op,
+                    problem: format!("sizes outside of dimension {at} differ"),
                     left: first.shape().to_vec(),
                     right: tensor.shape().to_vec(),
-                    reason: "all sizes except in the concatenated dimension must be equal",
                 });
             }
             total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
@@ -78,14 +77,14 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
 /// Stacks tensors of equal shapes along a new dimension `dim`: `torch.stack`.
 pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "stack";
-    let none = || Error::Value { op, message: "expected at least one tensor".to_owned() };
+    let none = || Error::no_tensors(op, "tensors");
     let first = tensors.first().ok_or_else(none)?;
     if let Some(other) = tensors.iter().find(|tensor| tensor.shape() != first.shape()) {
         return Err(Error::Shapes {
             op,
+            problem: "sizes differ".to_owned(),
             left: first.shape().to_vec(),
             right: other.shape().to_vec(),
-            reason: "all shapes must be equal",
         });
     }
     checked_ndim(first.ndim() + 1)?;

@@ -2,6 +2,7 @@
 
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
@@ -17,12 +18,29 @@ pub enum Reduction {
 }
 
 fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
-    let reason = "expected a floating-point tensor; float() returns one";
-    if tensor.dtype().is_floating_point() {
-        Ok(())
-    } else {
-        Err(Error::DType { op, given: tensor.dtype(), reason })
+    let dtype = tensor.dtype();
+    if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, dtype)) }
+}
+
+/// Returns the number of classes of an input `[samples, classes]`, or an error if it is not one, or if `target` does
+/// not have a class index for each sample.
+fn check_classes(op: &'static str, input: &Tensor, target: &Tensor) -> Result<usize> {
+    check_floating_point(op, input)?;
+    let &[samples, classes] = input.shape() else {
+        return Err(Error::shape(op, "input", "be of shape (samples, classes)", input.shape()));
+    };
+    if target.shape() != [samples] {
+        let expected = format!("be of shape ({samples},) for an input of shape {}", Tuple(input.shape()));
+        return Err(Error::shape(op, "target", expected, target.shape()));
     }
+    if target.dtype() != DType::Int64 {
+        let expected = "int64 class indices".to_owned();
+        return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), cure: "" });
+    }
+    if target.device() != input.device() {
+        return Err(Error::Devices { op, left: input.device(), right: target.device() });
+    }
+    Ok(classes)
 }
 
 impl Tensor {
@@ -79,30 +97,12 @@ impl Tensor {
 
     /// Returns the negative log-likelihood loss of rows of log-probabilities `[N, C]` for the classes `[N]`.
     pub fn nll_loss(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-        let op = "nll_loss";
-        check_floating_point(op, self)?;
-        let &[count, classes] = self.shape() else {
-            let reason = "expected an input of shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
-        };
-        if target.shape() != [count] {
-            return Err(Error::Shapes {
-                op,
-                left: self.shape().to_vec(),
-                right: target.shape().to_vec(),
-                reason: "expected an input [samples, classes] and a target [samples]",
-            });
-        }
-        if target.dtype() != DType::Int64 {
-            return Err(Error::DType {
-                op,
-                given: target.dtype(),
-                reason: "target must be int64 class indices",
-            });
-        }
-        if target.device() != self.device() {
-            return Err(Error::Devices { op, left: self.device(), right: target.device() });
-        }
+        self.nll_loss_for("nll_loss", target, reduction)
+    }
+
+    /// Returns the loss like [`nll_loss`](Tensor::nll_loss), for an operation that errors name.
+    fn nll_loss_for(&self, op: &'static str, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+        let classes = check_classes(op, self, target)?;
         let losses = dispatch_float!(self.dtype(), T => {
             let rows = self.detach().contiguous()?;
             kernel::gather::<T>(op, &rows, &target.detach().contiguous()?, classes)
@@ -122,11 +122,9 @@ impl Tensor {
 
     /// Returns the cross entropy of rows of logits `[N, C]` for the classes `[N]`.
     pub fn cross_entropy(&self, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-        if self.ndim() != 2 {
-            let reason = "expected an input of shape [samples, classes]".to_owned();
-            return Err(Error::Shape { op: "cross_entropy", given: self.shape().to_vec(), reason });
-        }
-        self.log_softmax(1)?.nll_loss(target, reduction)
+        let op = "cross_entropy";
+        check_classes(op, self, target)?;
+        self.log_softmax(1)?.nll_loss_for(op, target, reduction)
     }
 }
 
@@ -194,7 +192,7 @@ mod tests {
     fn cross_entropy_reports_a_missing_class_and_the_number_of_classes() {
         for bad in [3, -1] {
             let error = scores().cross_entropy(&classes(&[0, bad]), Reduction::Mean).unwrap_err();
-            assert!(matches!(error, Error::OutOfRange { index, size: 3, .. } if index == bad), "{error}");
+            assert!(matches!(error, Error::Class { index, classes: 3, .. } if index == bad), "{error}");
         }
         assert!(scores().cross_entropy(&classes(&[0]), Reduction::Mean).is_err());
         assert!(scores().cross_entropy(&doubles(&[0.0, 1.0], &[2]), Reduction::Mean).is_err());

@@ -1,6 +1,7 @@
 //! Matrix products of tensors with any number of dimensions.
 
 use crate::autograd::NodeBuilder;
+use crate::error::Tuple;
 use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
 use crate::shape::{broadcast, sizes_and_strides};
 use crate::{DType, Error, Result, Tensor};
@@ -14,25 +15,18 @@ fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// Like [`batch_matmul`], with another shape for the result, which is not a view of the product.
 fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
-    let err_shape = || Error::Shapes {
-        op: OP,
-        left: a.shape().to_vec(),
-        right: b.shape().to_vec(),
-        reason: "inner dimensions must match and batch dimensions must be broadcastable",
-    };
-    let (batch_a, rows, depth) = split_dims(a).ok_or_else(err_shape)?;
-    let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(err_shape)?;
-    if depth.0 != depth_b.0 {
-        return Err(err_shape());
-    }
+    let err_no_matrix = || err_shapes(OP, "two dimensions are needed", a, b);
+    let (batch_a, rows, depth) = split_dims(a).ok_or_else(err_no_matrix)?;
+    let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(err_no_matrix)?;
+    check_inner_dims(a, b)?;
     if a.dtype() != b.dtype() {
-        return Err(Error::DType {
-            op: OP,
-            given: b.dtype(),
-            reason: "both operands must have the same dtype",
-        });
+        return Err(Error::DTypes { op: OP, left: a.dtype(), right: b.dtype() });
     }
-    let batch = broadcast(OP, &sizes(&batch_a), &sizes(&batch_b)).map_err(|_| err_shape())?;
+    let (sizes_a, sizes_b) = (sizes(&batch_a), sizes(&batch_b));
+    let batch = broadcast(OP, &sizes_a, &sizes_b).map_err(|_| {
+        let [sizes_a, sizes_b] = [&sizes_a, &sizes_b].map(|sizes| Tuple(sizes));
+        err_shapes(OP, format!("batch dimensions {sizes_a} and {sizes_b} cannot be broadcast"), a, b)
+    })?;
     let strides = (batch_strides(&batch_a, batch.len()), batch_strides(&batch_b, batch.len()));
     let iter = StridedIter::new(&batch, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
     let batch_of_matrices = MatrixBatch { iter, left: matrix(rows, depth), right: matrix(depth_b, columns) };
@@ -43,7 +37,7 @@ fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result
         DType::Float32 => kernel::matmul::<f32>(wanted, a, b, batch_of_matrices),
         DType::Float64 => kernel::matmul::<f64>(wanted, a, b, batch_of_matrices),
         DType::Int64 => kernel::matmul::<i64>(wanted, a, b, batch_of_matrices),
-        DType::Bool => Err(Error::DType { op: OP, given: DType::Bool, reason: "expected a numeric type" }),
+        DType::Bool => Err(Error::not_numeric(OP, "both operands", "; long() converts them")),
     }?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
     if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
@@ -57,6 +51,23 @@ fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result
         });
     }
     Ok(out)
+}
+
+/// Returns the error for operands whose shapes do not fit.
+fn err_shapes(op: &'static str, problem: impl Into<String>, a: &Tensor, b: &Tensor) -> Error {
+    Error::Shapes { op, problem: problem.into(), left: a.shape().to_vec(), right: b.shape().to_vec() }
+}
+
+/// Returns an error unless rows of `a` are as long as columns of `b`. Both have dimensions.
+fn check_inner_dims(a: &Tensor, b: &Tensor) -> Result<()> {
+    let rows = b.shape().iter().rev().nth(usize::from(b.ndim() > 1));
+    match (a.shape().last(), rows) {
+        (Some(depth), Some(rows)) if depth == rows => Ok(()),
+        (Some(depth), Some(rows)) => {
+            Err(err_shapes(OP, format!("inner dimensions differ ({depth} and {rows})"), a, b))
+        }
+        _ => Err(err_shapes(OP, "both operands need a dimension", a, b)),
+    }
 }
 
 type Dim = (usize, usize);
@@ -88,17 +99,8 @@ impl Tensor {
     /// vector on the right, and the result does not have that dimension. Dimensions before the last two are
     /// broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
-        let err_shape = || Error::Shapes {
-            op: OP,
-            left: self.shape().to_vec(),
-            right: other.shape().to_vec(),
-            reason: "both must have at least one dimension, and the inner dimensions must match",
-        };
         let (m, n) = (self.ndim(), other.ndim());
-        let inner = other.shape().iter().rev().nth(usize::from(n > 1));
-        if m == 0 || n == 0 || self.shape().last() != inner {
-            return Err(err_shape());
-        }
+        check_inner_dims(self, other)?;
         let a = if m == 1 { self.unsqueeze(0)? } else { self.clone() };
         let b = if n == 1 { other.unsqueeze(1)? } else { other.clone() };
         let rows = self.shape().iter().rev().nth(1);
@@ -111,8 +113,8 @@ impl Tensor {
         let shape: Vec<usize> = batch.into_iter().chain(rows.copied()).chain(columns.copied()).collect();
         // A batch of matrices times one matrix is computed as one tall matrix times that matrix.
         let a = if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
-            let (rows, columns) = (a.shape().iter().rev().skip(1).product(), inner.copied().unwrap_or(1));
-            a.reshaped(&[rows, columns])?
+            let (columns, rows) = (a.shape().last().copied(), a.shape().iter().rev().skip(1).product());
+            a.reshaped(&[rows, columns.unwrap_or(1)])?
         } else {
             a
         };
@@ -122,12 +124,12 @@ impl Tensor {
     /// Returns the product of two matrices.
     pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
         if self.ndim() != 2 || other.ndim() != 2 {
-            return Err(Error::Shapes {
-                op: "mm",
-                left: self.shape().to_vec(),
-                right: other.shape().to_vec(),
-                reason: "both must have two dimensions; matmul accepts any number",
-            });
+            return Err(err_shapes(
+                "mm",
+                "both operands must be matrices (matmul() accepts others)",
+                self,
+                other,
+            ));
         }
         self.matmul(other)
     }
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn matmul_of_different_types_is_an_error() {
         let singles = Tensor::ones(&[3], DType::Float32).unwrap();
-        assert!(matches!(range(&[3]).matmul(&singles), Err(Error::DType { op: "matmul", .. })));
+        assert!(matches!(range(&[3]).matmul(&singles), Err(Error::DTypes { op: "matmul", .. })));
     }
 
     #[test]

@@ -43,16 +43,15 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             Operand::Scalar(exponent) if exponent.cast::<i64>() == 1 => operands.a.copy()?,
             Operand::Scalar(_) => Tensor::ones(&operands.shape, (DType::Bool, operands.a.device()))?,
             Operand::Tensor(_) => {
-                let reason = "bool tensors have no powers; convert the base to int64";
-                return Err(Error::DType { op, given: DType::Bool, reason });
+                return Err(Error::not_numeric(op, "the base", "; long() converts it"));
             }
         },
         DType::Int64 => {
-            if matches!(exponent, Operand::Scalar(exponent) if exponent.cast::<i64>() < 0) {
-                let message =
-                    "a negative exponent of integers must be a tensor; or convert the base to floating point";
-                let message = message.to_owned();
-                return Err(Error::Value { op, message });
+            if let Operand::Scalar(exponent) = exponent
+                && exponent.cast::<i64>() < 0
+            {
+                let expected = "not be negative if the base is int64 (float() converts it)";
+                return Err(Error::value(op, "exponent", expected, exponent));
             }
             kernel::zip(op, &operands.shape, &operands.a, &operands.b, integer_power)?
         }

@@ -35,7 +35,8 @@ fn draw(
 ) -> Result<Tensor> {
     let dtype = options.dtype;
     if !dtype.is_floating_point() {
-        return Err(Error::DType { op, given: dtype, reason: "expected a floating-point type" });
+        let expected = "floating point".to_owned();
+        return Err(Error::DType { op, argument: "dtype", expected, given: dtype, cure: "" });
     }
     let seed = next_seed();
     dispatch_float!(dtype, T => kernel::launch_nullary(op, options, shape, move |out: &mut [T]| {

@@ -4,6 +4,7 @@ use super::masked::zero_where;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
 use crate::element::Bool8;
+use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
@@ -27,10 +28,7 @@ fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Resu
                 if let Some(mark) = mask.get_mut(at)
                     && std::mem::replace(mark, true)
                 {
-                    return Err(Error::Value {
-                        op,
-                        message: format!("dim must name each dimension once, got {dim} twice"),
-                    });
+                    return Err(Error::value(op, "dim", "name each dimension once", Tuple(dims)));
                 }
             }
         }
@@ -46,6 +44,11 @@ impl ReducedDims {
     fn shape(&self, keepdim: bool) -> &[usize] {
         if keepdim { &self.keepdim_shape } else { &self.squeezed_shape }
     }
+}
+
+/// Returns the error for an extreme of no elements.
+fn err_nothing_to_reduce(op: &'static str, shape: &[usize]) -> Error {
+    Error::shape(op, "input", "have no reduced dimension of size 0", shape)
 }
 
 fn signed(shape: &[usize]) -> Vec<i64> {
@@ -114,8 +117,7 @@ impl Tensor {
     pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let op = "mean";
         if !self.dtype().is_floating_point() {
-            let reason = "expected a floating-point tensor; float() returns one";
-            return Err(Error::DType { op, given: self.dtype(), reason });
+            return Err(Error::not_floating_point(op, self.dtype()));
         }
         let over = reduced_dims(op, self.shape(), dims)?;
         let total = dispatch!(self.dtype(), T => {
@@ -165,8 +167,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let over = reduced_dims(op, self.shape(), dims)?;
         if over.count == 0 {
-            let reason = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
+            return Err(err_nothing_to_reduce(op, self.shape()));
         }
         let out = dispatch!(self.dtype(), T => {
             let choose = move |best: T, next: T| {
@@ -224,11 +225,10 @@ impl Tensor {
         };
         let length = rows.shape().last().copied().unwrap_or(1);
         if over.count == 0 {
-            let reason = "a dimension of size 0 cannot be reduced to its extreme".to_owned();
-            return Err(Error::Shape { op, given: self.shape().to_vec(), reason });
+            return Err(err_nothing_to_reduce(op, self.shape()));
         }
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, reason: "expected a numeric type" });
+            return Err(Error::not_numeric(op, "input", "; long() converts it"));
         }
         // The rows are in the order of the result once the dimension is transposed back.
         let mut shape = rows.shape().to_vec();

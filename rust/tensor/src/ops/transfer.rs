@@ -38,9 +38,9 @@ impl Tensor {
     /// Copies the elements to pinned CPU memory. Returns the same tensor if it is pinned.
     pub fn pin_memory(&self) -> Result<Tensor> {
         if self.is_on_device() {
-            return Err(Error::OnDevice { what: "memory that can be pinned", device: self.device() });
+            return Err(Error::OnDevice { op: "pin_memory", device: self.device() });
         }
-        self.to((self.dtype(), Placement::Pinned), false)
+        self.to((self.dtype(), Placement::Pinned), false).map_err(|error| error.during("pin_memory"))
     }
 
     /// Returns the elements on the CPU, without history. Waits for a copy from a device.
@@ -74,7 +74,7 @@ impl Tensor {
 fn resolve_index(placement: Placement) -> Result<Placement> {
     match placement {
         Placement::Device(device) if device.index().is_none() => {
-            Ok(Placement::Device(current_stream_of(device)?.device()))
+            Ok(Placement::Device(current_stream_of("to", device)?.device()))
         }
         _ => Ok(placement),
     }
@@ -96,7 +96,7 @@ fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Res
         dispatch!(dtype, T => kernel::update("pin_memory", &out, &source, |_: T, value: T| value))?;
         return Ok(out);
     }
-    let storage = Storage::new(placement, bytes)?;
+    let storage = Storage::new("to", placement, bytes)?;
     copy_bytes((&storage, 0), copy_if_shared(source)?, non_blocking)?;
     Ok(Tensor::new(storage, dtype, layout))
 }

@@ -54,11 +54,7 @@ impl Tensor {
     /// Returns the negation of each element.
     pub fn neg(&self) -> Result<Tensor> {
         if self.dtype() == DType::Bool {
-            return Err(Error::DType {
-                op: "neg",
-                given: DType::Bool,
-                reason: "bool tensors cannot be negated",
-            });
+            return Err(Error::not_numeric("neg", "input", "; use logical_not()"));
         }
         let out =
             dispatch!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
@@ -72,7 +68,7 @@ impl Tensor {
     pub fn relu(&self) -> Result<Tensor> {
         let op = "relu";
         if self.dtype() == DType::Bool {
-            return Err(Error::DType { op, given: DType::Bool, reason: "expected a numeric type" });
+            return Err(Error::not_numeric(op, "input", "; long() converts it"));
         }
         let out = dispatch!(self.dtype(), T => {
             let zero = T::default();

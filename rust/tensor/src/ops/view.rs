@@ -1,8 +1,9 @@
 //! Views: tensors over the same storage with other shapes and strides.
 
 use crate::autograd::{NodeBuilder, track_view};
+use crate::error::Tuple;
 use crate::fallible_alloc::check_memory;
-use crate::shape::{Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim};
+use crate::shape::{Layout, checked_ndim, infer_size, sizes_and_strides, view_strides, wrap_dim, wrap_index};
 use crate::{Error, Result, Tensor};
 
 /// Returns a view of `source`. `backward` computes the gradient of `source` from the gradient of the view.
@@ -47,14 +48,12 @@ impl Tensor {
     pub fn view(&self, sizes: &[i64]) -> Result<Tensor> {
         let op = "view";
         let shape = infer_size(op, sizes, self.shape())?;
-        self.try_view(shape)?.ok_or_else(|| Error::Shape {
-            op,
-            given: self.shape().to_vec(),
-            reason: format!(
-                "with strides {:?} it cannot be viewed as {sizes:?} without a copy; use reshape",
-                self.strides()
-            ),
-        })
+        self.try_view(shape.clone())?.ok_or_else(|| self.err_view_needs_copy(op, shape))
+    }
+
+    fn err_view_needs_copy(&self, op: &'static str, wanted: Vec<usize>) -> Error {
+        let (shape, strides) = (self.shape().to_vec(), self.strides().to_vec());
+        Error::ViewNeedsCopy { op, wanted, shape, strides }
     }
 
     fn try_view(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
@@ -75,11 +74,8 @@ impl Tensor {
         }
         // The result is not a view for autograd, because the program cannot access the copy.
         let copy = self.contiguous_copy()?;
-        let strides = view_strides(copy.layout(), shape).ok_or_else(|| Error::Shape {
-            op: "reshape",
-            given: self.shape().to_vec(),
-            reason: format!("it cannot be reshaped to {shape:?}"),
-        })?;
+        let strides = view_strides(copy.layout(), shape)
+            .ok_or_else(|| copy.err_view_needs_copy("reshape", shape.to_vec()))?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
         if let Some(builder) = NodeBuilder::new("UnsafeViewBackward0", &[&copy])? {
@@ -91,8 +87,12 @@ impl Tensor {
     /// Returns a view with permuted dimensions: dimension `i` of the result is dimension `order[i]` of this tensor.
     pub fn permute(&self, order: &[i64]) -> Result<Tensor> {
         let op = "permute";
+        let err_dims = || {
+            let expected = format!("name each of the {} dimensions once", self.ndim());
+            Error::value(op, "dims", expected, Tuple(order))
+        };
         if order.len() != self.ndim() {
-            return Err(Error::Count { what: "dimensions", given: order.len(), needed: self.ndim() });
+            return Err(err_dims());
         }
         let order = order.iter().map(|&dim| wrap_dim(op, dim, self.ndim())).collect::<Result<Vec<_>>>()?;
         let mut back = vec![None; order.len()];
@@ -102,7 +102,7 @@ impl Tensor {
             }
         }
         let Some(back) = back.into_iter().collect::<Option<Vec<i64>>>() else {
-            return Err(Error::Value { op, message: format!("{order:?} contains a dimension twice") });
+            return Err(err_dims());
         };
         let dims = sizes_and_strides(self.layout());
         let dims = order.iter().filter_map(|&dim| dims.get(dim).copied()).collect();
@@ -127,11 +127,10 @@ impl Tensor {
         match self.ndim() {
             0 | 1 => self.transpose(0, 0),
             2 => self.transpose(0, 1),
-            _ => Err(Error::Shape {
-                op: "t",
-                given: self.shape().to_vec(),
-                reason: "expected at most two dimensions; transpose exchanges any two".to_owned(),
-            }),
+            _ => {
+                let expected = "have at most 2 dimensions (transpose() exchanges any two)";
+                Err(Error::shape("t", "input", expected, self.shape()))
+            }
         }
     }
 
@@ -160,10 +159,9 @@ impl Tensor {
     /// dimensions come first.
     pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
         checked_ndim(sizes.len())?;
-        let err_shape = || Error::Shape {
-            op: "expand",
-            given: self.shape().to_vec(),
-            reason: format!("it cannot be expanded to {sizes:?}: only sizes of 1 can be expanded"),
+        let err_shape = || {
+            let expected = format!("keep the sizes of shape {} except where they are 1", Tuple(self.shape()));
+            Error::sizes("expand", "sizes", expected, sizes)
         };
         let new = sizes.len().checked_sub(self.ndim()).ok_or_else(err_shape)?;
         let own: Vec<_> = std::iter::repeat_n(None, new)
@@ -191,22 +189,10 @@ impl Tensor {
 
     /// Returns a view at one index of a dimension, without that dimension.
     pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
-        let op = "select";
-        let err_no_dimension = || Error::Indexing {
-            message: "a tensor without dimensions cannot be indexed; item() returns its element".to_owned(),
-        };
-        if self.ndim() == 0 {
-            return Err(err_no_dimension());
-        }
-        let at = wrap_dim(op, dim, self.ndim())?;
+        let at = wrap_dim("select", dim, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
-        let &(size, stride) = dims.get(at).ok_or_else(err_no_dimension)?;
-        let err_out_of_range = || Error::OutOfRange { op, index, what: "elements of the dimension", size };
-        let from_end = i64::try_from(size).ok().and_then(|size| index.checked_add(size));
-        let counted = if index < 0 { from_end } else { Some(index) };
-        let position =
-            counted.and_then(|position| usize::try_from(position).ok()).filter(|&position| position < size);
-        let position = position.ok_or_else(err_out_of_range)?;
+        let &(size, stride) = dims.get(at).ok_or(Error::NoDimensions)?;
+        let position = wrap_index(index, at, size)?;
         dims.remove(at);
         let layout = layout(self.storage_offset().saturating_add(position.saturating_mul(stride)), dims);
         let before = self.shape().to_vec();
@@ -223,9 +209,8 @@ impl Tensor {
         let err_no_dimension = || Error::Dimension { op, dim, ndim: 0 };
         let (size, stride) =
             dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(err_no_dimension)?;
-        let message = format!("step must be positive, got {step}");
-        let step_size =
-            usize::try_from(step).ok().filter(|&step| step > 0).ok_or(Error::Value { op, message })?;
+        let err_step = || Error::value(op, "step", "be positive", step);
+        let step_size = usize::try_from(step).ok().filter(|&step| step > 0).ok_or_else(err_step)?;
         let length = i64::try_from(*size).unwrap_or(i64::MAX);
         let clamp = |bound: i64| {
             let bound = if bound < 0 { bound.saturating_add(length) } else { bound };
@@ -292,7 +277,7 @@ mod tests {
     #[test]
     fn views_reject_invalid_dimensions_and_indices() {
         let x = numbers();
-        assert!(matches!(x.select(0, 2), Err(Error::OutOfRange { size: 2, .. })));
+        assert!(matches!(x.select(0, 2), Err(Error::Index { index: 2, dim: 0, size: 2 })));
         assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
         assert!(x.select(0, i64::MIN).is_err() && x.transpose(0, i64::MIN).is_err());
         assert!(x.slice(0, None, None, 0).is_err() && x.slice(0, None, None, -1).is_err());

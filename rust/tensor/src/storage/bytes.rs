@@ -6,8 +6,8 @@ use interlock::accelerator::Device;
 use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
 
 use super::placement::{Placement, current_stream_of};
-use crate::Result;
 use crate::fork_rwlock::RawForkRwLock;
+use crate::{Error, Result};
 
 /// The allocation behind a storage.
 pub(crate) enum Bytes {
@@ -17,13 +17,15 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    /// Allocates `nbytes` uninitialized bytes. Device memory belongs to the current stream of the device.
-    pub fn new(placement: Placement, nbytes: usize) -> Result<Self> {
+    /// Allocates `nbytes` uninitialized bytes for `op`. Device memory belongs to the current stream of the device.
+    pub fn new(op: &'static str, placement: Placement, nbytes: usize) -> Result<Self> {
         Ok(match placement {
             Placement::Cpu => Bytes::Cpu(RawBuffer::new(nbytes)?),
-            Placement::Pinned => Bytes::Pinned(PinnedMemory::new(nbytes)?),
+            Placement::Pinned => {
+                Bytes::Pinned(PinnedMemory::new(nbytes).map_err(|error| Error::from(error).during(op))?)
+            }
             Placement::Device(device) => {
-                Bytes::Device(DeviceBuffer::on(&current_stream_of(device)?, nbytes)?)
+                Bytes::Device(DeviceBuffer::on(&current_stream_of(op, device)?, nbytes)?)
             }
         })
     }

@@ -49,14 +49,14 @@ impl Storage {
         })
     }
 
-    /// Allocates `nbytes` uninitialized bytes. The caller writes all of them before any read.
-    pub(crate) fn new(placement: Placement, nbytes: usize) -> Result<Arc<Self>> {
-        Bytes::new(placement, nbytes).map(Self::of)
+    /// Allocates `nbytes` uninitialized bytes for `op`. The caller writes all of them before any read.
+    pub(crate) fn new(op: &'static str, placement: Placement, nbytes: usize) -> Result<Arc<Self>> {
+        Bytes::new(op, placement, nbytes).map(Self::of)
     }
 
     /// Allocates `count` zeroed elements on the CPU, which `fill` then writes.
     pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
-        let storage = Self::new(Placement::Cpu, count.saturating_mul(size_of::<T>()))?;
+        let storage = Self::new("tensor", Placement::Cpu, count.saturating_mul(size_of::<T>()))?;
         if let Some(slice) = storage.raw_slice() {
             // SAFETY: the storage is not visible to any other thread yet.
             let slice = unsafe { slice.unlocked() };
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn write_zeroes_fresh_memory_first() {
-        let storage = Storage::new(Placement::Cpu, 32).unwrap();
+        let storage = Storage::new("tensor", Placement::Cpu, 32).unwrap();
         let seen = |out: &mut [i64], _: &[i64], _: &[i64]| out.to_vec();
         assert_eq!(storage.raw_slice().unwrap().write(true, [RawSlice::EMPTY; 2], seen), Some(vec![0; 4]));
     }

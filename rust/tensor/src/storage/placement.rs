@@ -1,9 +1,8 @@
 //! The placement of a tensor: pageable, pinned or device memory.
 
-use interlock::accelerator::Error;
 use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 
-use crate::{DType, Result};
+use crate::{DType, Error, Result};
 
 /// The kind of memory that holds the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +42,7 @@ impl<P: Into<Placement>> From<(DType, P)> for TensorOptions {
     }
 }
 
-/// Returns the current stream of the device on which a tensor is to be created.
-pub(crate) fn current_stream_of(device: Device) -> Result<Stream> {
-    let named = |error| match error {
-        Error::NoAccelerator { reason, .. } => {
-            Error::NoAccelerator { operation: "a tensor on a device", reason }
-        }
-        Error::DeviceUnavailable { device, reason, .. } => {
-            Error::DeviceUnavailable { operation: "a tensor on a device".to_owned(), device, reason }
-        }
-        other => other,
-    };
-    Ok(current_stream(Some(device)).map_err(named)?)
+/// Returns the current stream of the device on which `op` creates a tensor.
+pub(crate) fn current_stream_of(op: &'static str, device: Device) -> Result<Stream> {
+    current_stream(Some(device)).map_err(|error| Error::from(error).during(op))
 }
