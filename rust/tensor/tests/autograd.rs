@@ -236,7 +236,7 @@ fn set_requires_grad_accepts_only_floating_point_leaves() {
     let ints = Tensor::ones(&[1], DType::Int64).unwrap();
     assert!(matches!(ints.set_requires_grad(true), Err(Error::DType { op: "requires_grad", .. })));
     let y = leaf(&[1.0]).mul(2.0).unwrap();
-    assert!(matches!(y.set_requires_grad(false), Err(Error::NotLeaf { .. })));
+    assert!(matches!(y.set_requires_grad(false), Err(Error::NotLeaf)));
     y.set_requires_grad(true).unwrap();
     assert!(y.detach().set_requires_grad(false).is_ok());
 }

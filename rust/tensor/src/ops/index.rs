@@ -3,10 +3,11 @@
 use crate::element::Bool8;
 use crate::error::Tuple;
 use crate::fallible_alloc::try_collect;
-use crate::shape::wrap_index;
+use crate::shape::{check_broadcastable_to, wrap_index};
 use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "index";
+pub(super) const SET_OP: &str = "__setitem__";
 
 /// One item of an index expression, as ATen's `TensorIndex`.
 #[derive(Clone, Debug)]
@@ -51,6 +52,7 @@ impl Tensor {
         let at = self.resolve(indices)?;
         if at.positions.is_empty() {
             let value = squeeze_leading_ones(value, at.view.ndim())?;
+            check_broadcastable_to(at.view.shape(), SET_OP, "value", &value)?;
             return at.view.copy_(&value).map(drop);
         }
         // As in PyTorch only a single mask converts the type, and only of a single element.

@@ -15,7 +15,7 @@ fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// Like [`batch_matmul`], with another shape for the result, which is not a view of the product.
 fn matmul_into_shape(a: &Tensor, b: &Tensor, wanted: Option<&[usize]>) -> Result<Tensor> {
-    let err_no_matrix = || err_shapes(OP, "two dimensions are needed", a, b);
+    let err_no_matrix = || err_shapes(OP, "an operand is not a matrix", a, b);
     let (batch_a, rows, depth) = split_dims(a).ok_or_else(err_no_matrix)?;
     let (batch_b, depth_b, columns) = split_dims(b).ok_or_else(err_no_matrix)?;
     check_inner_dims(a, b)?;
@@ -66,7 +66,7 @@ fn check_inner_dims(a: &Tensor, b: &Tensor) -> Result<()> {
         (Some(depth), Some(rows)) => {
             Err(err_shapes(OP, format!("inner dimensions differ ({depth} and {rows})"), a, b))
         }
-        _ => Err(err_shapes(OP, "both operands need a dimension", a, b)),
+        _ => Err(err_shapes(OP, "an operand has no dimension", a, b)),
     }
 }
 
@@ -126,7 +126,7 @@ impl Tensor {
         if self.ndim() != 2 || other.ndim() != 2 {
             return Err(err_shapes(
                 "mm",
-                "both operands must be matrices (matmul() accepts others)",
+                "an operand is not a matrix (matmul() accepts others)",
                 self,
                 other,
             ));
