@@ -90,7 +90,7 @@ def test_operands_share_a_device_unless_one_is_a_cpu_scalar(two_devices: tuple[s
     with pytest.raises(RuntimeError, match="add_: tensors must be on one device, got cpu and"):
         here += interlock.tensor(1.0, device=two_devices[0])
     leaf = interlock.ones(2, device=two_devices[0], requires_grad=True)
-    with pytest.raises(RuntimeError, match="backward: tensors must be on one device, got .* and cpu"):
+    with pytest.raises(RuntimeError, match=r"backward: tensors must be on one device, got .* and cpu"):
         (leaf * 2).backward(here)
     with pytest.raises(RuntimeError, match=r"Tensor\.grad: tensors must be on one device, got .* and cpu"):
         leaf.grad = here
