@@ -225,7 +225,8 @@ class Tensor:
         """Whether operations on the tensor are recorded. It can be set on floating-point leaves.
 
         Raises:
-            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+            DTypeError: True is set on a tensor that is not floating point.
+            RuntimeError: False is set on the result of an operation.
         """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool, /) -> None: ...
@@ -236,7 +237,8 @@ class Tensor:
             requires_grad: Whether operations on the tensor are recorded.
 
         Raises:
-            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+            DTypeError: True is set on a tensor that is not floating point.
+            RuntimeError: False is set on the result of an operation.
 
         Example:
             >>> import interlock
@@ -300,7 +302,8 @@ class Tensor:
 
         Raises:
             RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
-            RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+            RuntimeError: A saved tensor was changed in place.
+            ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
             GraphFreedError: An earlier backward pass has freed the saved tensors.
             ShapeError: A gradient does not have the shape of its tensor.
 
@@ -412,7 +415,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have one of the dimensions.
-            RuntimeError: A dimension is missing or named twice.
+            ArgumentError: A dimension is missing or named twice.
 
         Example:
             >>> import interlock
@@ -518,7 +521,7 @@ class Tensor:
 
         Raises:
             ShapeError: The view exceeds the storage.
-            RuntimeError: A number is negative, or there are not as many strides as sizes.
+            ArgumentError: A number is negative, or there are not as many strides as sizes.
 
         Example:
             >>> import interlock
@@ -554,7 +557,7 @@ class Tensor:
         Raises:
             NoAcceleratorError: The device needs an accelerator, and none is available.
             DeviceError: A value does not name a device.
-            RuntimeError: Too many arguments were passed.
+            TypeError: Too many arguments were passed.
 
         Example:
             >>> import interlock
@@ -686,7 +689,7 @@ class Tensor:
             exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
 
         Raises:
-            RuntimeError: The promoted dtype is int64, and `exponent` is a negative number.
+            ArgumentError: The promoted dtype is int64, and `exponent` is a negative number.
             DTypeError: Both are bool tensors.
             ShapeError: The shapes cannot be broadcast.
 
@@ -886,7 +889,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
 
         Example:
             >>> import interlock
@@ -907,7 +910,7 @@ class Tensor:
         Raises:
             DTypeError: The elements are not floating point, and `dtype` does not convert them.
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
 
         Example:
             >>> import interlock
@@ -980,7 +983,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
         """
     def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -994,7 +997,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
         """
     def log_softmax(self, dim: int, dtype: _DType | None = None) -> Tensor:
@@ -1052,7 +1055,7 @@ def tensor(
         ArgumentError: int64 cannot hold a number.
         OverflowError: `dtype` is floating point and float64 cannot hold an int.
         TypeError: `data` contains other objects.
-        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1129,7 +1132,8 @@ def zeros(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1157,7 +1161,8 @@ def ones(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1184,7 +1189,8 @@ def empty(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1215,7 +1221,8 @@ def full(
 
     Raises:
         ArgumentError: The dtype cannot hold the number.
-        RuntimeError: A size is negative, or `requires_grad` is True for a dtype that is not floating point.
+        ArgumentError: A size is negative.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1250,8 +1257,8 @@ def arange(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: `step` is 0 or has the wrong sign, or a bound is not finite.
-        ArgumentError: The dtype is int64 and cannot hold an argument.
+        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
+            argument.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1281,7 +1288,7 @@ def zeros_like(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1309,7 +1316,7 @@ def ones_like(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: `requires_grad` is True for a dtype that is not floating point.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1338,7 +1345,7 @@ def rand(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative.
+        ArgumentError: A size is negative.
         DTypeError: `dtype` is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
@@ -1369,7 +1376,7 @@ def randn(
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
     Raises:
-        RuntimeError: A size is negative.
+        ArgumentError: A size is negative.
         DTypeError: `dtype` is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
@@ -1390,7 +1397,8 @@ def manual_seed(seed: int) -> None:
         seed: An int from -2**63 to 2**64 - 1.
 
     Raises:
-        RuntimeError: `seed` is not such an int.
+        TypeError: `seed` is not an int.
+        ArgumentError: `seed` is out of range.
 
     Example:
         >>> import interlock
@@ -1496,7 +1504,7 @@ def sum(
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: `dim` names a dimension twice.
+        ArgumentError: `dim` names a dimension twice.
 
     Example:
         >>> import interlock
@@ -1519,7 +1527,7 @@ def mean(
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: `dim` names a dimension twice.
+        ArgumentError: `dim` names a dimension twice.
 
     Example:
         >>> import interlock
@@ -1564,7 +1572,8 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     Raises:
         ShapeError: Other sizes differ, or a tensor has no dimensions.
         IndexError: The tensors do not have dimension `dim`.
-        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
 
     Example:
         >>> import interlock
@@ -1585,7 +1594,8 @@ def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     Raises:
         ShapeError: The shapes differ.
         IndexError: The result does not have dimension `dim`.
-        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
 
     Example:
         >>> import interlock
@@ -1675,7 +1685,8 @@ def backward(
 
     Raises:
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        RuntimeError: A saved tensor was changed in place.
+        ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
         ShapeError: A gradient does not have the shape of its tensor.
 
@@ -1713,7 +1724,8 @@ def grad(
     Raises:
         RuntimeError: The outputs do not depend on an input, and neither option is True.
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        RuntimeError: A saved tensor was changed in place.
+        ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
         ShapeError: A gradient does not have the shape of its tensor.
         ValueError: `allow_unused` is False and `materialize_grads` is True.

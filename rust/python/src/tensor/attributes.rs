@@ -173,7 +173,8 @@ impl Tensor {
     /// Whether operations on the tensor are recorded. It can be set on floating-point leaves.
     ///
     /// Raises:
-    ///     RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+    ///     DTypeError: True is set on a tensor that is not floating point.
+    ///     RuntimeError: False is set on the result of an operation.
     #[getter]
     fn get_requires_grad(&self) -> bool {
         self.0.requires_grad()
@@ -191,7 +192,8 @@ impl Tensor {
     ///     requires_grad: Whether operations on the tensor are recorded.
     ///
     /// Raises:
-    ///     RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+    ///     DTypeError: True is set on a tensor that is not floating point.
+    ///     RuntimeError: False is set on the result of an operation.
     ///
     /// Example:
     ///     >>> import interlock

@@ -140,7 +140,7 @@ fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
-///     RuntimeError: `dim` names a dimension twice.
+///     ArgumentError: `dim` names a dimension twice.
 ///
 /// Example:
 ///     >>> import interlock
@@ -169,7 +169,7 @@ fn sum(
 /// Raises:
 ///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
 ///     IndexError: The tensor does not have dimension `dim`.
-///     RuntimeError: `dim` names a dimension twice.
+///     ArgumentError: `dim` names a dimension twice.
 ///
 /// Example:
 ///     >>> import interlock
@@ -249,7 +249,8 @@ fn total_work_size(tensors: &[CoreTensor]) -> usize {
 /// Raises:
 ///     ShapeError: Other sizes differ, or a tensor has no dimensions.
 ///     IndexError: The tensors do not have dimension `dim`.
-///     RuntimeError: `tensors` is empty, or contains tensors on different devices.
+///     ArgumentError: `tensors` is empty.
+///     RuntimeError: `tensors` contains tensors on different devices.
 ///
 /// Example:
 ///     >>> import interlock
@@ -274,7 +275,8 @@ fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> 
 /// Raises:
 ///     ShapeError: The shapes differ.
 ///     IndexError: The result does not have dimension `dim`.
-///     RuntimeError: `tensors` is empty, or contains tensors on different devices.
+///     ArgumentError: `tensors` is empty.
+///     RuntimeError: `tensors` contains tensors on different devices.
 ///
 /// Example:
 ///     >>> import interlock
