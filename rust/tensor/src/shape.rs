@@ -1,7 +1,7 @@
 //! Shapes and strides, and the computations on them.
 
 use crate::error::Tuple;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result};
 
 /// The shape, strides and offset of a tensor in its storage, in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -272,17 +272,17 @@ pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Re
         .collect()
 }
 
-/// Returns an error if a tensor, an argument of `op`, cannot be broadcast to `shape`.
+/// Returns an error if a shape, that of an argument of `op`, cannot be broadcast to `shape`.
 pub(crate) fn check_broadcastable_to(
     shape: &[usize],
     op: &'static str,
     argument: &'static str,
-    given: &Tensor,
+    given: &[usize],
 ) -> Result<()> {
-    if broadcast(op, shape, given.shape()).ok().as_deref() == Some(shape) {
+    if broadcast(op, shape, given).ok().as_deref() == Some(shape) {
         return Ok(());
     }
-    Err(Error::shape(op, argument, format!("be broadcastable to shape {}", Tuple(shape)), given.shape()))
+    Err(Error::shape(op, argument, format!("be broadcastable to shape {}", Tuple(shape)), given))
 }
 
 /// Converts a possibly negative dimension to an index from the front: c10's `maybe_wrap_dim`. A tensor without

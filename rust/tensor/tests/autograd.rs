@@ -86,7 +86,7 @@ fn backward_requires_a_graph_and_a_gradient_of_matching_shape() {
     let gradients = [Some(plain(&[1.0]))];
     let outputs = std::slice::from_ref(&y);
     let request = BackwardArgs { outputs, gradients: &gradients, retain_graph: false, create_graph: false };
-    assert!(matches!(backward(&request, None), Err(Error::Shapes { .. })));
+    assert!(matches!(backward(&request, None), Err(Error::Shape { .. })));
 }
 
 #[test]

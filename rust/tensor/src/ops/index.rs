@@ -52,7 +52,7 @@ impl Tensor {
         let at = self.resolve(indices)?;
         if at.positions.is_empty() {
             let value = squeeze_leading_ones(value, at.view.ndim())?;
-            check_broadcastable_to(at.view.shape(), SET_OP, "value", &value)?;
+            check_broadcastable_to(at.view.shape(), SET_OP, "value", value.shape())?;
             return at.view.copy_(&value).map(drop);
         }
         // As in PyTorch only a single mask converts the type, and only of a single element.

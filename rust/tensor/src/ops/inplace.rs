@@ -51,7 +51,7 @@ impl Tensor {
     /// tensor.
     fn operand(&self, op: &'static str, other: Operand<'_>, result: DType) -> Result<Tensor> {
         let other = other.tensor(result)?;
-        check_broadcastable_to(self.shape(), op, "other", &other)?;
+        check_broadcastable_to(self.shape(), op, "other", other.shape())?;
         if !result.can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result, target: self.dtype() });
         }
@@ -206,7 +206,7 @@ impl Tensor {
     /// [pinned](crate::Placement::Pinned) memory is queued without waiting for it.
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
-        check_broadcastable_to(self.shape(), op, "src", source)?;
+        check_broadcastable_to(self.shape(), op, "src", source.shape())?;
         let work = |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, source, non_blocking);
         self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
             // The engine moves the gradient to the device of the source.
