@@ -15,6 +15,11 @@ use crate::accelerator;
 use crate::errors::{exception, new_exception};
 use crate::py_int;
 
+/// Returns the function in the name of a function and its argument.
+pub(super) fn function_of(what: &str) -> &str {
+    what.split_once(':').map_or(what, |(function, _)| function)
+}
+
 /// Returns the name of the type of an object, or "None".
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
     if given.is_none() {

@@ -219,10 +219,9 @@ fn argmax(
 }
 
 /// Extracts the tensors of an iterable.
-fn extract_tensors(op: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
-    let items = try_iter_arg(&format!("{op}: tensors"), "a sequence of Tensors", tensors)?;
-    let item = format!("{op}: each item of tensors");
-    fallible_alloc::try_collect(tensors.py(), items.map(|given| extract_tensor(&item, &given?)))
+fn extract_tensors(what: &str, item: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+    let items = try_iter_arg(what, "a sequence of Tensors", tensors)?;
+    fallible_alloc::try_collect(tensors.py(), items.map(|given| extract_tensor(item, &given?)))
 }
 
 fn cat_dim(given: &Bound<'_, PyAny>) -> PyResult<i64> {
@@ -259,7 +258,7 @@ fn total_work_size(tensors: &[CoreTensor]) -> usize {
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> PyResult<Tensor> {
-    let parts = extract_tensors("cat", tensors)?;
+    let parts = extract_tensors("cat: tensors", "cat: each item of tensors", tensors)?;
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::cat(&parts, dim))
 }
 
@@ -286,7 +285,7 @@ fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> 
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn stack(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = stack_dim)] dim: i64) -> PyResult<Tensor> {
-    let parts = extract_tensors("stack", tensors)?;
+    let parts = extract_tensors("stack: tensors", "stack: each item of tensors", tensors)?;
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::stack(&parts, dim))
 }
 
