@@ -310,7 +310,9 @@ impl Error {
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
             Error::Accelerator(AcceleratorError::NoAccelerator { operation, .. }) => *operation = caller,
-            Error::Accelerator(AcceleratorError::NoSuchDevice { name, .. }) => caller.clone_into(name),
+            Error::Accelerator(AcceleratorError::DeviceUnavailable { operation, .. }) => {
+                caller.clone_into(operation);
+            }
             _ => {}
         }
         self

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from interlock.errors import ArgumentError, DeviceError, DTypeError, GraphFreedError, ShapeError
 
+from tests.helpers.subprocess import eval_program
+
 
 def inference() -> interlock.Tensor:
     with interlock.inference_mode():
@@ -668,3 +670,63 @@ def test_error_message(source: str, exception: type[Exception], message: str) ->
     with pytest.raises(exception) as caught:
         eval(source, NAMES)
     assert (type(caught.value), str(caught.value)) == (exception, message)
+
+
+DEVICE_CASES = [
+    (
+        'ones(2, device="cuda")',
+        "DeviceError",
+        'ones: device "cuda" is not available: this process uses the driver "host" (host:0, host:1)',
+    ),
+    (
+        'tensor([1], device="host:2")',
+        "DeviceError",
+        'tensor: device "host:2" is not available: this process uses the driver "host" (host:0, host:1)',
+    ),
+    (
+        'ones(2).to("cuda:1")',
+        "DeviceError",
+        'to: device "cuda:1" is not available: this process uses the driver "host" (host:0, host:1)',
+    ),
+    ('ones(2, device="gpu")', "DeviceError", 'unknown device "gpu"; available here: cpu, host'),
+    ('ones(2).to("gpu")', "DeviceError", 'unknown device "gpu"; available here: cpu, host'),
+    (
+        'ones(2, device="host", pin_memory=True)',
+        "ArgumentError",
+        "ones: device must be the CPU if pin_memory is True, got host",
+    ),
+    (
+        'ones(2, device="host").pin_memory()',
+        "RuntimeError",
+        "pin_memory: the tensor must be on the CPU, got host:0; call cpu() first",
+    ),
+    (
+        'ones(2, device="host").numpy()',
+        "TypeError",
+        "numpy: the tensor must be on the CPU, got host:0; call cpu() first",
+    ),
+    (
+        'ones(2, device="host") + ones(2)',
+        "RuntimeError",
+        "add: tensors must be on one device, got host:0 and cpu; only CPU tensors without dimensions may be "
+        "on another",
+    ),
+]
+
+
+def test_error_message_of_devices() -> None:
+    reported = eval_program(
+        "tensor/report_errors.py",
+        [source for source, *_ in DEVICE_CASES],
+        env={"INTERLOCK_ACCELERATOR": "host:2"},
+    )
+    assert reported == [[exception, message] for _, exception, message in DEVICE_CASES]
+
+
+def test_error_message_without_a_driver(no_driver: dict[str, str]) -> None:
+    sources = ['ones(2, device="cuda")', "ones(2, pin_memory=True)", 'tensor([1], device="cuda")']
+    reported = eval_program("tensor/report_errors.py", sources, env=no_driver)
+    assert [exception for exception, _ in reported] == ["NoAcceleratorError"] * 3
+    functions, reasons = zip(*(message.split(": ", 1) for _, message in reported), strict=True)
+    assert functions == ("ones", "ones", "tensor")
+    assert all(reason.endswith('. To run without a GPU: accelerator.use("host")') for reason in reasons)
