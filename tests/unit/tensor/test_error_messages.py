@@ -523,6 +523,23 @@ CASES: list[tuple[str, type[Exception], str]] = [
         ShapeError,
         "__setitem__: value must be broadcastable to shape (2,), got shape (3,)",
     ),
+    (
+        "ones(3).__setitem__([0, 1], ones(3))",
+        ShapeError,
+        "__setitem__: value must be broadcastable to shape (2,), got shape (3,)",
+    ),
+    (
+        "leaf(3).__setitem__(0, 1)",
+        RuntimeError,
+        "__setitem__: a view of a leaf tensor that requires grad cannot be changed in place while gradients "
+        "are recorded; use no_grad()",
+    ),
+    (
+        "ones(1).expand(2).__setitem__([0, 1], ones(2))",
+        RuntimeError,
+        "__setitem__: several elements of the target share one memory location; clone() it before changing "
+        "it in place",
+    ),
     # elements
     ("ones(2).item()", ShapeError, "item: the tensor must have exactly one element, got shape (2,)"),
     ("bool(ones(2))", ShapeError, "bool: the tensor must have exactly one element, got shape (2,)"),

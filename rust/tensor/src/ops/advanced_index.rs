@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::index::{OP, SET_OP, squeeze_leading_ones};
+use super::index::{OP, squeeze_leading_ones};
 use crate::autograd::{BackwardContext, NodeBuilder};
 use crate::dtype::dispatch;
 use crate::error::Tuple;
@@ -76,7 +76,7 @@ impl Tensor {
     pub(super) fn index_put(&self, dim: usize, positions: &[Tensor], value: &Tensor) -> Result<()> {
         let rows = row_indices(self, dim, positions)?;
         let value = squeeze_leading_ones(value, rows.shape.len())?;
-        check_broadcastable_to(&rows.shape, SET_OP, "value", value.shape())?;
+        check_broadcastable_to(&rows.shape, INDEX_PUT, "value", value.shape())?;
         let sizes: Vec<i64> =
             rows.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
         // A CPU tensor without dimensions may be assigned to a device tensor.
