@@ -39,7 +39,7 @@ COMMANDS_TESTED_BY = {
     "driver.md": "tests/integration/embedding/test_host.py",
     "launcher.md": "tests/unit/launcher/test_render.py",
     "memory_timeline.md": "tests/unit/cli/test_memory.py",
-    "report.md": "tests/unit/cli/test_docs_report.py",
+    "command_line.md": "tests/unit/cli/test_docs_command_line.py",
 }
 # These blocks contain commands and settings of a user's system.
 NOT_RUN = {"sh", "toml"}

@@ -3,7 +3,6 @@
 use crate::base::named_enum;
 use std::fmt;
 
-use super::consumer::operations_that_obey;
 use super::flag_spec::{Backing, FlagSpec};
 use super::precision::{Node, Precision};
 use super::store::STORE;
@@ -123,7 +122,7 @@ impl FlagSpec {
 
     /// Returns the operations that the flag affects in this process.
     fn affects(&self) -> String {
-        let obeyed_by = operations_that_obey(self);
+        let obeyed_by = self.obeyed_by();
         if obeyed_by.is_empty() {
             return self.effect.in_this_process();
         }

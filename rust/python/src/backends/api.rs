@@ -83,7 +83,7 @@ type Explained<'py> = (
 
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
 /// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
-/// environment; `affects`; `doc`. Flags of other libraries are included if `registered` is true.
+/// environment; `affects`; `obeyed_by`, the names of operations; `doc`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -96,9 +96,12 @@ fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
             row.set_item("accepts", spec.accepted_annotation())?;
             let allowed = (!spec.is_read_only()).then(|| spec.accepted());
             row.set_item("allowed", allowed)?;
+            let allowed_text = (!spec.is_read_only()).then(|| spec.accepted_text());
+            row.set_item("allowed_text", allowed_text)?;
             row.set_item("default", object(py, spec.default())?)?;
             row.set_item("variables", spec.variables())?;
             row.set_item("affects", spec.effect().operations())?;
+            row.set_item("obeyed_by", spec.obeyed_by())?;
             row.set_item("doc", spec.doc().trim())?;
             Ok(row)
         })
