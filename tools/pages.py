@@ -250,8 +250,13 @@ OPERATIONS = {
         "pow": "x ** y",
         "neg": "-x",
         "abs": "abs(x)",
+    },
+    "Matrix products": {
         "matmul": "x @ y",
         "mm": "x.mm(y)",
+        "bmm": "x.unsqueeze(0).bmm(y.unsqueeze(0))",
+        "addmm": "x.addmm(x, y)",
+        "linear": "T.nn.functional.linear(x, y)",
     },
     "Comparison and logic": {
         "eq": "x == y",
