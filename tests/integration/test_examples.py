@@ -39,6 +39,7 @@ COMMANDS_TESTED_BY = {
     "driver.md": "tests/integration/embedding/test_host.py",
     "launcher.md": "tests/unit/launcher/test_render.py",
     "memory_timeline.md": "tests/unit/cli/test_memory.py",
+    "precision.md": "tests/integration/test_precision.py",
     "command_line.md": "tests/unit/cli/test_docs_command_line.py",
 }
 # These blocks contain commands and settings of a user's system.
