@@ -176,7 +176,7 @@ def choice_rows(program: dict[str, float]) -> list[Row]:
     """Return the rows of the choice of a kernel, of which two others refuse the call."""
     call, what = program["dispatch/baseline"], "choice of a kernel among three, Rust"
     return [
-        Row(f"{what} (baseline: a call of the kernel)", program["dispatch/choice"], call, most=20),
+        Row(f"{what} (baseline: a call of the kernel)", program["dispatch/choice"], call, more=20),
         Row(
             f"{what}, recorded (baseline: not recorded)",
             program["dispatch/recorded_choice"],
