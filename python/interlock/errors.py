@@ -254,7 +254,7 @@ class ShapeError(InterlockError, RuntimeError, ValueError):
 
 
 class DTypeError(InterlockError, NotImplementedError, TypeError):
-    """An operation does not support the dtype of a tensor.
+    """An operation does not support the dtype of a tensor, or a value has no dtype.
 
     Convert an operand with `Tensor.to`; the message names the dtypes.
     """

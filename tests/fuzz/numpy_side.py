@@ -54,7 +54,7 @@ def _key(key: Any) -> Any:
 
 
 def _addmm(added: Any, one: Any, other: Any, beta: Any, alpha: Any) -> Any:
-    product = alpha * np.matmul(one, other)
+    product = alpha * np.matmul(one, other) if alpha else one[:, :0] @ other[:0]
     return product if beta == 0 else beta * added + product
 
 

@@ -107,7 +107,7 @@ def assign(values: dict[str, Any]) -> None:
 def read(name: str) -> Any:
     """Return the active value of the flag with this dotted name on this thread."""
 
-def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str]:
+def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str, str | None]:
     """Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
     value, what overrides it or None, and what it affects.
     """

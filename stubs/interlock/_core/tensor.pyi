@@ -229,7 +229,8 @@ class Tensor:
         """Whether operations on the tensor are recorded. It can be set on floating-point leaves.
 
         Raises:
-            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+            DTypeError: True is set on a tensor that is not floating point.
+            RuntimeError: False is set on the result of an operation.
         """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool, /) -> None: ...
@@ -240,7 +241,8 @@ class Tensor:
             requires_grad: Whether operations on the tensor are recorded.
 
         Raises:
-            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+            DTypeError: True is set on a tensor that is not floating point.
+            RuntimeError: False is set on the result of an operation.
 
         Example:
             >>> import interlock
@@ -304,7 +306,8 @@ class Tensor:
 
         Raises:
             RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
-            RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+            RuntimeError: A saved tensor was changed in place.
+            ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
             GraphFreedError: An earlier backward pass has freed the saved tensors.
             ShapeError: A gradient does not have the shape of its tensor.
 
@@ -690,7 +693,7 @@ class Tensor:
             exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
 
         Raises:
-            RuntimeError: The promoted dtype is int64, and `exponent` is a negative number.
+            ArgumentError: The promoted dtype is int64, and `exponent` is a negative number.
             DTypeError: Both are bool tensors.
             ShapeError: The shapes cannot be broadcast.
 
@@ -920,7 +923,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
 
         Example:
             >>> import interlock
@@ -941,7 +944,7 @@ class Tensor:
         Raises:
             DTypeError: The elements are not floating point, and `dtype` does not convert them.
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
 
         Example:
             >>> import interlock
@@ -1014,7 +1017,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
         """
     def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -1028,7 +1031,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
         """
     def log_softmax(self, dim: int, dtype: _DType | None = None) -> Tensor:
@@ -1515,7 +1518,7 @@ def addmm(
         mat1: A matrix of shape [n, k], of the same dtype.
         mat2: A matrix of shape [k, m], of the same dtype.
         beta: A number; None means 1.
-        alpha: A number; None means 1.
+        alpha: A number; None means 1. The elements of the product are ignored if it is 0.
 
     Returns:
         A matrix of shape [n, m].
@@ -1630,7 +1633,7 @@ def sum(
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: `dim` names a dimension twice.
+        ArgumentError: `dim` names a dimension twice.
 
     Example:
         >>> import interlock
@@ -1653,7 +1656,7 @@ def mean(
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: `dim` names a dimension twice.
+        ArgumentError: `dim` names a dimension twice.
 
     Example:
         >>> import interlock
@@ -1698,7 +1701,8 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     Raises:
         ShapeError: Other sizes differ, or a tensor has no dimensions.
         IndexError: The tensors do not have dimension `dim`.
-        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
 
     Example:
         >>> import interlock
@@ -1719,7 +1723,8 @@ def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     Raises:
         ShapeError: The shapes differ.
         IndexError: The result does not have dimension `dim`.
-        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
 
     Example:
         >>> import interlock
@@ -1809,7 +1814,8 @@ def backward(
 
     Raises:
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        RuntimeError: A saved tensor was changed in place.
+        ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
         ShapeError: A gradient does not have the shape of its tensor.
 
@@ -1847,7 +1853,8 @@ def grad(
     Raises:
         RuntimeError: The outputs do not depend on an input, and neither option is True.
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        RuntimeError: A saved tensor was changed in place.
+        ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
         ShapeError: A gradient does not have the shape of its tensor.
         ValueError: `allow_unused` is False and `materialize_grads` is True.

@@ -8,7 +8,7 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
-from interlock import backends, dispatch
+from interlock import accelerator, backends, dispatch
 from interlock._core.backends import table
 
 # The flags that no operation obeys, by what is missing.
@@ -51,18 +51,22 @@ NOTHING_OBEYS = {
     "einsum": ["opt_einsum.enabled", "opt_einsum.strategy"],
     "decompositions": ["cuda.linalg_library"],
     "quantized operations": ["quantized.engine"],
-    "memory that a product uses": ["cuda.cublas_workspace", "cuda.cublaslt_workspace"],
+    "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
     "kernels of Intel GPUs": ["mkldnn.allow_tf32"],
 }
 
 
 def on(device: str) -> Callable[[], object]:
-    """Return a function that returns the kernels of a product and its inputs' rounding on a device."""
+    """Return a function that returns a product on a device, the order of its kernels and its peak memory."""
 
     def observe() -> object:
         x = interlock.tensor([[1.0 + 3.0 / 4096.0]], device=device)
         explained = dispatch.explain("matmul", x, x)
-        return (x @ interlock.ones(1, 1, device=device)).item(), [one.kernel for one in explained.considered]
+        if device != "cpu":
+            accelerator.reset_peak_memory_stats(device)
+        product = (x @ interlock.ones(1, 1, device=device)).item()
+        peak = 0 if device == "cpu" else accelerator.max_memory_allocated(device)
+        return product, [one.kernel for one in explained.considered], peak
 
     return observe
 
@@ -76,6 +80,7 @@ FLIPS: dict[str, tuple[str, Any, Any]] = {
     "cuda.matmul.fp32_precision": ("device", {}, "tf32"),
     "cuda.matmul.allow_tf32": ("device", {}, True),
     "cuda.blas_library": ("device", {}, "cublaslt"),
+    "cuda.cublas_workspace": ("device", {}, 1 << 20),
     "mkldnn.fp32_precision": ("cpu", MODEL, "bf16"),
     "mkldnn.matmul.fp32_precision": ("cpu", MODEL, "tf32"),
     "mkldnn.enabled": ("cpu", BF16_MODEL, False),

@@ -68,6 +68,7 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         object(name.py(), explanation.effective)?,
         explanation.overridden_by,
         explanation.affects,
+        explanation.inherited_from,
     ))
 }
 
@@ -79,6 +80,7 @@ type Explained<'py> = (
     Bound<'py, PyAny>,
     Option<&'static str>,
     String,
+    Option<&'static str>,
 );
 
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
@@ -160,13 +162,13 @@ fn flag_type_of(
     match (flag_type, default) {
         ("bool", InputValue::Bool(default)) => Ok(FlagType::Switch { default }),
         ("int", InputValue::HugeInteger { display, .. }) => {
-            Err(refused(format!("the default is too large, got {display}")))
+            Err(refused(format!("default must be an int of at most 2**60, got {display}")))
         }
         ("int", InputValue::Integer(default)) => {
             let [minimum, maximum] = range(values, [InputValue::Integer(0), InputValue::Integer(LARGEST)]);
             let bound = |which, bound| match bound {
                 InputValue::Integer(number) => Ok(number),
-                other => Err(refused(format!("the {which} must be an int of at most 2**60, got {other}"))),
+                other => Err(refused(format!("{which} must be an int of at most 2**60, got {other}"))),
             };
             let (minimum, maximum) = (bound("minimum", minimum)?, bound("maximum", maximum)?);
             // A count, which Rust reads as `u64`.
@@ -181,7 +183,7 @@ fn flag_type_of(
         ) => {
             let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(InputValue::Float));
             let number = |which, number: InputValue<'_>| {
-                let wrong = || refused(format!("the {which} must be a float, got {number}"));
+                let wrong = || refused(format!("{which} must be a float, got {number}"));
                 number.as_float().ok_or_else(wrong)
             };
             Ok(FlagType::Float {
@@ -194,7 +196,7 @@ fn flag_type_of(
             let names = values.iter().map(|name| match name {
                 InputValue::Text(name) => Ok(name.clone().into_owned()),
                 other => Err(Error::FlagType {
-                    name: format!("a choice of {name}"),
+                    name: format!("register({name:?}): choices"),
                     given: other.to_string(),
                     allowed: "a str".to_owned(),
                 }),
@@ -203,7 +205,7 @@ fn flag_type_of(
         }
         ("str", InputValue::Text(default)) => Ok(FlagType::Text { default: default.into_owned() }),
         (flag_type, default) => Err(Error::FlagType {
-            name: format!("the default of {name}"),
+            name: format!("register({name:?}): default"),
             given: default.to_string(),
             allowed: match flag_type {
                 "int" => "an int".to_owned(),
