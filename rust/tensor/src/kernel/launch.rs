@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use interlock::accelerator::{Device, HostFn, Stream, check_interrupts, current_stream};
+use interlock::num_threads;
 
 use crate::element::Bool8;
 use crate::fallible_alloc::check_memory;
@@ -94,6 +95,14 @@ fn err_aliased(op: &'static str) -> Error {
 fn err_cross_device(op: &'static str, device: Device, sources: &[Option<&Tensor>]) -> Error {
     let other = sources.iter().flatten().map(|source| source.device()).find(|other| *other != device);
     Error::Devices { op, left: device, right: other.unwrap_or(device) }
+}
+
+/// Returns the number of threads on which a large kernel runs: one on devices, whose streams run on their own threads.
+pub(crate) fn threads_on(placement: Placement) -> usize {
+    match placement {
+        Placement::Cpu | Placement::Pinned => num_threads().get(),
+        Placement::Device(_) => 1,
+    }
 }
 
 /// Returns the placement of the result of an operation on two tensors.
