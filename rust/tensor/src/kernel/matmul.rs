@@ -75,8 +75,10 @@ fn row_block(rows: usize, columns: usize, depth: usize) -> usize {
     const ROWS: usize = 256;
     /// A multiple of the rows that every microkernel computes at once.
     const UNIT: usize = 32;
+    /// Products with fewer rows are one block. Two blocks of 32 rows take a third longer than one of 64.
+    const LEAST: usize = 128;
     let work = rows.saturating_mul(columns).saturating_mul(depth);
-    if work < THREADED_WORK || rows <= UNIT {
+    if work < THREADED_WORK || rows < LEAST {
         rows
     } else if rows < 2 * ROWS {
         rows.div_ceil(2).next_multiple_of(UNIT)
@@ -358,7 +360,8 @@ mod tests {
     #[test]
     fn row_block_depends_on_the_shape_only() {
         assert_eq!(row_block(400, 16, 16), 400, "too small for threads");
-        assert_eq!(row_block(32, 4096, 4096), 32);
+        assert_eq!(row_block(127, 4096, 4096), 127);
+        assert_eq!(row_block(128, 4096, 4096), 64);
         assert_eq!(row_block(400, 1024, 1024), 224);
         assert_eq!(row_block(512, 1024, 1024), 256);
         assert_eq!(row_block(usize::MAX, usize::MAX, 2), 256);
