@@ -16,6 +16,7 @@ FACADE_FEATURES = ["accelerator", "host", "cuda"]
 LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
+DOCS_PYTHON = str(ROOT / ".venv-docs" / "bin" / "python")
 TYPED_TESTS = ["benchmarks", "tests/conformance/api", "tests/fuzz", "tests/hardware"]
 STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
 
@@ -131,6 +132,11 @@ def remaining_steps() -> list[Step]:
             "rust documentation",
             [["cargo", "doc", *RUST_PACKAGES, "--no-deps"], [PYTHON, "tools/rustdoc.py"]],
             variables={"RUSTDOCFLAGS": "-D warnings"},
+        ),
+        Step(
+            "documentation site",
+            [[PYTHON, "tools/environment.py", "docs"], [DOCS_PYTHON, "-m", "mkdocs", "build", "--quiet"]],
+            variables={"NO_MKDOCS_2_WARNING": "1"},
         ),
         Step("release wheel", [[PYTHON, "tools/package.py", "release"]]),
         Step(

@@ -53,47 +53,83 @@ class InterlockError(Exception):
 
 
 class FlagTypeError(InterlockError, TypeError, RuntimeError):
-    """A value of the wrong type was assigned to a flag."""
+    """A value of the wrong type was assigned to a flag.
+
+    Assign a value of the type that the message names; `python -m interlock explain NAME` shows it, too.
+    """
 
 
 class FlagValueError(InterlockError, ValueError, RuntimeError):
-    """A value that the flag does not accept was assigned to it."""
+    """A value that the flag does not accept was assigned to it.
+
+    Assign one of the values that the message lists.
+    """
 
 
 class FlagRegistrationError(InterlockError, ValueError):
-    """`backends.register` cannot register a flag: its name, default or variable is invalid or taken."""
+    """`backends.register` cannot register a flag: its name, default or variable is invalid or taken.
+
+    Correct the declaration as the message states, or use the name of another library.
+    """
 
 
 class FlagsFrozenError(InterlockError, RuntimeError):
-    """A flag was written while flags are frozen."""
+    """A flag was written while flags are frozen.
+
+    Write the flag before the line that froze the flags, which the message names, or use a scope:
+    `backends.override` works while flags are frozen.
+    """
 
 
 class UnknownFlagError(InterlockError, AttributeError):
-    """No flag has this name."""
+    """No flag has this name.
+
+    Use the name that the message suggests; `python -m interlock flags` lists all flags.
+    """
 
 
 class AttentionKernelError(FlagTypeError, AssertionError):
-    """`sdpa_kernel` was called with something other than an `SDPBackend` or a list of them."""
+    """`sdpa_kernel` was called with something other than an `SDPBackend` or a list of them.
+
+    Pass a member of `backends.cuda.SDPBackend`, or a list of members.
+    """
 
 
 class ReadOnlyFlagError(InterlockError, AttributeError, RuntimeError):
-    """A read-only flag or attribute was written."""
+    """A read-only flag or attribute was written.
+
+    Write the flag from which the value is derived; its documentation names that flag.
+    """
 
 
 class DeviceError(InterlockError, ValueError, RuntimeError):
-    """A value does not name a device, or the device is not valid for the operation."""
+    """A value does not name a device, or the device is not valid for the operation.
+
+    Use one of the devices that the message lists; `accelerator.device_count` returns their number.
+    """
 
 
 class NoAcceleratorError(InterlockError, RuntimeError):
-    """An operation needs an accelerator, and none is available in this process."""
+    """An operation needs an accelerator, and none is available in this process.
+
+    Select a driver that has devices: `accelerator.use("host")` needs no GPU. `python -m interlock` prints
+    why the other drivers have none.
+    """
 
 
 class ArgumentError(InterlockError, ValueError, RuntimeError):
-    """An argument has a value that the function does not accept."""
+    """An argument has a value that the function does not accept.
+
+    Pass a value that the message describes.
+    """
 
 
 class AcceleratorError(InterlockError, RuntimeError):
-    """An operation on a device failed, or queued work failed and reported an asynchronous error."""
+    """An operation on a device failed, or queued work failed and reported an asynchronous error.
+
+    `operation`, `device` and `error_code` identify the operation. An asynchronous error is reported by a
+    later call, because the work was queued.
+    """
 
     operation: str | None = None
     """The operation that failed; None if it is not known."""
@@ -104,44 +140,73 @@ class AcceleratorError(InterlockError, RuntimeError):
 
 
 class DeviceLostError(AcceleratorError):
-    """A device cannot be used any more in this process, and the memory on it is lost."""
+    """A device cannot be used any more in this process, and the memory on it is lost.
+
+    Restart the process: another process can use the device.
+    """
 
 
 class ForkedProcessError(AcceleratorError):
-    """A stream, event, graph or buffer of the parent process was used in a forked child."""
+    """A stream, event, graph or buffer of the parent process was used in a forked child.
+
+    Create the object in the child, or start workers with `spawn` or `forkserver`.
+    """
 
 
 class GraphError(AcceleratorError):
-    """A method of a graph was called in the wrong state, or the captured work cannot be replayed."""
+    """A method of a graph was called in the wrong state, or the captured work cannot be replayed.
+
+    End the capture before the call, or call it outside of the capture; the message names the state.
+    """
 
 
 class DriverInUseError(AcceleratorError):
-    """A driver was selected or registered after the process had initialized another one."""
+    """A driver was selected or registered after the process had initialized another one.
+
+    Call `accelerator.use` (in Rust also `register_driver`) before the first use of a device.
+    """
 
 
 class UnsupportedError(InterlockError, NotImplementedError):
-    """The driver does not support the operation."""
+    """The driver does not support the operation.
+
+    Use an operation that the driver supports; the message names the missing function.
+    """
 
 
 class LibraryError(InterlockError, RuntimeError, AssertionError):
-    """A call of a vendor library failed."""
+    """A call of a vendor library failed.
+
+    The message contains the status that the library returned; its documentation explains the status.
+    """
 
 
 class LibraryNotFoundError(LibraryError):
-    """An operation needs a vendor library that cannot be found or loaded."""
+    """An operation needs a vendor library that cannot be found or loaded.
+
+    Install the library, or set `INTERLOCK_<NAME>_PATH` to its file or folder.
+    """
 
 
 class LibraryPathError(LibraryNotFoundError):
-    """The path of a vendor library, given as an argument or in a variable, does not lead to that library."""
+    """The path of a vendor library, given as an argument or in a variable, does not lead to that library.
+
+    Correct the path, or unset the variable so that interlock searches for the library.
+    """
 
 
 class UnknownLibraryError(InterlockError, ValueError):
-    """No vendor library has this name."""
+    """No vendor library has this name.
+
+    Use one of `backends.libraries.NAMES`.
+    """
 
 
 class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     """Not enough memory is available on a device or on the CPU.
 
+    Free memory, raise the limit (`accelerator.memory.set_limit`), or register a callback that frees memory
+    (`accelerator.memory.on_oom`). `python -m interlock memory` shows what a snapshot has allocated.
     Attributes that are not known are None.
     """
 
@@ -168,43 +233,71 @@ class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
 
 
 class BufferClosedError(InterlockError, ValueError, RuntimeError):
-    """A buffer was used after it was closed."""
+    """A buffer was used after it was closed.
+
+    Close a buffer after its last use, for example at the end of its `with` block.
+    """
 
 
 class TaskIsRunningError(InterlockError, RuntimeError):
-    """A step of a task was started while another step of the task runs."""
+    """A step of a task was started while another step of the task runs.
+
+    Run the steps of a task one after the other, on one thread at a time.
+    """
 
 
 class ShapeError(InterlockError, RuntimeError, ValueError):
-    """The shapes of tensors are not valid for an operation or do not match."""
+    """The shapes of tensors are not valid for an operation or do not match.
+
+    Reshape, expand or transpose an operand; the message contains the shapes.
+    """
 
 
 class DTypeError(InterlockError, NotImplementedError, TypeError):
-    """An operation does not support the dtype of a tensor."""
+    """An operation does not support the dtype of a tensor, or a value has no dtype.
+
+    Convert an operand with `Tensor.to`; the message names the dtypes.
+    """
 
 
 class GraphFreedError(InterlockError, RuntimeError):
-    """`backward` traversed a graph a second time, after its saved tensors were freed."""
+    """`backward` traversed a graph a second time, after its saved tensors were freed.
+
+    Pass `retain_graph=True` to the first backward pass.
+    """
 
 
 class ScopeWarning(RuntimeWarning):
     """A scope is open in a suspended coroutine, was exited out of order, or was never exited.
 
-    Issued only with `INTERLOCK_DEBUG=1` in the environment.
+    Exit scopes in the reverse order of entering them, on the thread that entered them. Issued only with
+    `INTERLOCK_DEBUG=1` in the environment.
     """
 
 
 class FlagEnvironmentWarning(UserWarning):
-    """An environment variable is ignored: its flag does not accept the value, or its name is misspelt."""
+    """An environment variable is ignored: its flag does not accept the value, or its name is misspelt.
+
+    Correct or unset the variable that the message names.
+    """
 
 
 class AcceleratorEnvironmentWarning(UserWarning):
-    """An environment variable that selects devices was changed after the driver was initialized."""
+    """An environment variable that selects devices was changed after the driver was initialized.
+
+    Set the variable before the first use of a device.
+    """
 
 
 class FlagDeprecationWarning(FutureWarning):
-    """A deprecated name was used; the message names its successor."""
+    """A deprecated name was used; the message names its successor.
+
+    Use the successor.
+    """
 
 
 class AttentionKernelWarning(UserWarning):
-    """The reason why an attention kernel cannot run; issued by `can_use_*_attention(debug=True)`."""
+    """The reason why an attention kernel cannot run; issued by `can_use_*_attention(debug=True)`.
+
+    Change what the message names, or allow another kernel.
+    """

@@ -1,4 +1,11 @@
-"""The examples of the README, of docs/ and of the docstrings run and print their output."""
+"""The examples of all pages and of the docstrings run and print their output.
+
+A block of Python runs. A block of text below it is what it prints. The commands of a console block print the
+lines that follow them; a Python block of the page that begins with a comment such as `# train.py` is a file
+of that name for them. Rust's documentation tests run the blocks of Rust. A comment in the line above marks a
+block that does not run: `<!-- from: FILE -->` is a part of a file that other tests run, and
+`<!-- not run: REASON -->` is compiled only.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +13,75 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
+import subprocess
+import sys
 import types
+from itertools import pairwise, takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 import interlock
 import pytest
 from interlock import _core
 
-from tests.helpers.subprocess import eval_program, run_python
+from tests.helpers.subprocess import TIMEOUT_SECONDS, child_environment, eval_program, run_python
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCKS = {
-    f"{page.name} {number}": block
-    for page in PAGES
-    for number, block in enumerate(
-        re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
-    )
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+MARKER = r"(?:^<!-- (from|not run): ([^\n]+) -->\n)?"
+BLOCK = re.compile(MARKER + r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# The first line of a block that the other blocks of its page use as a file.
+FILE = re.compile(r"# (\w+\.py)\n")
+# The tests that run the commands of a page, if this one does not.
+COMMANDS_TESTED_BY = {
+    "driver.md": "tests/integration/embedding/test_host.py",
+    "launcher.md": "tests/unit/launcher/test_render.py",
+    "memory_timeline.md": "tests/unit/cli/test_memory.py",
+    "command_line.md": "tests/unit/cli/test_docs_command_line.py",
 }
-# Blocks of a page that are followed by their output.
-PRINTING = re.compile(r"^```python\n([^`]*?)^```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PRINTED = {
-    f"{page.name} {number}": pair
-    for page in PAGES
-    for number, pair in enumerate(PRINTING.findall(page.read_text()))
-}
-# Its packages are larger than all other test dependencies; the page says that it is not tested.
-NOT_INSTALLED = ("import ray\n",)
+# These blocks contain commands and settings of a user's system.
+NOT_RUN = {"sh", "toml"}
+# Where the documentation says that its programs are.
+FOLDER = "/home/ada/project"
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    page: str
+    number: int
+    language: str
+    text: str
+    source: str | None
+    """The file of which it is a part."""
+    is_run: bool
+
+    @property
+    def file(self) -> str | None:
+        """The name of the file that the block shows."""
+        found = FILE.match(self.text)
+        return found and found[1]
+
+
+def blocks_of(page: Path) -> list[Block]:
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [
+        Block(page.name, number, language, text, detail if marker == "from" else None, not marker)
+        for number, (marker, detail, language, text) in enumerate(found)
+    ]
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+PYTHON = [block for block in BLOCKS if block.language == "python"]
+# The blocks that show what the block above them prints.
+PRINTED = [(above, block) for above, block in pairwise(BLOCKS) if block.language == "text"]
+COMMANDS = [block for block in BLOCKS if block.language == "console" and block.page not in COMMANDS_TESTED_BY]
+
+
+def name_of(block: Block) -> str:
+    return f"{block.page} {block.number}"
 
 
 def modules() -> list[str]:
@@ -50,28 +99,93 @@ def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
     return [each for each in doctest.DocTestFinder().find(module) if each.examples]
 
 
-def test_pages_have_examples() -> None:
-    assert {name.split()[0] for name in BLOCKS} >= {"README.md", "processes.md"}
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_of_a_page_has_a_language_that_is_tested(page: Path) -> None:
+    blocks = blocks_of(page)
+    assert len(FENCE.findall(page.read_text(encoding="utf-8"))) == 2 * len(blocks)
+    assert {block.language for block in blocks} <= {"python", "rust", "text", "console", *NOT_RUN}
+    for above, block in pairwise([None, *blocks]):
+        assert block.language != "text" or (above is not None and above.language == "python")
 
 
-@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
-def test_example_of_a_page_runs(block: str, tmp_path: Path) -> None:
-    if block.startswith(NOT_INSTALLED):
-        compile(block, "example", "exec")
-        return
+@pytest.mark.parametrize("block", [block for block in PYTHON if block.is_run], ids=name_of)
+def test_example_of_a_page_runs(block: Block, tmp_path: Path) -> None:
     folders = {"DASK_CONFIG": str(tmp_path), "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
-    done = run_python(block, env=folders, options=["-W", "error"])
-    assert done.code == 0, f"{block}\n{done.stderr}"
+    done = run_python(block.text, env=folders, options=["-W", "error"])
+    assert done.code == 0, f"{block.text}\n{done.stderr}"
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(("block", "printed"), PRINTED.values(), ids=PRINTED.keys())
-def test_example_of_a_page_prints_the_text_below_it(block: str, printed: str) -> None:
-    assert run_python(block).stdout == printed
+@pytest.mark.parametrize("block", [block for block in PYTHON if not block.is_run], ids=name_of)
+def test_example_that_is_not_run_compiles(block: Block) -> None:
+    compile(block.text, name_of(block), "exec")
+
+
+@pytest.mark.parametrize(("block", "printed"), PRINTED, ids=[name_of(block) for block, _ in PRINTED])
+def test_example_of_a_page_prints_the_text_below_it(block: Block, printed: Block) -> None:
+    assert run_python(block.text).stdout == printed.text
+
+
+@pytest.mark.parametrize("block", COMMANDS, ids=name_of)
+def test_commands_of_a_page_print_the_text_below_them(block: Block, tmp_path: Path) -> None:
+    for other in BLOCKS:
+        if other.page == block.page and other.file is not None:
+            (tmp_path / other.file).write_text(other.text)
+    shown = ""
+    for line in block.text.splitlines(keepends=True):
+        if line.startswith("$ "):
+            shown += line + run_shown(line[2:], tmp_path)
+    assert stable(shown) == stable(block.text)
+
+
+def run_shown(command: str, folder: Path) -> str:
+    """Run a command of a page, which may begin with assignments of variables, and return its output."""
+    words = shlex.split(command)
+    variables = dict(word.split("=", 1) for word in takewhile(lambda word: "=" in word, words))
+    assert words[len(variables)] == "python"
+    environment = child_environment({"PYTHONUNBUFFERED": "1", **variables})
+    # Without it, the output of interlock is not wrapped, and that of pytest has 80 columns.
+    environment.pop("COLUMNS", None)
+    done = subprocess.run(
+        [sys.executable, *words[len(variables) + 1 :]],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    return done.stdout.replace(str(folder), FOLDER)
+
+
+def stable(printed: str) -> str:
+    """Return an output without times and addresses, which differ from run to run."""
+    return re.sub(r"\b0x[0-9a-f]+", "0x0", re.sub(r"\d+\.\d+s\b", "0.00s", printed))
+
+
+@pytest.mark.parametrize(("page", "test"), COMMANDS_TESTED_BY.items())
+def test_test_that_runs_the_commands_of_a_page_names_the_page(page: str, test: str) -> None:
+    assert f'"{page}"' in (ROOT / test).read_text()
+
+
+def test_every_page_with_rust_is_a_documentation_test() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in ROOT.glob("rust/*/src/lib.rs")]
+    included = {page for text in sources for page in re.findall(r'include_str!\(".*/(\w+\.md)"\)', text)}
+    assert {block.page for block in BLOCKS if block.language == "rust" and block.is_run} == included
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.source], ids=name_of)
+def test_block_from_a_file_is_a_part_of_it(block: Block) -> None:
+    assert unindented(block.text) in unindented((ROOT / str(block.source)).read_text(encoding="utf-8"))
+
+
+def unindented(text: str) -> str:
+    return "".join(line.strip() + "\n" for line in text.splitlines())
 
 
 def test_readme_shows_printed_output() -> None:
-    assert "README.md 0" in PRINTED
+    assert "README.md" in {block.page for block, _ in PRINTED}
 
 
 EXAMPLES = [example for name in modules() for example in examples_of(importlib.import_module(name))]

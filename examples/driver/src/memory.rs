@@ -46,11 +46,7 @@ impl Memory {
         let used = blocks.used.checked_add(bytes as u64).filter(|used| *used <= self.total);
         let used = used.ok_or_else(out_of_memory)?;
         if bytes == 0 {
-            return Err(Error::Argument {
-                name: "an allocation",
-                given: "0 bytes".into(),
-                allowed: "at least 1 byte".into(),
-            });
+            return Err(Error::argument("allocate: bytes", "0", "at least 1"));
         }
         // SAFETY: the layout has at least one byte. The bytes are zeroed, because the CPU may read them before they are
         // written: reading memory that was never initialized is undefined in Rust.
@@ -76,11 +72,8 @@ impl Memory {
         let mut blocks = lock(&self.blocks);
         let Some(layout) = blocks.layouts.get(&address.0).copied().filter(|layout| layout.size() == bytes)
         else {
-            return Err(Error::Argument {
-                name: "freeing memory",
-                given: format!("{bytes} bytes at {address:?}"),
-                allowed: format!("an allocation on {}", self.device),
-            });
+            let given = format!("{bytes} bytes at {address:?}");
+            return Err(Error::argument("free: memory", given, format!("an allocation on {}", self.device)));
         };
         blocks.layouts.remove(&address.0);
         blocks.used -= bytes as u64;

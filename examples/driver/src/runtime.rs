@@ -48,7 +48,7 @@ struct Event {
 }
 
 fn err_unknown(name: &'static str, given: u64) -> Error {
-    Error::Argument { name, given: given.to_string(), allowed: "one of this driver".into() }
+    Error::argument(format!("the {name} handle"), given.to_string(), "one of this driver")
 }
 
 impl Objects {

@@ -58,7 +58,9 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
     """
     command, rest = _split(command_line)
     if command is not None and command not in COMMANDS:
-        raise UnknownNameError(f'unknown command "{command}"', _suggest_command(command))
+        suggestion = _suggest_command(command)
+        known = "" if suggestion else f"; the commands are {', '.join(COMMANDS)}"
+        raise UnknownNameError(f'unknown command "{command}"{known}', suggestion)
     parser = _parser(command)
     if not {"-h", "--help"}.isdisjoint(rest):
         return parser.format_help()
@@ -150,7 +152,9 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         parser.add_argument(
             "--load", action="store_true", help="load the libraries that are found, to query their versions"
         )
-        parser.add_argument("--version", action="store_true", help="print only the version of interlock")
+        parser.add_argument(
+            "-V", "--version", action="store_true", help="print only the version of interlock"
+        )
     if command not in _WITHOUT_FLAGS:
         parser.add_argument(
             "--import",

@@ -226,10 +226,13 @@ class ExplainedFlag(Flag):
     """A flag with its value, type, accepted values, variables and documentation."""
 
     affects: str
+    inherited_from: str | None
+    """The node of the precision tree from which the value is inherited."""
     type: str
     accepts: str | None
     """A description of the values that may be assigned; None if the flag is read-only."""
     variables: tuple[str, ...]
+    """The variables that set the flag, and those of the node from which it inherits."""
     documentation: str
     is_registered: bool
     """Whether another library registered the flag; False for a flag of interlock."""
@@ -262,15 +265,20 @@ def explain(name: str) -> ExplainedFlag:
     if row is None:
         known = detail_commands()
         if name in known:
-            raise UnknownNameError(f"{name} is a module, not a flag; list its flags with `{known[name]}`")
+            raise UnknownNameError(
+                f"{name} is a module, not a flag; list its flags with `python -m interlock {known[name]}`"
+            )
         suggestion = closest_match(name, known)
         raise UnknownNameError(f'unknown flag "{name}"', suggestion and known[suggestion])
+    found = backends.explain(name)
+    inherited = found.inherited_from and _rows()[found.inherited_from]
     return ExplainedFlag(
         **vars(_flag(row)),
-        affects=backends.explain(name).affects,
+        affects=found.affects,
+        inherited_from=found.inherited_from,
         type=row["reads"],
         accepts=row["allowed"],
-        variables=tuple(row["variables"]),
+        variables=tuple(row["variables"] + (inherited["variables"] if inherited else [])),
         documentation=" ".join(row["doc"].split()),
         is_registered=all(own["name"] != name for own in _native.table()),
     )
@@ -326,27 +334,26 @@ def _matches(flag: str, name: str) -> bool:
 
 @dataclass(frozen=True)
 class Variable:
-    """An environment variable that is set, and why interlock ignores it; None if it does not."""
+    """An environment variable that is set, and its problem if it is invalid or unknown."""
 
     name: str
     value: str
     problem: str | None
+    """Why the variable is ignored, or which calls fail because of it; None if it is valid."""
 
 
 def environment() -> tuple[Variable, ...]:
     """Return the variables that are set and that interlock reads, or whose names resemble such a variable."""
-    problems = dict(_native.environment_problems())
+    problems = {name: f"ignored: {problem}" for name, problem in dict(_native.environment_problems()).items()}
     read = set(_native.environment_variables())
     own = {row["name"] for row in _native.table()}
     registered = [row for row in _native.table(registered=True) if row["name"] not in own]
     for row in registered:
         read.update(row["variables"])
     for library in {row["name"].partition(".")[0] for row in registered}:
-        problems.update(_native.misspelt_variables(library))
-    allocator_problem = _allocator_config_problem()
-    for name in read:
-        if allocator_problem is not None and name in allocator_problem:
-            problems[name] = allocator_problem
+        misspelt = dict(_native.misspelt_variables(library))
+        problems.update((name, f"ignored: {problem}") for name, problem in misspelt.items())
+    problems.update(_allocator_config_problem())
     return tuple(
         Variable(name, os.environ[name], problems.get(name))
         for name in sorted(read | {*problems})
@@ -354,13 +361,14 @@ def environment() -> tuple[Variable, ...]:
     )
 
 
-def _allocator_config_problem() -> str | None:
-    """Return why the allocator's configuration is invalid; the message names the environment variable."""
+def _allocator_config_problem() -> dict[str, str]:
+    """Return why the allocator's configuration is invalid, by the name of the environment variable."""
     try:
         memory.get_config()
     except ArgumentError as error:
-        return str(error)
-    return None
+        variable, _, problem = str(error).partition(": ")
+        return {variable: f"every allocation on a device fails: {problem}"}
+    return {}
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ def explain(flag: ExplainedFlag) -> tuple[Section, ...]:
             ("value", _value(flag)),
             ("level", Cell(flag.level)),
             ("set by", _no_wrap(flag.set_by)),
+            *((("inherited from", _no_wrap(flag.inherited_from)),) if flag.inherited_from else ()),
             ("effective", Cell(repr(flag.effective))),
             ("overridden by", _no_wrap(flag.overridden_by)),
             ("affects", Cell(flag.affects)),
@@ -257,7 +258,7 @@ def _environment(variables: tuple[Variable, ...]) -> Block:
     rows = (
         Row(
             (Cell(variable.name, no_wrap=True), _no_wrap(variable.value) if variable.value else EMPTY_TEXT),
-            () if variable.problem is None else (_problem(f"ignored: {variable.problem}"),),
+            () if variable.problem is None else (_problem(variable.problem),),
         )
         for variable in variables
     )

@@ -188,7 +188,7 @@ def config_report() -> ConfigReport:
     Example:
         >>> from interlock.accelerator import memory
         >>> memory.config_report()["release_lock_on_cudamalloc"].reason
-        'it is always so: no lock is held while the driver is called'
+        'no lock is ever held while the driver is called'
 
     """
     return ConfigReport({name: ConfigEntry(*entry) for name, *entry in _native.config_report()})

@@ -196,8 +196,26 @@ def frozen() -> _native.FreezeScope:
     return _native.FreezeScope()
 
 
+def _warn_importer(message: str) -> None:
+    """Issue a `FlagEnvironmentWarning` at the line of the program that imports interlock."""
+    frame = sys._getframe()
+    while frame.f_back is not None and (
+        frame.f_globals.get("__name__", "").partition(".")[0] in ("interlock", "importlib")
+        or frame.f_code.co_filename.startswith("<frozen importlib")
+    ):
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        FlagEnvironmentWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        frame.f_globals.get("__name__"),
+        frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
 for _variable, _problem in _native.environment_problems():
-    warnings.warn(f"{_variable} is ignored: {_problem}", FlagEnvironmentWarning, stacklevel=2)
+    _warn_importer(f"{_variable} is ignored: {_problem}")
 
 for _type in (Explanation, Flag, Flags, Level, Snapshot, SnapshotEntry, Write):
     _type.__module__ = __name__

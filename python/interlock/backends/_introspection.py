@@ -37,6 +37,8 @@ class Explanation(NamedTuple):
     """The flag or environment variable that overrides `value`; None if nothing does."""
     affects: str
     """What the flag affects, and whether the library that runs it is loaded in this process."""
+    inherited_from: str | None
+    """The precision node from which an empty node inherits `value`; None if the value is its own."""
 
 
 def explain(name: str | Flag[Any]) -> Explanation:
@@ -58,9 +60,9 @@ def explain(name: str | Flag[Any]) -> Explanation:
 
     """
     name = name.name if isinstance(name, Flag) else name
-    name, value, level, set_by, effective, overridden_by, affects = _native.explain(name)
+    name, value, level, *rest = _native.explain(name)
     warn_of_variables(name.partition(".")[0], stacklevel=3)
-    return Explanation(name, value, Level(level), set_by, effective, overridden_by, affects)
+    return Explanation(name, value, Level(level), *rest)
 
 
 class SnapshotEntry(NamedTuple):

@@ -14,7 +14,7 @@ use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRa
 use super::graph_pools::{CapturePool, PrivatePools};
 use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Stream, StreamInner, StreamKind};
-use super::{Device, DeviceType, Error, Result};
+use super::{Device, DeviceType, Error, Result, registry};
 
 /// A started driver with the streams and allocators of its devices.
 pub(crate) struct Accelerator {
@@ -167,20 +167,15 @@ impl Accelerator {
     /// Returns the index of a device that was passed to `operation`, `None` for a device without an index.
     ///
     /// # Errors
-    /// Returns [`Error::NoSuchDevice`] for a device that this accelerator does not have.
+    /// Returns [`Error::DeviceUnavailable`] for a device that this accelerator does not have.
     pub(super) fn index_of(&self, device: Device, operation: &'static str) -> Result<Option<DeviceIndex>> {
         let fits = device.kind() == self.kind()
             && device.index().is_none_or(|index| usize::from(index) < self.devices.len());
         if fits {
             return Ok(device.index());
         }
-        let last = self.devices.len().saturating_sub(1);
-        let devices = if last == 0 { "0".to_owned() } else { format!("0 to {last}") };
-        Err(Error::NoSuchDevice {
-            name: operation.to_owned(),
-            given: device.to_string(),
-            allowed: format!("a device of {} with an index of {devices}", self.kind()),
-        })
+        let reason = registry::available_devices(self.kind(), self.devices.len());
+        Err(Error::DeviceUnavailable { operation: operation.to_owned(), device, reason })
     }
 
     /// Returns the default stream of a device.
@@ -287,9 +282,9 @@ impl Accelerator {
         let PriorityRange { least, greatest } = range?;
         if priority > least {
             return Err(Error::Argument {
-                name: "the priority of a Stream",
+                name: "Stream: priority".into(),
                 given: priority.to_string(),
-                allowed: format!("{least} or less; a smaller number runs first, down to {greatest}"),
+                allowed: format!("from {greatest}, the first to run, to {least}"),
             });
         }
         Ok(priority.max(greatest))

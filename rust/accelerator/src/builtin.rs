@@ -11,6 +11,8 @@ use crate::Result;
 /// A driver that is compiled in.
 pub(crate) struct BuiltinDriver {
     pub(crate) name: &'static str,
+    /// The forms of the name, as messages list them.
+    accepted: &'static [&'static str],
     /// Whether the program can select the number of devices; otherwise the hardware determines it.
     pub(crate) accepts_count: bool,
     /// Whether it is used if neither the program nor the environment selects one and no registered driver is available.
@@ -21,10 +23,17 @@ pub(crate) struct BuiltinDriver {
 
 const BUILTIN_DRIVERS: &[BuiltinDriver] = &[
     #[cfg(feature = "host")]
-    BuiltinDriver { name: "host", accepts_count: true, is_default: false, driver: host },
+    BuiltinDriver {
+        name: "host",
+        accepted: &["host", "host:N"],
+        accepts_count: true,
+        is_default: false,
+        driver: host,
+    },
     #[cfg(feature = "cuda")]
     BuiltinDriver {
         name: "cuda",
+        accepted: &["cuda"],
         accepts_count: false,
         is_default: true,
         driver: |_| Ok(interlock_cuda::driver()),
@@ -38,9 +47,9 @@ fn host(devices: Option<u32>) -> Result<Arc<dyn Driver>> {
     HostDriver::new(HostOptions { devices, ..default })
 }
 
-/// Returns the names of the drivers.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    BUILTIN_DRIVERS.iter().map(|builtin| builtin.name)
+/// Returns the names that select a driver, in program and environment; `N` is a number of devices.
+pub(crate) fn accepted() -> impl Iterator<Item = &'static str> {
+    BUILTIN_DRIVERS.iter().flat_map(|builtin| builtin.accepted.iter().copied())
 }
 
 /// Returns the driver with a name.
@@ -51,16 +60,7 @@ pub(crate) fn find(name: &str) -> Option<&'static BuiltinDriver> {
 /// Returns the driver that is used if no other is selected.
 pub(crate) fn default_driver() -> Result<Arc<dyn Driver>, String> {
     let builtin = BUILTIN_DRIVERS.iter().find(|builtin| builtin.is_default);
-    let builtin = builtin.ok_or("no driver is chosen, and the default driver cuda is not compiled in")?;
+    let builtin =
+        builtin.ok_or("no driver is selected, and the default driver \"cuda\" is not compiled in")?;
     (builtin.driver)(None).map_err(|error| error.to_string())
-}
-
-/// Describes the values that the environment variable accepts.
-pub(crate) fn accepted() -> String {
-    let text = |builtin: &BuiltinDriver| match builtin.accepts_count {
-        true => format!("{0}, {0}:N (N devices)", builtin.name),
-        false => builtin.name.to_owned(),
-    };
-    let all: Vec<String> = BUILTIN_DRIVERS.iter().map(text).collect();
-    if all.is_empty() { "none".to_owned() } else { format!("{} and none", all.join(", ")) }
 }

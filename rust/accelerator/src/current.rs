@@ -130,7 +130,7 @@ impl DeviceScope {
     /// Checks that the device exists in this process: a forked child may have other devices.
     ///
     /// # Errors
-    /// Returns [`Error::NoSuchDevice`](crate::Error::NoSuchDevice), and errors of the driver.
+    /// Returns [`Error::DeviceUnavailable`](crate::Error::DeviceUnavailable), and errors of the driver.
     pub fn check(&self) -> Result<()> {
         self.device.map_or(Ok(()), |device| resolve(Some(device), "accelerator.device_index").map(drop))
     }

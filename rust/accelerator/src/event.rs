@@ -160,18 +160,18 @@ impl Event {
         let driver = self.driver()?;
         end.driver()?;
         let refused = |given: &str, allowed: &str| Error::Argument {
-            name: OPERATION,
+            name: format!("{OPERATION}: both events").into(),
             given: given.to_owned(),
             allowed: allowed.to_owned(),
         };
         if !(self.options.timing && end.options.timing) {
-            return Err(refused("an event made without timing", "events made with enable_timing=True"));
+            return Err(refused("an event without timing", "created with enable_timing=True"));
         }
         let (Some(start), Some(stop)) = (self.handle.get(), end.handle.get()) else {
-            return Err(refused("an event that was never recorded", "recorded events"));
+            return Err(refused("an event that was never recorded", "recorded"));
         };
         if start.device != stop.device {
-            let reason = format!("the events are of {} and {}", self.device(), end.device());
+            let reason = format!("the events are on {} and {}", self.device(), end.device());
             return Err(self.misused(OPERATION, &reason));
         }
         driver.elapsed(*start, *stop)

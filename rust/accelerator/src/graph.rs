@@ -97,7 +97,7 @@ impl Graph {
         let misuse = match state.phase {
             Phase::Empty => None,
             Phase::Capturing(..) => Some("the graph is being captured already"),
-            Phase::Recorded { .. } => Some("something was captured already; reset() makes room for more"),
+            Phase::Recorded { .. } => Some("the graph has been captured already; call reset() first"),
         };
         if let Some(reason) = misuse {
             return Err(misused(OPERATION, reason));
@@ -105,7 +105,7 @@ impl Graph {
         let stream = current::current_stream(None)?;
         if stream.kind() == StreamKind::Default {
             let reason =
-                "a default stream can't be captured; make another one current: with Stream(), graph:";
+                "a default stream cannot be captured; make another stream current: with Stream(), graph:";
             return Err(misused(OPERATION, reason));
         }
         let handle = stream.handle()?;
@@ -184,7 +184,10 @@ impl Graph {
         const OPERATION: &str = "Graph.instantiate";
         let (driver, mut state) = self.lock()?;
         if !self.keep {
-            return Err(misused(OPERATION, "the graph was not made with keep_graph, so capture_end does it"));
+            return Err(misused(
+                OPERATION,
+                "capture_end instantiates the graph unless it was created with keep_graph=True",
+            ));
         }
         if let Phase::Recorded { exec, .. } = &mut state.phase
             && let Some(old) = exec.take()

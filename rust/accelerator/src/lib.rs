@@ -39,7 +39,7 @@ pub use interlock_host as host;
 pub use interrupt::{check_interrupts, set_interrupt_check};
 pub use plan_cache::PlanCache;
 pub use registry::{
-    KnownDevices, current_accelerator, device_count, known_devices, register_driver, required,
+    KnownDevices, current_accelerator, device_count, known_devices, parse_device, register_driver, required,
     stale_env_warning, unavailable_reason, use_driver, use_named,
 };
 pub use stream::{Stream, StreamKind, priority_range, streams_of};

@@ -7,7 +7,7 @@ use interlock_core::flags::{InputValue, parse_count, write_unless_frozen};
 use crate::{Device, DeviceType, Error, Result, registry};
 
 const NAME: &str = "cuda.cufft_plan_cache";
-const WANTED: &str = "a cuda device with its index, or an index";
+const WANTED: &str = "a CUDA device with an index, or an index";
 /// PyTorch's default.
 const DEFAULT: u64 = 4096;
 const MOST_PLANS: u64 = i64::MAX as u64;
@@ -42,7 +42,7 @@ impl PlanCache {
     pub fn named(given: &InputValue) -> Result<Self> {
         match given {
             InputValue::Integer(index) => Self::among(device_count()?, *index),
-            InputValue::Text(text) => Self::of(text.parse()?),
+            InputValue::Text(text) => Self::of(registry::parse_device(text)?),
             _ => Err(no_such_device(given.to_string(), WANTED.to_owned())),
         }
     }
@@ -113,12 +113,12 @@ fn device_count() -> Result<u32> {
 fn indices(count: u32) -> String {
     match count.checked_sub(1) {
         Some(last) => format!("an index from 0 to {last}"),
-        None => "no index, because there is no cuda device".to_owned(),
+        None => "an index of a CUDA device, of which this process has none".to_owned(),
     }
 }
 
 fn no_such_device(given: String, allowed: String) -> Error {
-    Error::NoSuchDevice { name: format!("backends.{NAME}"), given, allowed }
+    Error::NoSuchDevice { name: format!("backends.{NAME}: device"), given, allowed }
 }
 
 #[cfg(test)]
@@ -143,7 +143,7 @@ mod tests {
             let error = PlanCache::among(2, index).unwrap_err().to_string();
             assert!(error.contains("an index from 0 to 1") && error.contains(&index.to_string()), "{error}");
         }
-        assert!(PlanCache::among(0, 0).unwrap_err().to_string().contains("no cuda device"));
+        assert!(PlanCache::among(0, 0).unwrap_err().to_string().contains("has none"));
         // A driver may count more devices than there are indices.
         assert!(PlanCache::among(u32::MAX, 128).is_err());
     }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use interlock_core::Error as CoreError;
 use interlock_core::base::env;
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
 use interlock_driver::Driver;
 
 use super::accelerator::Accelerator;
-use super::{Device, Error, Result, builtin, memory};
+use super::{Device, DeviceType, Error, Result, builtin, memory};
 
 /// The selected and the used driver.
 static REGISTRY: ForkLock<Registry> = ForkLock::new(
@@ -67,10 +68,9 @@ impl Registry {
             DriverSelection::Named(name) => match self.registered_as(&name) {
                 Some(driver) => DriverSelection::Driver(driver),
                 None => DriverSelection::Disabled(format!(
-                    "{} is {name:?}, and no driver of that name is registered; without registering there \
-                     are {}",
+                    "{} must be {}, none or the name of a registered driver, got {name:?}",
                     env::ACCELERATOR,
-                    builtin::accepted()
+                    builtin::accepted().collect::<Vec<_>>().join(", ")
                 )),
             },
             selection => selection,
@@ -110,7 +110,7 @@ fn parse_selection(text: &str) -> DriverSelection {
         (Some(builtin), None) => (builtin.driver)(None),
         (Some(builtin), Some(Ok(devices))) if builtin.accepts_count => (builtin.driver)(Some(devices)),
         (Some(builtin), Some(Err(_))) if builtin.accepts_count => {
-            return disabled("; after the colon it takes a number of devices");
+            return disabled(": N of host:N must be a number of devices");
         }
         _ => return DriverSelection::Named(text.to_owned()),
     };
@@ -139,12 +139,12 @@ fn stale_selection_warning() -> Option<String> {
     if *read == text {
         return None;
     }
-    let now = text.as_ref().map_or("not set any more".to_owned(), |text| format!("{text:?} now"));
+    let change = text.as_ref().map_or("was removed".to_owned(), |text| format!("was changed to {text:?}"));
     *read = text;
     Some(format!(
-        "{} is {now}, which comes too late: the driver of {} is in use, which is fixed at first use",
+        "{} {change}, which has no effect: the driver {:?} is in use, and the driver is fixed at first use",
         env::ACCELERATOR,
-        in_use.kind()
+        in_use.kind().name()
     ))
 }
 
@@ -268,15 +268,23 @@ fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> b
 /// # Errors
 /// Returns [`Error::NoAccelerator`] if there is none or if it has no device.
 fn available_driver(operation: &'static str) -> Result<Arc<dyn Driver>> {
-    let available =
-        selected_driver().and_then(|driver| unavailable_reason_of(&*driver).map_or(Ok(driver), Err));
-    available.map_err(|reason| Error::NoAccelerator { operation, reason })
+    let refused = |reason| Error::NoAccelerator { operation, reason };
+    let driver = selected_driver().map_err(refused)?;
+    match unavailable_reason_of(&*driver) {
+        None => Ok(driver),
+        Some(reason) if driver.device_type() == DeviceType::Cuda && builtin::find("host").is_some() => {
+            Err(refused(format!("{reason}. To run without a GPU: accelerator.use(\"host\")")))
+        }
+        Some(reason) => Err(refused(reason)),
+    }
 }
 
 /// Returns why a driver is not available, `None` if it is.
 fn unavailable_reason_of(driver: &dyn Driver) -> Option<String> {
-    let without_devices =
-        || (driver.device_count() == 0).then(|| format!("{} has no devices", driver.device_type()));
+    let without_devices = || {
+        (driver.device_count() == 0)
+            .then(|| format!("the driver {:?} has no devices", driver.device_type().name()))
+    };
     driver.unavailable_reason().or_else(without_devices)
 }
 
@@ -307,13 +315,14 @@ pub fn use_named(name: &str) -> Result<()> {
     }
     let driver = match name {
         "none" => {
-            return select(DriverSelection::Disabled("the program chose to use none".to_owned()), "none");
+            let reason = "the program selected no driver: accelerator.use(\"none\")".to_owned();
+            return select(DriverSelection::Disabled(reason), "none");
         }
         _ => REGISTRY.lock().registered_as(name),
     };
     match driver {
         Some(driver) => use_driver(driver),
-        None => Err(Error::UnknownDriver { given: name.to_owned(), known: known() }),
+        None => Err(Error::UnknownDriver { given: name.to_owned(), known: accepted() }),
     }
 }
 
@@ -331,10 +340,37 @@ fn select(selection: DriverSelection, name: &'static str) -> Result<()> {
     Ok(())
 }
 
-fn known() -> Vec<&'static str> {
+/// Returns the names that select a driver, and the form with a number of devices.
+fn accepted() -> Vec<&'static str> {
     let registered: Vec<_> =
         REGISTRY.lock().registered.iter().map(|driver| driver.device_type().name()).collect();
-    builtin::names().chain(["none"]).chain(registered).collect()
+    builtin::accepted().chain(["none"]).chain(registered).collect()
+}
+
+/// Describes the devices of the driver of this process, for an error.
+pub(super) fn available_devices(kind: DeviceType, count: usize) -> String {
+    let devices = match count {
+        0..=4 => (0..count).map(|index| format!("{kind}:{index}")).collect::<Vec<_>>().join(", "),
+        _ => format!("{kind}:0 to {kind}:{}", count - 1),
+    };
+    format!("this process uses the driver {:?} ({devices})", kind.name())
+}
+
+/// Parses a device, as `str::parse` does. The error for an unknown device type lists the types that this process can
+/// use. Starts no driver and fixes none.
+pub fn parse_device(text: &str) -> Result<Device> {
+    text.parse().map_err(|error| match error {
+        CoreError::UnknownDeviceType { given, .. } => {
+            let accelerator = current_accelerator().filter(|_| unavailable_reason().is_none());
+            let types: Vec<_> = [Some(Device::CPU), accelerator]
+                .into_iter()
+                .flatten()
+                .map(|device| device.to_string())
+                .collect();
+            CoreError::UnknownDeviceType { given, available: Some(types.join(", ")) }.into()
+        }
+        other => other.into(),
+    })
 }
 
 /// Registers a driver, which is used if neither the program nor the environment selects one. It replaces a driver that
@@ -400,8 +436,5 @@ pub fn unavailable_reason() -> Option<String> {
 /// # Errors
 /// Returns [`Error::NoAccelerator`] for `operation`, with the reason why none is available.
 pub fn required(operation: &'static str) -> Result<Device> {
-    match (unavailable_reason(), current_accelerator()) {
-        (None, Some(device)) => Ok(device),
-        (reason, _) => Err(Error::NoAccelerator { operation, reason: reason.unwrap_or_default() }),
-    }
+    available_driver(operation).map(|driver| Device::of(driver.device_type()))
 }

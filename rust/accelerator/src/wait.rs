@@ -112,7 +112,7 @@ fn check_no_self_wait(accelerator: &Accelerator, target: WaitTarget) -> Result<(
     Err(Error::Device {
         device: accelerator.device(current.device),
         operation: operation.to_owned(),
-        reason: "a function that runs on a stream can't wait for that stream, or for its device".to_owned(),
+        reason: "a function that runs on a stream cannot wait for that stream, or for its device".to_owned(),
         code: None,
     })
 }

@@ -34,7 +34,7 @@ fn device_buffer_knows_its_streams_and_queries_start_no_driver() {
     let ninth: Device = "host:9".parse().unwrap();
     assert_eq!((memory::limit(None), memory::cache_limit(None)), (Ok(None), Ok(None)));
     for refused in [memory::limit(Some(ninth)), memory::cache_limit(Some(Device::CPU))] {
-        assert!(matches!(refused, Err(Error::NoSuchDevice { .. })));
+        assert!(matches!(refused, Err(Error::DeviceUnavailable { .. })));
     }
     let again = HostDriver::new(HostOptions { devices: 2, ..HostOptions::default() }).unwrap();
     accelerator::use_driver(again).unwrap();
@@ -80,7 +80,7 @@ fn device_buffer_knows_its_streams_and_queries_start_no_driver() {
 
     assert_eq!(memory::set_limit(Some(Limit::Bytes(1 << 20)), None), Ok(None));
     assert_eq!(memory::limit(None), Ok(Some(1 << 20)));
-    assert!(matches!(MemoryTracker::open(Some(ninth)), Err(Error::NoSuchDevice { .. })));
+    assert!(matches!(MemoryTracker::open(Some(ninth)), Err(Error::DeviceUnavailable { .. })));
     let error = DeviceBuffer::new(None, 30 << 20).unwrap_err();
     assert!(error.to_string().contains("set_limit"), "{error}");
 }

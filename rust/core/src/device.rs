@@ -29,7 +29,7 @@ macro_rules! device_types {
         }
 
         impl DeviceType {
-            /// Every predefined type, in the order in which messages list them.
+            /// Every predefined type.
             pub const ALL: &[DeviceType] = &[$(DeviceType::$variant,)+];
 
             /// Returns the name, as in `device("name:0")`.
@@ -202,8 +202,7 @@ fn checked_index(index: i64, given: &str) -> Result<u8> {
 }
 
 fn unknown_type(given: &str) -> Error {
-    let known: Vec<_> = DeviceType::ALL.iter().map(|kind| kind.name()).collect();
-    Error::UnknownDeviceType { given: given.to_owned(), known: known.join(", ") }
+    Error::UnknownDeviceType { given: given.to_owned(), available: None }
 }
 
 /// Parses `type` or `type:index`; the index has no sign and no leading zero.
@@ -217,11 +216,11 @@ impl FromStr for Device {
         let kind = kind.parse()?;
         let canonical = index == "0" || !index.starts_with('0');
         if index.is_empty() || !canonical || !index.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Device::invalid_index(text));
+            return Err(Device::invalid_index(format_args!("{text:?}")));
         }
         // Only a number too large for i64 fails to parse here, which is out of range anyway.
         let number = index.parse().unwrap_or(i64::MAX);
-        Ok(Device { kind, index: Some(checked_index(number, text)?) })
+        Ok(Device { kind, index: Some(checked_index(number, &format!("{text:?}"))?) })
     }
 }
 

@@ -107,12 +107,12 @@ pub enum Error {
     UnknownDeviceType {
         /// The unknown name.
         given: String,
-        /// The names of the known types.
-        known: String,
+        /// The device types that this process can use, if they were queried.
+        available: Option<String>,
     },
     /// A device index that is malformed or out of range.
     DeviceIndex {
-        /// The text or number that was given.
+        /// The text or number that was passed, as shown in the message.
         given: String,
         /// The largest index that is accepted.
         max: u8,
@@ -160,34 +160,37 @@ pub enum Error {
 }
 
 crate::messages! { Error {
-    Error::FlagType { name, given, allowed } => "{name} takes {allowed}, got {given}";
-    Error::FlagValue { name, given, allowed } => "{name} takes {allowed}, got {given}";
-    Error::FlagTableFull { name, given, table } => "{name} cannot hold {given}: {table}";
-    Error::FlagsFrozen { name, by } => "{name} is refused: flags were frozen at {by}";
+    Error::FlagType { name, given, allowed } => "{name} must be {allowed}, got {given}";
+    Error::FlagValue { name, given, allowed } => "{name} must be {allowed}, got {given}";
+    Error::FlagTableFull { name, given, table } => "{name} cannot store {given}: {table}";
+    Error::FlagsFrozen { name, by } => "{name} cannot be set: flags were frozen at {by}";
     Error::FlagNamespace { name, flags } => "{name} is a namespace, not a flag; its flags: {}", flags.join(", ");
     Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
-    Error::FlagRegistration { name, reason } => "the flag {name:?} can't be registered: {reason}";
+    Error::FlagRegistration { name, reason } => "register({name:?}): {reason}";
     Error::KernelName { operation, name } => "register: {operation} has a kernel named {name:?}; names must be unique";
     Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
-        "there is no variable {name}; did you mean {suggestion}, which takes {allowed}?";
+        "there is no variable {name}; did you mean {suggestion}, which accepts {allowed}?";
     Error::UnknownVariable { name, suggestion: None } =>
-        "there is no variable {name}, and the prefix is interlock's own";
+        "there is no variable {name}, and the prefix INTERLOCK_ is reserved";
     Error::UnreadVariable { name, suggestion: (suggestion, allowed) } =>
-        "no flag registered so far reads {name}; did you mean {suggestion}, which takes {allowed}?";
-    Error::ReadOnlyFlag { name } => "{name} can only be read";
-    Error::UnknownDeviceType { given, known } => "unknown device type {given:?}; known types: {known}";
+        "no flag registered so far reads {name}; did you mean {suggestion}, which accepts {allowed}?";
+    Error::ReadOnlyFlag { name } => "{name} is read-only";
+    Error::UnknownDeviceType { given, available: Some(available) } =>
+        "unknown device {given:?}; available here: {available}";
+    Error::UnknownDeviceType { given, available: None } =>
+        "unknown device {given:?}; a device is a type such as cpu or cuda, or a type and an index such as cuda:0";
     Error::DeviceIndex { given, max } =>
-        "invalid device index in {given:?}; an index is a number from 0 to {max} without sign or leading zeros";
+        "a device index must be a number from 0 to {max} without sign or leading zeros, got {given}";
     Error::LibraryNotFound { library, operation, reason } => "{operation} needs {library}: {reason}";
     Error::LibraryPath { library, by, path, reason } =>
-        "{by} gives {path:?} for {library}, which can't be used: {reason}";
+        "{by}: {path:?} cannot be used as {library}: {reason}";
     Error::UnknownLibrary { name, suggestion: Some(suggestion), .. } =>
-        "there is no vendor library {name:?}; did you mean {suggestion:?}?";
+        "unknown vendor library {name:?}; did you mean {suggestion:?}?";
     Error::UnknownLibrary { name, suggestion: None, allowed } =>
-        "there is no vendor library {name:?}; there are {allowed}";
-    Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned {status}";
-    Error::TaskIsRunning => "the state of this task is in force already";
+        "unknown vendor library {name:?}; known: {allowed}";
+    Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned status {status}";
+    Error::TaskIsRunning => "the state of this task is active already: another step of the task is running";
 } }
 
 impl std::error::Error for Error {}

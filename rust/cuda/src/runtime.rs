@@ -360,6 +360,10 @@ unsafe impl DriverRuntime for CudaRuntime {
         unsafe { alloc::free(self.device(device)?, address) }
     }
 
+    fn check_not_lost(&self, device: DeviceIndex, operation: &'static str) -> Result<()> {
+        self.device(device)?.lost_error(operation).map_or(Ok(()), Err)
+    }
+
     fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
         pinned::allocate_pinned(self.device(device)?, bytes)
     }

@@ -84,7 +84,7 @@ pub fn refused(operation: &'static str, reason: impl Into<String>) -> Error {
 
 /// Creates the error of a capture that was invalidated.
 pub fn err_invalidated(operation: &'static str, reason: &str) -> Error {
-    refused(operation, format!("the capture can't be repeated: {reason}"))
+    refused(operation, format!("the capture was invalidated: {reason}"))
 }
 
 /// Checks that a stream may begin a capture.
@@ -93,7 +93,7 @@ pub fn err_invalidated(operation: &'static str, reason: &str) -> Error {
 /// Returns an error for default streams and streams that take part in a capture.
 pub fn check_begin(is_default: bool, current: Option<CaptureId>, operation: &'static str) -> Result<()> {
     if is_default {
-        return Err(refused(operation, "a default stream can't be captured"));
+        return Err(refused(operation, "a default stream cannot be captured"));
     }
     match current {
         Some(_) => Err(refused(operation, "the stream takes part in a capture already")),
@@ -144,7 +144,7 @@ impl<T> Captures<T> {
     /// # Errors
     /// Returns an error if the capture has ended or was invalidated.
     pub fn open(&mut self, id: CaptureId, operation: &'static str) -> Result<&mut T> {
-        let capture = self.0.get_mut(&id).ok_or_else(|| refused(operation, "the capture is over"))?;
+        let capture = self.0.get_mut(&id).ok_or_else(|| refused(operation, "the capture has ended"))?;
         match &capture.invalidated_by {
             Some(reason) => Err(err_invalidated(operation, reason)),
             None => Ok(&mut capture.content),
@@ -183,7 +183,7 @@ impl<T> Captures<T> {
 
     /// Returns the error of a wait for a stream that takes part in a capture, and invalidates the capture.
     pub fn refuse_stream_sync(&mut self, id: CaptureId, operation: &'static str) -> Error {
-        self.invalidate(id, operation, "the stream captures, so nothing runs that could be waited for")
+        self.invalidate(id, operation, "the stream captures, so its work does not run")
     }
 
     /// Returns the error of a wait for an event of a capture, and invalidates the capture.
@@ -208,11 +208,11 @@ impl<T> Captures<T> {
             (None, None) => return Ok(()),
             (Some(own), Some(other)) if own == other => return Ok(()),
             (_, Some(other)) if !self.is_underway(other) => {
-                (own, "the event was recorded in a capture that is over")
+                (own, "the event was recorded in a capture that has ended")
             }
             (Some(_), Some(_)) => (own, "the event was recorded in another capture"),
             (Some(_), None) => (own, "the event was recorded outside of the capture"),
-            (None, Some(_)) if is_default => (None, "a default stream can't take part in a capture"),
+            (None, Some(_)) if is_default => (None, "a default stream cannot take part in a capture"),
             (None, Some(_)) => return Ok(()),
         };
         for id in mixed.into_iter().chain(recorded_in) {
@@ -237,7 +237,7 @@ impl<T> Captures<T> {
         }
         let id = current()?.ok_or_else(|| refused(operation, "no capture has begun on the stream"))?;
         if self.is_underway(id) {
-            return Err(refused(operation, "a capture ends on the stream on which it began"));
+            return Err(refused(operation, "a capture must be ended on the stream on which it began"));
         }
         Ok(id)
     }
@@ -248,7 +248,7 @@ impl<T> Captures<T> {
             capture.mode != CaptureMode::Relaxed && capture.thread != thread::current().id()
         };
         if self.0.get(&id).is_some_and(is_elsewhere) {
-            let reason = "a capture ends on the thread that began it, unless its mode is relaxed";
+            let reason = "a capture must be ended on the thread that began it, unless its mode is relaxed";
             return Err(refused(operation, reason));
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Errors of devices and drivers, with the data of their messages.
 
+use std::borrow::Cow;
+
 use interlock_core::Error as CoreError;
 
 use crate::{Device, OutOfMemory};
@@ -20,14 +22,23 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// An error of flags, names of devices or vendor libraries.
     Core(CoreError),
-    /// A device does not exist, or has the wrong type.
+    /// An argument names the wrong device, or an object of the wrong device.
     NoSuchDevice {
-        /// The function or argument that expects a device, as in the program.
+        /// The function and the argument, as in the program.
         name: String,
         /// The value that was passed, as shown in the message.
         given: String,
         /// The accepted values.
         allowed: String,
+    },
+    /// This process cannot use a device: it does not exist, or belongs to a driver that is not in use.
+    DeviceUnavailable {
+        /// The operation.
+        operation: String,
+        /// The device.
+        device: Device,
+        /// The reason, which names the available devices if there are any.
+        reason: String,
     },
     /// An operation needs an accelerator and none is available.
     NoAccelerator {
@@ -91,12 +102,28 @@ pub enum Error {
     },
     /// An argument has a value that is not accepted.
     Argument {
-        /// The argument, as in the program.
-        name: &'static str,
+        /// The function and the argument, as in the program.
+        name: Cow<'static, str>,
         /// The value that was passed, as shown in the message.
         given: String,
         /// The accepted values.
         allowed: String,
+    },
+    /// A configuration of the allocators has an unknown key.
+    UnknownKey {
+        /// The unknown key.
+        key: String,
+        /// The known key that is most similar.
+        suggestion: Option<&'static str>,
+        /// The names of all keys.
+        known: Vec<&'static str>,
+    },
+    /// An environment variable is invalid, for the reason of another error.
+    Variable {
+        /// The name of the variable.
+        variable: &'static str,
+        /// The error of its value.
+        error: Box<Error>,
     },
     /// The embedding program interrupted a wait.
     Interrupted,
@@ -105,9 +132,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// Creates the error of an argument that is not accepted. `name` is the argument, as in the program.
-    pub fn argument(name: &'static str, given: impl Into<String>, allowed: impl Into<String>) -> Self {
-        Error::Argument { name, given: given.into(), allowed: allowed.into() }
+    /// Creates the error of an argument that is not accepted. `name` is the function and the argument, as in the program.
+    pub fn argument(
+        name: impl Into<Cow<'static, str>>,
+        given: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Error::Argument { name: name.into(), given: given.into(), allowed: allowed.into() }
     }
 
     /// Creates the error of an operation that failed without an error code of the driver.
@@ -141,23 +172,30 @@ impl From<CoreError> for Error {
 
 interlock_core::messages! { Error {
     Error::Core(error) => "{error}";
-    Error::NoSuchDevice { name, given, allowed } => "{name} takes {allowed}, got {given}";
-    Error::NoAccelerator { operation, reason } => "{operation} needs an accelerator and there is none: {reason}";
+    Error::NoSuchDevice { name, given, allowed } => "{name} must be {allowed}, got {given}";
+    Error::DeviceUnavailable { operation, device, reason } =>
+        "{operation}: device \"{device}\" is not available: {reason}";
+    Error::NoAccelerator { operation, reason } => "{operation}: {reason}";
     Error::Device { device, operation, reason, code: Some(code) } =>
         "{operation} failed on {device}: {reason} (error {code})";
     Error::Device { device, operation, reason, code: None } => "{operation} failed on {device}: {reason}";
     Error::DeviceLost { device, operation, reason } =>
-        "{operation} is impossible: {device} was lost: {reason}";
+        "{operation} failed: the device {device} was lost: {reason}";
     Error::Unsupported { operation, device } => "{operation} is not supported on {device}";
     Error::Forked { what } =>
-        "{what} belongs to the process from which this one was forked, and can't be used here; use devices in \
-         the child only, or start it with the method spawn or forkserver";
+        "{what} belongs to the parent of this forked process, and cannot be used here; use devices in the child \
+         only, or start the child with the method spawn or forkserver";
     Error::Graph { operation, reason } => "{operation} failed: {reason}";
     Error::DriverInUse { requested, in_use } =>
-        "accelerator.use({requested:?}) comes too late: the driver {in_use:?} is in use, and it is fixed at \
+        "accelerator.use: cannot select the driver {requested:?}: {in_use:?} is in use, and the driver is fixed at \
          first use";
-    Error::UnknownDriver { given, known } => "there is no driver {given:?}; known: {}", known.join(", ");
-    Error::Argument { name, given, allowed } => "{name} takes {allowed}, got {given}";
+    Error::UnknownDriver { given, known } =>
+        "accelerator.use: name must be one of {}, got {given:?}", known.join(", ");
+    Error::Argument { name, given, allowed } => "{name} must be {allowed}, got {given}";
+    Error::UnknownKey { key, suggestion: Some(suggestion), .. } =>
+        "unknown key {key:?}; did you mean {suggestion:?}?";
+    Error::UnknownKey { key, suggestion: None, known } => "unknown key {key:?}; the keys are {}", known.join(", ");
+    Error::Variable { variable, error } => "{variable}: {error}";
     Error::Interrupted => "the wait was interrupted";
     Error::OutOfMemory(error) => "{error}";
 } }

@@ -12,7 +12,7 @@ use crate::PoolId;
 /// use interlock_driver::{Device, Error, OutOfMemory};
 ///
 /// let Error::OutOfMemory(oom) = OutOfMemory::error(Device::CPU, 2 << 20) else { panic!("another error") };
-/// assert_eq!(oom.to_string(), "out of memory on cpu: 2.00 MiB could not be allocated (2097152 bytes)");
+/// assert_eq!(oom.to_string(), "out of memory: tried to allocate 2.00 MiB on cpu");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
@@ -73,34 +73,25 @@ impl AllocatorState {
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let requested = self.requested as u64;
-        write!(f, "out of memory on {}: {} could not be allocated", self.device, Size(requested))?;
-        if requested >= Size::UNIT {
-            write!(f, " ({requested} bytes)")?;
-        }
+        write!(f, "out of memory: tried to allocate {} on {}", Size(self.requested as u64), self.device)?;
         let Some(cache) = &self.cache else { return Ok(()) };
-        write!(
-            f,
-            "; of {} taken from the device {} are in use",
-            Size(cache.reserved),
-            Size(cache.allocated)
-        )?;
-        write!(f, " and the largest free piece has {}", Size(cache.largest_free))?;
+        f.write_str(" (")?;
         if let Some(free) = cache.free {
-            write!(f, "; the device has {} left", Size(free))?;
+            write!(f, "free {}, ", Size(free))?;
         }
+        write!(f, "reserved {}, allocated {}", Size(cache.reserved), Size(cache.allocated))?;
+        write!(f, ", largest free block {}", Size(cache.largest_free))?;
         if let Some(limit) = cache.limit {
-            write!(f, "; the limit of this process is {}", Size(limit))?;
+            write!(f, ", limit {}", Size(limit))?;
         }
-        if cache.is_limited() {
-            f.write_str(". The limit alone stands against it: see accelerator.memory.set_limit")?;
+        f.write_str(if cache.is_limited() {
+            "). The limit prevents the allocation: raise it with accelerator.memory.set_limit"
         } else if cache.unused() >= cache.rounded as u64 {
-            f.write_str(
-                ". Enough is kept and not in use, but in pieces: \
-                 expandable_segments (accelerator.memory.set_config) keep them together",
-            )?;
-        }
-        Ok(())
+            "). The free blocks are large enough in total, but too small each: \
+             accelerator.memory.set_config(\"expandable_segments:True\") avoids fragmentation"
+        } else {
+            "). Free memory of the device, or allocate less"
+        })
     }
 }
 
@@ -143,25 +134,28 @@ mod tests {
     }
 
     #[test]
-    fn oom_message_has_sizes_with_units_and_the_exact_request() {
+    fn oom_message_has_sizes_with_units() {
         assert_eq!(
             text((5 << 29) + 1, |_| ()),
-            "out of memory on cuda: 2.50 GiB could not be allocated (2684354561 bytes); of 4.00 MiB taken from the \
-             device 3.00 MiB are in use and the largest free piece has 512 bytes; the device has 1000 bytes left"
+            "out of memory: tried to allocate 2.50 GiB on cuda (free 1000 bytes, reserved 4.00 MiB, allocated 3.00 MiB, \
+             largest free block 512 bytes). Free memory of the device, or allocate less"
         );
         let message = OutOfMemory { device: Device::CPU, requested: 1023, cache: None }.to_string();
-        assert_eq!(message, "out of memory on cpu: 1023 bytes could not be allocated");
+        assert_eq!(message, "out of memory: tried to allocate 1023 bytes on cpu");
         assert_eq!(Size(u64::MAX).to_string(), "16.00 EiB");
     }
 
     #[test]
     fn oom_message_names_the_limit_or_fragmentation() {
         let limited = |limit| text(2 << 20, |cache| (cache.limit, cache.free) = (Some(limit), Some(1 << 30)));
+        let message = limited(23 << 20);
+        assert!(message.contains(", limit 23.00 MiB). The limit prevents the allocation: "), "{message}");
+        assert!(message.ends_with("accelerator.memory.set_limit"), "{message}");
+        let message = limited(24 << 20);
         assert!(
-            limited(23 << 20)
-                .ends_with("23.00 MiB. The limit alone stands against it: see accelerator.memory.set_limit")
+            message.ends_with(", limit 24.00 MiB). Free memory of the device, or allocate less"),
+            "{message}"
         );
-        assert!(limited(24 << 20).ends_with("the limit of this process is 24.00 MiB"));
         assert!(text(1 << 20, |_| ()).contains("expandable_segments"));
         assert!(!text((1 << 20) + 1, |_| ()).contains("expandable_segments"));
     }

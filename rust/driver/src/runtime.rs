@@ -77,6 +77,12 @@ pub unsafe trait DriverRuntime: Send + Sync {
     /// uses it.
     unsafe fn free(&self, device: DeviceIndex, address: Address, bytes: usize) -> Result<()>;
 
+    /// Returns [`Error::DeviceLost`] for `operation` if the device is lost, as far as that is known without a query. An
+    /// allocation that the cache serves makes no other call. Never blocks for long.
+    fn check_not_lost(&self, device: DeviceIndex, operation: &'static str) -> Result<()> {
+        Ok(())
+    }
+
     /// Allocates pinned memory of this program, which all devices access directly, aligned to 512 bytes. `bytes` must
     /// not be 0. A driver that needs a device for the allocation uses `device`.
     fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address>;

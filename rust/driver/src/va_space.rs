@@ -10,35 +10,35 @@ use interlock_core::device::Device;
 use super::handle::Address;
 use crate::Error;
 
-pub const RESERVING: &str = "reserving addresses";
-pub const RELEASING: &str = "giving addresses back";
-pub const MAPPING: &str = "giving memory to addresses";
-pub const UNMAPPING: &str = "taking memory from addresses";
+pub const RESERVING: &str = "reserve_addresses";
+pub const RELEASING: &str = "free_addresses";
+pub const MAPPING: &str = "map";
+pub const UNMAPPING: &str = "unmap";
 
 /// Creates the error for bytes that are no multiple of the granularity.
 pub fn err_misaligned(bytes: usize, granularity: usize) -> Error {
-    Error::argument(RESERVING, format!("{bytes} bytes"), format!("a multiple of {granularity}"))
+    Error::argument(format!("{RESERVING}: bytes"), bytes.to_string(), format!("a multiple of {granularity}"))
 }
 
 /// Creates the error for addresses that can't be freed.
 pub fn err_not_reserved(device: Device, address: Address, bytes: usize) -> Error {
-    refused(RELEASING, address, bytes, format!("what was reserved on {device} and has no memory"))
+    refused(RELEASING, address, bytes, format!("a reservation of {device} without mapped memory"))
 }
 
 /// Creates the error for addresses to which no memory can be mapped.
 pub fn err_not_unmapped(device: Device, address: Address, bytes: usize, granularity: usize) -> Error {
     let allowed =
-        format!("whole multiples of {granularity} of what was reserved on {device} and has no memory");
+        format!("multiples of {granularity} bytes of a reservation of {device} without mapped memory");
     refused(MAPPING, address, bytes, allowed)
 }
 
 /// Creates the error for addresses that are not one mapping.
 pub fn err_not_mapped(device: Device, address: Address, bytes: usize) -> Error {
-    refused(UNMAPPING, address, bytes, format!("what was given memory at once on {device}"))
+    refused(UNMAPPING, address, bytes, format!("one mapping of {device}"))
 }
 
 fn refused(name: &'static str, address: Address, bytes: usize, allowed: String) -> Error {
-    Error::argument(name, format!("{bytes} bytes at {:#x}", address.0), allowed)
+    Error::argument(format!("{name}: the addresses"), format!("{bytes} bytes at {:#x}", address.0), allowed)
 }
 
 /// Reservations by first address, each with its owner and its mappings.

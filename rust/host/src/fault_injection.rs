@@ -108,8 +108,8 @@ impl FaultInjector {
         let mut bound = self.0.get().lock();
         let same = bound.shared.ptr_eq(&Arc::downgrade(shared));
         if !same && bound.started && bound.shared.strong_count() > 0 {
-            let given = "a handle that another driver has, which was started";
-            return Err(Error::argument("faults", given, "a handle of its own"));
+            let given = "the injector of another driver, which was started";
+            return Err(Error::argument("accelerator.use: faults", given, "an injector of this driver only"));
         }
         let started = started || (same && bound.started);
         *bound = Bound { shared: Arc::downgrade(shared), started };
@@ -119,8 +119,10 @@ impl FaultInjector {
     fn shared(&self) -> Result<Arc<Shared>> {
         let bound = self.0.get().lock().clone();
         bound.shared.upgrade().ok_or_else(|| Error::NoAccelerator {
-            operation: "a fault",
-            reason: "no host driver was made with this handle in this process".into(),
+            operation: "FaultInjector",
+            reason: "no host driver of this process was selected with this injector: \
+                     accelerator.use(\"host\", faults=injector)"
+                .into(),
         })
     }
 
@@ -131,20 +133,40 @@ impl FaultInjector {
     }
 
     /// Fails the `number`th allocation of device memory from now on; 1 is the next. Mapping memory to addresses counts
-    /// as an allocation. `None` cancels the fault.
+    /// as an allocation. `None` cancels all faults of such allocations.
     pub fn fail_allocation(&self, number: Option<u64>) -> Result<()> {
-        let number = checked("fail_allocation", number)?;
-        self.update(|plan| plan.allocation = number)
+        match number {
+            Some(number) => self.fail_allocations(number, 1),
+            None => self.update(|plan| plan.allocations.clear()),
+        }
+    }
+
+    /// Fails `times` consecutive allocations of device memory, the `number`th from now on and those that follow. Every
+    /// call adds a fault.
+    ///
+    /// # Errors
+    /// Returns [`Error::Argument`] if a number is 0.
+    pub fn fail_allocations(&self, number: u64, times: u64) -> Result<()> {
+        let fault = AllocationFault::new("fail_allocation", number, times)?;
+        self.update(|plan| plan.allocations.push(fault))
     }
 
     /// Fails the `number`th allocation of pinned memory, like [`fail_allocation`](FaultInjector::fail_allocation).
     pub fn fail_pinned_allocation(&self, number: Option<u64>) -> Result<()> {
-        let number = checked("fail_pinned_allocation", number)?;
-        self.update(|plan| plan.pinned_allocation = number)
+        match number {
+            Some(number) => self.fail_pinned_allocations(number, 1),
+            None => self.update(|plan| plan.pinned_allocations.clear()),
+        }
+    }
+
+    /// Fails consecutive allocations of pinned memory, like [`fail_allocations`](FaultInjector::fail_allocations).
+    pub fn fail_pinned_allocations(&self, number: u64, times: u64) -> Result<()> {
+        let fault = AllocationFault::new("fail_pinned_allocation", number, times)?;
+        self.update(|plan| plan.pinned_allocations.push(fault))
     }
 
     /// Fails the next host function that is queued, asynchronously and without running it. Every call adds one fault.
-    /// A function that a graph recorded counts when the graph is replayed.
+    /// Kernels of tensors are host functions, too. A function that a graph recorded counts when the graph is replayed.
     pub fn fail_next_launch(&self, reason: &str) -> Result<()> {
         self.update(|plan| plan.host_fns.push_back(reason.into()))
     }
@@ -163,9 +185,9 @@ impl FaultInjector {
     /// on it or copies from or to it. Threads that wait for it are woken. A task that is already running continues.
     ///
     /// # Errors
-    /// Returns [`Error::NoSuchDevice`] if the driver has no device of this index.
+    /// Returns [`Error::DeviceUnavailable`] if the driver has no device of this index.
     pub fn lose_device(&self, device: DeviceIndex, reason: &str) -> Result<()> {
-        self.shared()?.lock()?.lose_device(device, reason)
+        self.shared()?.lose_device(device, reason)
     }
 
     /// Pauses copies that have not started, until every returned guard is dropped.
@@ -181,11 +203,39 @@ impl FaultInjector {
     }
 }
 
-fn checked(name: &'static str, number: Option<u64>) -> Result<Option<u64>> {
-    if number == Some(0) {
-        return Err(Error::argument(name, "0", "1 or more: 1 is the next allocation"));
+/// Consecutive allocations that fail.
+#[derive(Debug)]
+struct AllocationFault {
+    /// The number of allocations before the first one that fails.
+    skipped: u64,
+    /// The number of allocations that fail.
+    left: u64,
+}
+
+impl AllocationFault {
+    fn new(function: &str, number: u64, times: u64) -> Result<Self> {
+        for (argument, value) in [("number", number), ("times", times)] {
+            if value == 0 {
+                let name = format!("FaultInjector.{function}: {argument}");
+                return Err(Error::argument(name, "0", "at least 1"));
+            }
+        }
+        Ok(AllocationFault { skipped: number - 1, left: times })
     }
-    Ok(number)
+
+    /// Counts an allocation and returns whether it fails.
+    fn count(&mut self) -> bool {
+        match self.skipped.checked_sub(1) {
+            Some(skipped) => {
+                self.skipped = skipped;
+                false
+            }
+            None => {
+                self.left -= 1;
+                true
+            }
+        }
+    }
 }
 
 impl fmt::Debug for FaultInjector {
@@ -219,10 +269,8 @@ impl Drop for PausedCopies {
 /// The faults that are still to be injected.
 #[derive(Debug, Default)]
 pub(crate) struct FaultPlan {
-    /// The number of the allocation of device memory that fails; 1 is the next.
-    allocation: Option<u64>,
-    /// The number of the allocation of pinned memory that fails; 1 is the next.
-    pinned_allocation: Option<u64>,
+    allocations: Vec<AllocationFault>,
+    pinned_allocations: Vec<AllocationFault>,
     /// Reasons of the errors of the next host functions.
     host_fns: VecDeque<String>,
     copies: VecDeque<String>,
@@ -234,9 +282,11 @@ pub(crate) struct FaultPlan {
 impl FaultPlan {
     /// Counts an allocation and returns whether it fails.
     pub(crate) fn allocation_fails(&mut self, is_pinned: bool) -> bool {
-        let number = if is_pinned { &mut self.pinned_allocation } else { &mut self.allocation };
-        *number = number.map(|left| left - 1);
-        number.take_if(|left| *left == 0).is_some()
+        let faults = if is_pinned { &mut self.pinned_allocations } else { &mut self.allocations };
+        // Every fault counts the allocation.
+        let failing = faults.iter_mut().filter_map(|fault| fault.count().then_some(())).count();
+        faults.retain(|fault| fault.left > 0);
+        failing > 0
     }
 
     /// Takes the fault for a task that is being queued: the reason of its error.

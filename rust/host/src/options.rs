@@ -30,8 +30,8 @@ impl HostOptions {
     /// Returns [`Error::Argument`] for too many devices.
     pub(crate) fn check(&self) -> Result<()> {
         if self.devices > Self::MAX_DEVICES {
-            let (given, allowed) = (self.devices.to_string(), format!("0 to {}", Self::MAX_DEVICES));
-            return Err(Error::argument("the number of host devices", given, allowed));
+            let (given, allowed) = (self.devices.to_string(), format!("from 0 to {}", Self::MAX_DEVICES));
+            return Err(Error::argument("the number of devices of the driver \"host\"", given, allowed));
         }
         Ok(())
     }

@@ -147,6 +147,13 @@ unsafe impl DriverRuntime for HostRuntime {
         unsafe { self.free_on(Some(device), address, bytes) }
     }
 
+    fn check_not_lost(&self, device: DeviceIndex, operation: &'static str) -> Result<()> {
+        if self.shared.has_lost_device() {
+            self.lock_no_flush()?.check_not_lost(device, operation)?;
+        }
+        Ok(())
+    }
+
     fn allocate_pinned(&self, _: DeviceIndex, bytes: usize) -> Result<Address> {
         self.allocate_on(None, bytes)
     }

@@ -60,6 +60,13 @@ pub mod state {
     pub use interlock_core::thread::*;
 }
 
+/// The Rust examples of pages, as documentation tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/embedding.md")]
+    struct Embedding;
+    #[doc = include_str!("../../../docs/registering.md")]
+    struct Registering;
+}

@@ -32,14 +32,17 @@ fn core_class_name(error: &CoreError) -> &'static str {
 fn class_name(error: &Error) -> &'static str {
     match error {
         Error::Core(error) => core_class_name(error),
-        Error::NoSuchDevice { .. } | Error::UnknownDriver { .. } => "DeviceError",
+        Error::NoSuchDevice { .. } | Error::DeviceUnavailable { .. } | Error::UnknownDriver { .. } => {
+            "DeviceError"
+        }
         Error::Device { .. } => "AcceleratorError",
         Error::DeviceLost { .. } => "DeviceLostError",
         Error::Unsupported { .. } => "UnsupportedError",
         Error::Forked { .. } => "ForkedProcessError",
         Error::Graph { .. } => "GraphError",
         Error::DriverInUse { .. } => "DriverInUseError",
-        Error::Argument { .. } => "ArgumentError",
+        Error::Argument { .. } | Error::UnknownKey { .. } => "ArgumentError",
+        Error::Variable { error, .. } => class_name(error),
         Error::NoAccelerator { .. } => "NoAcceleratorError",
         Error::OutOfMemory { .. } => "OutOfMemoryError",
         _ => "InterlockError",

@@ -118,7 +118,7 @@ impl ThreadState {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "the state of a thread can't leave its process; give other processes the flags with \
+            "a ThreadState cannot be pickled; copy the flags to other processes with \
              backends.snapshot().install",
         ))
     }

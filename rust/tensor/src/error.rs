@@ -279,7 +279,7 @@ impl Error {
         op: &'static str,
         argument: &'static str,
         expected: impl Into<String>,
-        given: &[i64],
+        given: &[impl fmt::Display],
     ) -> Self {
         Error::Shape { op, argument, expected: expected.into(), given: Tuple(given).to_string() }
     }
@@ -315,7 +315,9 @@ impl Error {
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
             Error::Accelerator(AcceleratorError::NoAccelerator { operation, .. }) => *operation = caller,
-            Error::Accelerator(AcceleratorError::NoSuchDevice { name, .. }) => caller.clone_into(name),
+            Error::Accelerator(AcceleratorError::DeviceUnavailable { operation, .. }) => {
+                caller.clone_into(operation);
+            }
             _ => {}
         }
         self
@@ -378,8 +380,7 @@ impl fmt::Display for Error {
             }
             Error::ResultType { op, result, target } => write!(
                 f,
-                "{op}: the result must be of a dtype that can be cast to {target}, the dtype of the tensor that is \
-                 changed in place, got {result}"
+                "{op}: the result must be castable to {target}, the dtype of the tensor, got {result}"
             ),
             Error::Dimension { op, dim, ndim: 0 | 1 } => write!(f, "{op}: dim must be -1 or 0, got {dim}"),
             Error::Dimension { op, dim, ndim } => {

@@ -24,7 +24,7 @@ impl Layout {
             "be within the {capacity} elements of the storage with strides {} from offset {offset}",
             Tuple(strides)
         );
-        Error::shape(op, "size", expected, shape)
+        Error::sizes(op, "size", expected, shape)
     }
 
     pub fn numel(&self) -> usize {
@@ -270,6 +270,19 @@ pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Re
             _ => Err(Error::Broadcast { op, left: left.to_vec(), right: right.to_vec() }),
         })
         .collect()
+}
+
+/// Returns an error if a shape, that of an argument of `op`, cannot be broadcast to `shape`.
+pub(crate) fn check_broadcastable_to(
+    shape: &[usize],
+    op: &'static str,
+    argument: &'static str,
+    given: &[usize],
+) -> Result<()> {
+    if broadcast(op, shape, given).ok().as_deref() == Some(shape) {
+        return Ok(());
+    }
+    Err(Error::shape(op, argument, format!("be broadcastable to shape {}", Tuple(shape)), given))
 }
 
 /// Converts a possibly negative dimension to an index from the front: c10's `maybe_wrap_dim`. A tensor without

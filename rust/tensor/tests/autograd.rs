@@ -86,7 +86,7 @@ fn backward_requires_a_graph_and_a_gradient_of_matching_shape() {
     let gradients = [Some(plain(&[1.0]))];
     let outputs = std::slice::from_ref(&y);
     let request = BackwardArgs { outputs, gradients: &gradients, retain_graph: false, create_graph: false };
-    assert!(matches!(backward(&request, None), Err(Error::Shapes { .. })));
+    assert!(matches!(backward(&request, None), Err(Error::Shape { .. })));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn set_requires_grad_accepts_only_floating_point_leaves() {
     let ints = Tensor::ones(&[1], DType::Int64).unwrap();
     assert!(matches!(ints.set_requires_grad(true), Err(Error::DType { op: "requires_grad", .. })));
     let y = leaf(&[1.0]).mul(2.0).unwrap();
-    assert!(matches!(y.set_requires_grad(false), Err(Error::NotLeaf { .. })));
+    assert!(matches!(y.set_requires_grad(false), Err(Error::NotLeaf)));
     y.set_requires_grad(true).unwrap();
     assert!(y.detach().set_requires_grad(false).is_ok());
 }

@@ -692,29 +692,44 @@ class FaultInjector:
         True
     """
     def __new__(cls) -> FaultInjector: ...
-    def fail_allocation(self, number: int | None) -> None:
-        """Make one later allocation of device memory by the driver fail. The allocator then releases its cache and calls
-        the driver again.
+    def fail_allocation(self, number: int | None, times: int = 1) -> None:
+        """Make later allocations of device memory by the driver fail. Each call adds a fault.
+
+        A request that no cached block serves calls the driver, and calls it again after the allocator has released its
+        cache. So `times=1` only tests the release. With `times=2` the request fails: the callbacks of
+        `accelerator.memory.on_oom` run, and `OutOfMemoryError` is raised unless one of them requests a retry.
 
         Args:
-            number: The allocation that fails; 1 is the next one. None cancels the fault.
+            number: The first allocation that fails; 1 is the next one. None cancels all faults of allocations.
+            times: How many consecutive allocations fail.
 
         Raises:
-            ArgumentError: `number` is 0.
+            ArgumentError: `number` or `times` is less than 1.
+
+        Example:
+            >>> from interlock import accelerator, testing
+            >>> faults = testing.FaultInjector()
+            >>> accelerator.use("host", faults=faults)
+            >>> faults.fail_allocation(1, times=2)
+            >>> with accelerator.memory.on_oom(lambda error: True):
+            ...     accelerator.memory.Buffer(8)
+            interlock.accelerator.memory.Buffer(8, device='host:0')
         """
-    def fail_pinned_allocation(self, number: int | None) -> None:
-        """Make one later allocation of pinned memory by the driver fail. The cache of pinned memory is released and the
-        driver called again before an error is raised.
+    def fail_pinned_allocation(self, number: int | None, times: int = 1) -> None:
+        """Make later allocations of pinned memory by the driver fail, like `fail_allocation`. The cache of pinned memory is
+        released and the driver called again before an error is raised.
 
         Args:
-            number: The allocation that fails; 1 is the next one. None cancels the fault.
+            number: The first allocation that fails; 1 is the next one. None cancels all faults of such allocations.
+            times: How many consecutive allocations fail.
 
         Raises:
-            ArgumentError: `number` is 0.
+            ArgumentError: `number` or `times` is less than 1.
         """
     def fail_next_launch(self, reason: str) -> None:
         """Make the next function that `accelerator.launch` queues fail instead of running. The error is reported
-        asynchronously. Each call adds one failure. Functions in a graph count when the graph is replayed.
+        asynchronously. Each call adds one failure. A kernel of a tensor on a device counts as a function, and functions
+        in a graph count when the graph is replayed.
 
         Args:
             reason: The text at the end of the `AcceleratorError`.
@@ -732,7 +747,8 @@ class FaultInjector:
             reason: The text at the end of the `AcceleratorError`.
         """
     def lose_device(self, device: _DeviceLike, reason: str) -> None:
-        """Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`.
+        """Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`. That
+        includes allocations that the cache could serve. An `Event` uses its device when it is recorded first.
 
         Args:
             device: An index, a device or its name, with an index.

@@ -14,9 +14,11 @@ class Flag(TypedDict):
     reads: str
     accepts: str | None
     allowed: str | None
+    allowed_text: str | None
     default: object
     variables: list[str]
     affects: str
+    obeyed_by: list[str]
     doc: str
 
 @disjoint_base
@@ -105,7 +107,7 @@ def assign(values: dict[str, Any]) -> None:
 def read(name: str) -> Any:
     """Return the active value of the flag with this dotted name on this thread."""
 
-def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str]:
+def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str, str | None]:
     """Explain a flag: return its dotted name, its value, level, the line or variable that set it or None, the effective
     value, what overrides it or None, and what it affects.
     """
@@ -113,7 +115,7 @@ def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str]
 def table(registered: bool = False) -> list[Flag]:
     """Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
     description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
-    environment; `affects`; `doc`. Flags of other libraries are included if `registered` is true.
+    environment; `affects`; `obeyed_by`, the names of operations; `doc`. Flags of other libraries are included if `registered` is true.
     """
 
 def register_flag(

@@ -231,7 +231,8 @@ class Tensor:
         """Whether operations on the tensor are recorded. It can be set on floating-point leaves.
 
         Raises:
-            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+            DTypeError: True is set on a tensor that is not floating point.
+            RuntimeError: False is set on the result of an operation.
         """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool, /) -> None: ...
@@ -242,7 +243,8 @@ class Tensor:
             requires_grad: Whether operations on the tensor are recorded.
 
         Raises:
-            RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+            DTypeError: True is set on a tensor that is not floating point.
+            RuntimeError: False is set on the result of an operation.
 
         Example:
             >>> import interlock
@@ -306,7 +308,8 @@ class Tensor:
 
         Raises:
             RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
-            RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+            RuntimeError: A saved tensor was changed in place.
+            ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
             GraphFreedError: An earlier backward pass has freed the saved tensors.
             ShapeError: A gradient does not have the shape of its tensor.
 
@@ -692,7 +695,7 @@ class Tensor:
             exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
 
         Raises:
-            RuntimeError: The promoted dtype is int64, and `exponent` is a negative number.
+            ArgumentError: The promoted dtype is int64, and `exponent` is a negative number.
             DTypeError: Both are bool tensors.
             ShapeError: The shapes cannot be broadcast.
 
@@ -922,7 +925,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
 
         Example:
             >>> import interlock
@@ -943,7 +946,7 @@ class Tensor:
         Raises:
             DTypeError: The elements are not floating point, and `dtype` does not convert them.
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
 
         Example:
             >>> import interlock
@@ -1016,7 +1019,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
         """
     def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -1030,7 +1033,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            RuntimeError: `dim` names a dimension twice.
+            ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
         """
     def log_softmax(self, dim: int, dtype: _DType | None = None) -> Tensor:
@@ -1668,7 +1671,7 @@ def sum(
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: `dim` names a dimension twice.
+        ArgumentError: `dim` names a dimension twice.
 
     Example:
         >>> import interlock
@@ -1691,7 +1694,7 @@ def mean(
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
-        RuntimeError: `dim` names a dimension twice.
+        ArgumentError: `dim` names a dimension twice.
 
     Example:
         >>> import interlock
@@ -1736,7 +1739,8 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     Raises:
         ShapeError: Other sizes differ, or a tensor has no dimensions.
         IndexError: The tensors do not have dimension `dim`.
-        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
 
     Example:
         >>> import interlock
@@ -1757,7 +1761,8 @@ def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     Raises:
         ShapeError: The shapes differ.
         IndexError: The result does not have dimension `dim`.
-        RuntimeError: `tensors` is empty, or contains tensors on different devices.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
 
     Example:
         >>> import interlock
@@ -1847,7 +1852,8 @@ def backward(
 
     Raises:
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        RuntimeError: A saved tensor was changed in place.
+        ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
         ShapeError: A gradient does not have the shape of its tensor.
 
@@ -1885,7 +1891,8 @@ def grad(
     Raises:
         RuntimeError: The outputs do not depend on an input, and neither option is True.
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-        RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+        RuntimeError: A saved tensor was changed in place.
+        ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
         ShapeError: A gradient does not have the shape of its tensor.
         ValueError: `allow_unused` is False and `materialize_grads` is True.

@@ -18,6 +18,9 @@ calls = [
     lambda: fill_(buffer, 1),
     lambda: copy_(bytearray(8), buffer),
     lambda: Buffer(3 << 20, 1),
+    lambda: Buffer(8, 1),
+    lambda: Buffer(0, 1),
+    lambda: interlock.Event().record(stream),
     lambda: accelerator.synchronize(1),
     lambda: accelerator.get_memory_info(1),
 ]

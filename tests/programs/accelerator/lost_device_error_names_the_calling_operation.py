@@ -13,6 +13,7 @@ calls = [
     stream.record_event,
     lambda: interlock.Event().record(stream),
     stream.is_capturing,
+    lambda: Buffer(8, 1),
     lambda: tensor.mul(tensor),
 ]
 result = [raised(call) for call in calls]

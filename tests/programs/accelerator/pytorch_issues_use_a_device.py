@@ -6,5 +6,5 @@ for use in (interlock.Stream, accelerator.synchronize, accelerator.current_devic
     try:
         use()
     except errors.NoAcceleratorError as error:
-        reported.add(str(error).split("there is none: ")[1])
+        reported.add(str(error).partition(": ")[2])
 print(*reported, sep="\n")

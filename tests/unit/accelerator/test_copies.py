@@ -146,7 +146,7 @@ def test_copy_is_ordered_by_its_stream_argument(two_devices: tuple[str, str]) ->
         copy_(there, here, stream=stream)
         copy_(back, there)
         assert back == b"\7" * 4
-    with pytest.raises(errors.DeviceError, match="of the device of a buffer"):
+    with pytest.raises(errors.DeviceError, match="on the device of a buffer"):
         copy_(back, here, stream=Stream(two_devices[1]))
 
 
@@ -159,9 +159,9 @@ def test_empty_buffers_are_supported() -> None:
 
 
 def test_copy_requires_equal_sizes_and_an_accelerator_buffer() -> None:
-    with pytest.raises(errors.ArgumentError, match=r"3 bytes.*4"):
+    with pytest.raises(errors.ArgumentError, match=r"got 4 and 3 bytes"):
         copy_(Buffer(4), b"123")
-    with pytest.raises(errors.ArgumentError, match="buffer on a device"):
+    with pytest.raises(errors.ArgumentError, match="must be a Buffer, got two objects"):
         copy_(bytearray(3), b"123")
 
 
@@ -177,7 +177,7 @@ def test_objects_without_a_buffer_are_refused() -> None:
             fill_(wrong, 0)
     with pytest.raises(BufferError, match="read"):
         copy_(b"1234", buffer)
-    with pytest.raises(BufferError, match="one piece"):
+    with pytest.raises(BufferError, match="contiguous"):
         copy_(buffer, memoryview(bytes(8))[::2])
     for size in (-1, 10**30):
         with pytest.raises(errors.ArgumentError, match=f"nbytes.*{size}"):

@@ -137,7 +137,7 @@ def test_variable_is_reread_until_first_use_of_a_device_and_then_warns() -> None
     reported = run_with(fake_cuda.environment(), code)
     assert [number for number, _ in reported] == [1, 2, 2, 2, 2, 2, 2]
     assert [len(warned) for _, warned in reported] == [0, 0, 0, 1, 0, 0, 1]
-    assert 'CUDA_VISIBLE_DEVICES is "" now' in reported[3][1][0]
+    assert 'CUDA_VISIBLE_DEVICES was changed to "", which has no effect' in reported[3][1][0]
     assert 'it was "1,0"' in reported[3][1][0]
 
 
@@ -153,9 +153,9 @@ def test_variable_is_reread_until_the_driver_counts_and_then_warns(
     assert [number for number, _ in reported] == [1, 0, 2, 2, 2, 2, 2, 2, 2, 2]
     assert [len(warned) for _, warned in reported] == [0, 0, 0, 0, 0, 1, 0, 1, 0, 1]
     now, unset = reported[5][1][0], reported[7][1][0]
-    assert now.startswith('AcceleratorEnvironmentWarning: CUDA_VISIBLE_DEVICES is "0" now')
+    assert now.startswith('AcceleratorEnvironmentWarning: CUDA_VISIBLE_DEVICES was changed to "0"')
     assert 'it was "1" when NVIDIA\'s driver was started' in now
-    assert "CUDA_VISIBLE_DEVICES is not set now" in unset
+    assert "CUDA_VISIBLE_DEVICES was removed" in unset
 
 
 def test_unusable_path_of_nvml_is_reported_and_counts_no_device(tmp_path: Path) -> None:

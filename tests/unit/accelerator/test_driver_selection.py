@@ -93,7 +93,7 @@ def test_selected_driver_without_devices_is_unavailable() -> None:
         env={"INTERLOCK_ACCELERATOR": "host:0"},
     )
     assert (current, checked, available) == ("host", "None", False)
-    assert why == "host has no devices"
+    assert why == 'the driver "host" has no devices'
     assert why in message
 
 

@@ -13,11 +13,17 @@ def result_of(program: str, *arguments: object) -> list[object]:
 
 
 def test_fail_allocation_fails_the_kth_request_only() -> None:
-    retries, after, zero = result_of("accelerator/fail_allocation_fails_the_kth_request_only.py")
+    retries, after, zero, retried, failed, requests, last = result_of(
+        "accelerator/fail_allocation_fails_the_kth_request_only.py"
+    )
     assert retries == [0, 0, 1, 1, 1], "cached memory is released, and the driver called again"
     assert after is None
     assert isinstance(zero, list)
     assert zero[0] == "ArgumentError"
+    assert retried is None, "the observer requests a retry"
+    assert failed == "OutOfMemoryError"
+    assert requests == [20 << 20] * 2
+    assert last is None, "each call adds one fault"
 
 
 @pytest.mark.parametrize(
@@ -51,8 +57,8 @@ def test_lose_device_wakes_waiting_threads_and_is_permanent() -> None:
 
 def test_lost_device_error_names_the_calling_operation() -> None:
     names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
-    names += ["Event.record", "Stream.is_capturing", "mul"]
-    wanted = [["DeviceLostError", f"{name} is impossible: host:1 was lost: x"] for name in names]
+    names += ["Event.record", "Stream.is_capturing", "an allocation", "an allocation"]
+    wanted = [["DeviceLostError", f"{name} failed: the device host:1 was lost: x"] for name in names]
     assert result_of("accelerator/lost_device_error_names_the_calling_operation.py") == wanted
 
 
@@ -78,4 +84,6 @@ def test_destroyed_objects_leave_no_resources_behind() -> None:
 
 
 def test_fault_injector_without_a_driver_raises() -> None:
-    assert "handle" in eval_program("accelerator/fault_injector_without_a_driver_raises.py")
+    assert 'accelerator.use("host", faults=injector)' in eval_program(
+        "accelerator/fault_injector_without_a_driver_raises.py"
+    )

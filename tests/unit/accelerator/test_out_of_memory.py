@@ -50,7 +50,6 @@ def test_error_reports_the_state_of_the_allocator(devices: tuple[str, ...]) -> N
     for part in (
         devices[0],
         "30.00 MiB",
-        f"{30 * MIB + 1} bytes",
         "60.00 MiB",
         "43.00 MiB",
         "17.00 MiB",
@@ -88,9 +87,7 @@ def test_error_can_be_pickled_with_its_attributes() -> None:
 
 
 def test_error_exists_for_the_cpu() -> None:
-    with pytest.raises(
-        OutOfMemoryError, match=r"out of memory on cpu: .* EiB could not be allocated"
-    ) as caught:
+    with pytest.raises(OutOfMemoryError, match=r"out of memory: tried to allocate .* EiB on cpu") as caught:
         interlock.zeros(1 << 60)
     assert caught.value.requested is not None
     assert caught.value.requested >= 1 << 60
@@ -242,7 +239,7 @@ def test_on_oom_callback_may_allocate_without_recursion() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 1, "callback"], ids=stable_repr)
 def test_on_oom_refuses_objects_that_are_not_callable(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="function"):
+    with pytest.raises(TypeError, match="callback must be callable"):
         memory.on_oom(wrong)
 
 

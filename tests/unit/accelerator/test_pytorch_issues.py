@@ -138,7 +138,7 @@ def test_missing_accelerator_is_none_and_the_error_names_the_search(
     )
     assert current is None
     assert why in message
-    assert "Stream needs an accelerator" in message
+    assert message.startswith("Stream: no CUDA device: ")
 
 
 @pytest.mark.usefixtures("two_devices")
@@ -153,7 +153,7 @@ def test_invalid_device_index_is_refused_with_the_valid_range(wrong: Any) -> Non
     assert len(reported) == 1
     assert reported == {TypeError if wrong is True else errors.DeviceError}
     if wrong == 2:
-        assert "0 to 1" in str(caught.value)
+        assert ":0, " in str(caught.value)
 
 
 @pytest.mark.usefixtures("devices")
@@ -229,5 +229,5 @@ def test_config_keys_take_effect_and_have_a_readable_value(variable: str) -> Non
     assert statistics["segment.all.allocated"] == 0 < usual["segment.all.allocated"]
     assert statistics["requested_bytes.all.current"] == usual["requested_bytes.all.current"]
     refused = run_program(USES_MEMORY, env={variable: "expandable_segment:True"})
-    assert "did you mean expandable_segments?" in refused.stderr
+    assert 'did you mean "expandable_segments"?' in refused.stderr
     assert variable in refused.stderr

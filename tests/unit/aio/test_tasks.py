@@ -343,7 +343,7 @@ def test_step_of_a_task_inside_a_step_is_refused() -> None:
 
     task = TaskState()
     with task:
-        with pytest.raises(interlock.errors.TaskIsRunningError, match="in force already"), task:
+        with pytest.raises(interlock.errors.TaskIsRunningError, match="active already"), task:
             raise AssertionError("it must not begin")
         task.__exit__()
         task.__exit__()

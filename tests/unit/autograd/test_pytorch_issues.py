@@ -183,6 +183,13 @@ def test_error_for_a_view_names_its_line_under_interlock_debug() -> None:
     assert "change_a_view_made_without_grad.py:5," in done.stdout
 
 
+def test_error_for_an_inference_tensor_names_the_cure() -> None:
+    with interlock.inference_mode():
+        fixed = interlock.ones(2)
+    with pytest.raises(RuntimeError, match=r"inference.*clone\(\)"):
+        fixed.requires_grad_()
+
+
 # PyTorch: a backward pass starts threads even if multithreading is disabled. A test of rust/tensor checks
 # that each node runs on the calling thread.
 

@@ -88,7 +88,7 @@ def test_enable_function_writes_into_its_scope(
 def test_enable_function_refuses_other_types_and_names_its_flag(
     write: Callable[[Any], None], read: Callable[[], bool], flag: str, default: bool, wrong: object
 ) -> None:
-    with pytest.raises(errors.FlagTypeError, match=rf"^backends\.{flag} takes a bool"):
+    with pytest.raises(errors.FlagTypeError, match=rf"^backends\.{flag} must be a bool"):
         write(wrong)
     assert read() is default
 
@@ -202,7 +202,7 @@ def test_deprecated_scope_warns_once_at_its_caller() -> None:
 
 
 def test_deprecated_scope_does_not_warn_if_it_raises() -> None:
-    with pytest.raises(errors.FlagTypeError, match=r"backends\.cuda\.cudnn_sdp takes a bool"):
+    with pytest.raises(errors.FlagTypeError, match=r"backends\.cuda\.cudnn_sdp must be a bool"):
         cuda.sdp_kernel(enable_cudnn=1)  # type: ignore[arg-type]
 
 

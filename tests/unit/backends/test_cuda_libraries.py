@@ -85,7 +85,7 @@ def test_unknown_library_is_refused_with_the_known_ones(
     wrong = ("nope", "", "Default", 3, 0, 1.5, True, b"default", [], Other.Default)
     members = [member for other in PREFERRED if other[2] is not kind for member in other[2]]
     for given in (*wrong, *members):
-        with pytest.raises(RuntimeError, match=rf"^backends\.{flag} takes ") as caught:
+        with pytest.raises(RuntimeError, match=rf"^backends\.{flag} must be ") as caught:
             prefer(given)
         assert isinstance(caught.value, errors.FlagTypeError | errors.FlagValueError)
         assert all(f"'{name}'" in str(caught.value) for name in names)
@@ -160,7 +160,7 @@ def test_workspace_is_written_in_bytes_and_returned(workspace: Any, flag: str, d
 @EACH_WORKSPACE
 @pytest.mark.parametrize("wrong", [-1, 1 << 70, True, False, "1", 1.0, [1]])
 def test_workspace_is_a_number_of_bytes(workspace: Any, flag: str, default: int, wrong: object) -> None:
-    with pytest.raises(RuntimeError, match=rf"^backends\.{flag} takes an int from 0") as caught:
+    with pytest.raises(RuntimeError, match=rf"^backends\.{flag} must be an int from 0") as caught:
         workspace(wrong)
     assert isinstance(caught.value, TypeError | ValueError)
     assert workspace() == default
@@ -198,6 +198,6 @@ def test_composable_kernel_has_no_workspace() -> None:
 @pytest.mark.parametrize("wrong", ["nope", 3, 1.5, _LinalgBackend.Default])
 def test_workspace_of_an_unknown_library_is_refused(wrong: Any) -> None:
     before = backends.snapshot()
-    with pytest.raises(RuntimeError, match=r"backends\.cuda\.blas_library takes 'default', 'cublas'"):
+    with pytest.raises(RuntimeError, match=r"backends\.cuda\.blas_library must be 'default', 'cublas'"):
         cuda.blas_workspace_size(1, wrong)
     assert backends.snapshot() == before

@@ -70,7 +70,7 @@ def test_missing_cuda_device_is_refused_with_the_available_ones(
     assert {name for name, _ in reported} == {"DeviceError"}
     texts = [text for _, text in reported]
     outside, mistaken = texts[:5] + texts[-2:], texts[5:-2]
-    assert all("takes an index from 0 to 1, got " in text for text in outside)
+    assert all("device must be an index from 0 to 1, got " in text for text in outside)
     expected = (
         "device cpu",
         "device cuda",
@@ -100,11 +100,11 @@ def test_every_access_without_a_device_raises(no_device: dict[str, str]) -> None
     reported = answer("backends/every_access_without_a_device_raises.py", no_device)
     assert {name for name, _ in reported} == {"NoAcceleratorError"}
     (text,) = {text for _, text in reported}
-    assert text.startswith("backends.cuda.cufft_plan_cache needs an accelerator and there is none: ")
+    assert text.startswith("backends.cuda.cufft_plan_cache: no CUDA device: ")
 
 
 def test_other_device_type_is_refused_without_a_driver() -> None:
-    with pytest.raises(errors.DeviceError, match=r"takes a cuda device with its index.*got the device cpu"):
+    with pytest.raises(errors.DeviceError, match=r"must be a CUDA device with an index.*got the device cpu"):
         cuda.cufft_plan_cache["cpu"]
 
 

@@ -19,9 +19,24 @@ def test_difference_has_both_behaviours_a_reason_and_a_test(difference: dict[str
     assert (ROOT / str(difference["test"])).is_file()
 
 
-def test_every_test_in_the_table_of_issues_exists() -> None:
-    page = (ROOT / "docs" / "pytorch_issues.md").read_text()
-    tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
-    assert tests
-    for path, name in tests:
-        assert f"def {name}(" in (ROOT / path).read_text(), (path, name)
+ISSUES = re.findall(
+    r"^\| (?!problem|---)(.+) \| (.+) \| (.+) \|$",
+    (ROOT / "docs" / "pytorch_issues.md").read_text(),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(("problem", "reports", "tests"), ISSUES)
+def test_issue_names_its_reports_and_links_existing_tests(problem: str, reports: str, tests: str) -> None:
+    assert problem.endswith(".")
+    for report in reports.split(", "):
+        number = r"\[#(\d+)\]\(https://github\.com/pytorch/pytorch/issues/\1\)"
+        assert re.fullmatch(rf"none|{number}|[\w.-]+#\d+", report)
+    for test in tests.split("<br>"):
+        found = re.fullmatch(r"\[`(tests/[\w/]+\.py)::(\w+)`\]\(\.\./\1\)", test)
+        assert found is not None
+        assert f"def {found[2]}(" in (ROOT / found[1]).read_text()
+
+
+def test_page_of_issues_has_rows() -> None:
+    assert len(ISSUES) >= 50

@@ -107,7 +107,7 @@ def test_read_only_flag_refuses_every_write(name: str, reads: object) -> None:
     ]
     before, epoch = backends.snapshot(), backends.epoch()
     for write in writes:
-        with pytest.raises(errors.ReadOnlyFlagError, match=rf"backends\.{re.escape(name)} can only be read"):
+        with pytest.raises(errors.ReadOnlyFlagError, match=rf"backends\.{re.escape(name)} is read-only"):
             write()
     assert (backends.snapshot(), backends.epoch()) == (before, epoch)
     assert getattr(owner, attribute) == reads

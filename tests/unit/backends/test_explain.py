@@ -45,6 +45,20 @@ def test_explain_names_the_line_that_set_a_flag_if_traced() -> None:
     assert eval_program(f"backends/{SET_BY}") == [None] * 5
 
 
+def test_explain_names_the_node_from_which_a_precision_is_inherited() -> None:
+    name = "cudnn.conv.fp32_precision"
+    assert backends.explain(name).inherited_from is None, "the default is its own"
+    backends.fp32_precision = "ieee"
+    assert backends.explain(name)[1] == "ieee"
+    assert backends.explain(name).inherited_from == "fp32_precision"
+    with backends.override({"cudnn.fp32_precision": "tf32"}):
+        inherited = backends.explain(name)
+        assert (inherited.inherited_from, inherited.level) == ("cudnn.fp32_precision", "scope")
+    backends.cudnn.conv.fp32_precision = "tf32"
+    assert backends.explain(name).inherited_from is None
+    assert backends.explain("cudnn.enabled").inherited_from is None
+
+
 def test_snapshot_can_be_pickled_and_written_as_json() -> None:
     backends.cudnn.benchmark_limit = 4
     backends.cudnn.conv.fp32_precision = "ieee"

@@ -149,6 +149,7 @@ def test_explain_returns_the_value_and_its_source(flag: Flag) -> None:
         explanation = backends.explain(flag.name)
         assert explanation._fields == (
             *("name", "value", "level", "set_by", "effective", "overridden_by", "affects"),
+            "inherited_from",
         )
         assert explanation.name == flag.name
         assert explanation.set_by is None, "it is recorded only under INTERLOCK_DEBUG=1"

@@ -49,7 +49,7 @@ def test_title_is_returned_without_loading_the_library(name: str, row: Row) -> N
 def test_unknown_library_is_refused_with_a_suggestion() -> None:
     with pytest.raises(errors.UnknownLibraryError, match=r"did you mean \"cudnn\""):
         libraries.find("cudn")
-    with pytest.raises(ValueError, match=r"there are cublas, .*openmp"):
+    with pytest.raises(ValueError, match=r"known: cublas, .*openmp"):
         libraries.load("zzz")
 
 

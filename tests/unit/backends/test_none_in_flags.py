@@ -69,6 +69,6 @@ def test_flags_with_none_and_a_value_sets_the_value_only() -> None:
 def test_flags_of_nnpack_refuses_none() -> None:
     wrong: Any = None
     for function in (nnpack.flags, nnpack.set_flags):
-        with pytest.raises(errors.FlagTypeError, match=r"nnpack\.enabled takes a bool, got None"):
+        with pytest.raises(errors.FlagTypeError, match=r"nnpack\.enabled must be a bool, got None"):
             function(wrong)
     assert nnpack.enabled

@@ -142,7 +142,7 @@ def test_unsupported_engine_is_refused_with_the_supported_ones() -> None:
     letters = string.printable + "\0\u00e9\u4e00\U0001f600"
     fuzzed = ["".join(draw.choices(letters, k=draw.randrange(12))) for _ in range(500)]
     for engine in ("qnnpack", "fbgemm", "x86", "onednn", "None", "none\0", " none", *fuzzed):
-        with pytest.raises(errors.FlagValueError, match=r"^backends\.quantized\.engine takes 'none', got "):
+        with pytest.raises(errors.FlagValueError, match=r"^backends\.quantized\.engine must be 'none', got "):
             backends.quantized.engine = engine  # type: ignore[assignment]
     assert backends.quantized.engine == "none"
     assert backends.quantized.supported_engines == ["none"]
@@ -166,5 +166,5 @@ def test_function_names_the_flag_that_it_writes_in_errors(called: str) -> None:
     for position, name in enumerate(names):
         arguments = [BY_NAME[each].other for each in names]
         arguments[position] = refused_by(called, BY_NAME[name])[0]
-        with pytest.raises(RuntimeError, match=rf"^backends\.{name} takes "):
+        with pytest.raises(RuntimeError, match=rf"^backends\.{name} must be "):
             function(*arguments)

@@ -33,11 +33,11 @@ def test_default_determines_the_accepted_type(restored: None) -> None:
     retries.value = 10
     color.value = "never"
     assert (retries.value, color.value) == (10, "never")
-    with pytest.raises(errors.FlagValueError, match=r"^register_test\.retries takes .* 10, got 11"):
+    with pytest.raises(errors.FlagValueError, match=r"^register_test\.retries must be .* 10, got 11"):
         retries.value = 11
     with pytest.raises(errors.FlagValueError, match="'auto' or 'never', got 'always'"):
         color.value = "always"
-    with pytest.raises(errors.FlagTypeError, match="takes an int"):
+    with pytest.raises(errors.FlagTypeError, match="must be an int"):
         retries.value = True
     assert (retries.value, color.value) == (10, "never")
 
@@ -118,26 +118,30 @@ def test_flag_is_pickled_as_its_name() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: register("cudnn.mine", False, doc="x"), REFUSED, "none of interlock's own"),
-        (lambda: register("interlock_cudnn.enabled", False, doc="x"), REFUSED, "none of interlock's own"),
-        (lambda: register("verbose", False, doc="x"), REFUSED, "dotted name"),
-        (lambda: register("a.B", False, doc="x"), REFUSED, "lower-case"),
+        (lambda: register("cudnn.mine", False, doc="x"), REFUSED, "is reserved for interlock"),
+        (lambda: register("interlock_cudnn.enabled", False, doc="x"), REFUSED, "is reserved for interlock"),
+        (lambda: register("verbose", False, doc="x"), REFUSED, "<package>.<flag>"),
+        (lambda: register("a.B", False, doc="x"), REFUSED, "in lower case"),
         (
             lambda: register("a.b", 3, doc="x", maximum=2),
             errors.FlagRegistrationError,
-            "above the maximum 2",
+            "default must be at most the maximum 2",
         ),
         (
             lambda: register("a.b", "x", doc="x", choices=["y"]),
             errors.FlagRegistrationError,
-            "none of the choices",
+            "default must be one of the choices",
         ),
         (lambda: register("a.b", b"x", doc="x"), errors.FlagTypeError, "type bytes"),  # type: ignore[call-overload]
-        (lambda: register("a.b", -1, doc="x"), REFUSED, "default -1 is below the minimum 0"),
-        (lambda: register("a.b", 2**70, doc="x"), REFUSED, "too large"),
-        (lambda: register("a.b", 1, doc="x", maximum=-1), REFUSED, "default 1 is above the maximum -1"),
-        (lambda: register("a.b", 1, doc="x", maximum=2**61), REFUSED, "is above"),
-        (lambda: register("a.b", "x", doc="x", choices=["x", "x"]), REFUSED, "twice"),
+        (lambda: register("a.b", -1, doc="x"), REFUSED, "default must be at least the minimum 0, got -1"),
+        (lambda: register("a.b", 2**70, doc="x"), REFUSED, "must be an int of at most"),
+        (
+            lambda: register("a.b", 1, doc="x", maximum=-1),
+            REFUSED,
+            "default must be at most the maximum -1, got 1",
+        ),
+        (lambda: register("a.b", 1, doc="x", maximum=2**61), REFUSED, "maximum must be at most"),
+        (lambda: register("a.b", "x", doc="x", choices=["x", "x"]), REFUSED, "choices must be distinct"),
         (lambda: register("a.b", "x", doc="x", choices="xy"), errors.FlagTypeError, "sequence of str"),
         (lambda: register("a.b", True, doc="x", maximum=1), errors.FlagTypeError, "require an int or float"),
         (lambda: register(3, True, doc="x"), errors.FlagTypeError, "name must be a str"),  # type: ignore[call-overload]
@@ -160,7 +164,7 @@ def test_environment_sets_the_flag_by_the_prefix_of_its_library() -> None:
     assert done.code == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert first == "7 environment MYLIB_GOOD 1"
-    assert "MYLIB_BAD is ignored: mylib.bad takes an int" in second
+    assert "MYLIB_BAD is ignored: mylib.bad must be an int" in second
     assert "'many'" in second
 
 

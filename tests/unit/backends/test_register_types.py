@@ -149,7 +149,7 @@ def test_registered_flag_refuses_other_values_and_is_unchanged(kind: Kind) -> No
     ):
         for wrong in wrongs:
             for write in (lambda value: setattr(flag, "value", value), flag.override):
-                with pytest.raises(error, match=rf"^{flag.name} takes ") as caught:
+                with pytest.raises(error, match=rf"^{flag.name} must be ") as caught:
                     write(wrong)
                 assert len(str(caught.value)) < 400
     assert backends.snapshot() == before
@@ -186,7 +186,7 @@ def test_variable_sets_a_registered_flag(kind: Kind, monkeypatch: pytest.MonkeyP
         assert backends.explain(flag.name)[2:4] == (Level.ENVIRONMENT, flag.name.replace(".", "_").upper())
     for text in kind.wrong_texts:
         monkeypatch.setenv(f"REGISTER_TYPES_FLAG{peek()}", text)
-        with pytest.warns(errors.FlagEnvironmentWarning, match=r"register_types\.flag\d+ takes"):
+        with pytest.warns(errors.FlagEnvironmentWarning, match=r"register_types\.flag\d+ must be"):
             flag = kind.register()
         assert is_same(flag.value, kind.default), text
 
@@ -228,22 +228,34 @@ def test_threads_that_write_texts_read_only_complete_ones() -> None:
     [
         (lambda: untyped("a.b", None, doc="x"), errors.FlagTypeError, "give the type"),
         (lambda: untyped("a.b", None, doc="x", type=bytes), errors.FlagTypeError, "type must be"),
-        (lambda: untyped("a.b", 1.5, doc="x", type=int), errors.FlagTypeError, "takes an int, got 1.5"),
+        (lambda: untyped("a.b", 1.5, doc="x", type=int), errors.FlagTypeError, "must be an int, got 1.5"),
         (lambda: untyped("a.b", math.nan, doc="x"), errors.FlagRegistrationError, "got nan"),
         (
             lambda: untyped("a.b", 2.0, doc="x", maximum=1),
             errors.FlagRegistrationError,
-            "above the maximum 1.0",
+            "at most the maximum 1.0",
         ),
-        (lambda: untyped("a.b", 0, doc="x", minimum=1), errors.FlagRegistrationError, "below the minimum 1"),
-        (lambda: untyped("a.b", 0, doc="x", minimum=-(2**61)), errors.FlagRegistrationError, "is below -"),
+        (
+            lambda: untyped("a.b", 0, doc="x", minimum=1),
+            errors.FlagRegistrationError,
+            "at least the minimum 1",
+        ),
+        (
+            lambda: untyped("a.b", 0, doc="x", minimum=-(2**61)),
+            errors.FlagRegistrationError,
+            "minimum must be at least -",
+        ),
         (
             lambda: untyped("a.b", 0, doc="x", minimum="1"),
             errors.FlagRegistrationError,
             "minimum must be an int",
         ),
         (lambda: untyped("a.b", "x", doc="x", minimum=1), errors.FlagTypeError, "require an int or float"),
-        (lambda: untyped("a.b", "x" * 70_000, doc="x"), errors.FlagRegistrationError, "longer than 65536"),
+        (
+            lambda: untyped("a.b", "x" * 70_000, doc="x"),
+            errors.FlagRegistrationError,
+            "at most 65536 bytes long",
+        ),
         (
             lambda: untyped("a.b", "a", doc="x", type=Literal["a"], choices=["a"]),
             errors.FlagTypeError,
@@ -263,7 +275,7 @@ def test_threads_that_write_texts_read_only_complete_ones() -> None:
         (
             lambda: untyped("a.b", 1, doc="x", variable="INTERLOCK_B"),
             errors.FlagRegistrationError,
-            "reads itself",
+            "one that interlock reads",
         ),
         (lambda: untyped("a.b", 1, doc="x", variable=3), errors.FlagTypeError, "variable must be a str"),
         (lambda: untyped("a.b", 1, doc="x", affects=3), errors.FlagTypeError, "affects must be a str"),
@@ -375,7 +387,7 @@ def test_explain_accepts_a_flag_object_like_override() -> None:
     assert backends.explain(flag) == backends.explain(flag.name)
     with flag.override(2):
         assert backends.explain(flag).value == 2
-    with pytest.raises(errors.FlagTypeError, match="takes a str"):
+    with pytest.raises(errors.FlagTypeError, match="must be a str"):
         backends.explain(3)  # type: ignore[arg-type]
 
 
@@ -390,7 +402,7 @@ def test_full_value_table_is_named_by_the_error(default: str, value: str, table:
     done = run_program("backends/full_value_table_is_named_by_the_error.py", default, value)
     assert done.code == 0, done.stderr
     assigned, registered = done.stdout.splitlines()
-    assert assigned.startswith("mylib.flag cannot hold ")
+    assert assigned.startswith("mylib.flag cannot store ")
     assert "process-wide table" in assigned
     assert table in assigned
     assert table in registered

@@ -30,7 +30,7 @@ def test_override_accepts_a_dict(wrong: Any) -> None:
 
 def test_flag_name_must_be_a_str() -> None:
     wrong: Any = {1: True}
-    with pytest.raises(errors.FlagTypeError, match=r"the name of a flag takes a str, got 1 \(int\)"):
+    with pytest.raises(errors.FlagTypeError, match=r"the name of a flag must be a str, got 1 \(int\)"):
         backends.override(wrong)
     with pytest.raises(errors.FlagTypeError, match="the name of a flag"):
         backends.explain(wrong)
@@ -48,7 +48,7 @@ def test_message_truncates_long_values() -> None:
 
 
 def test_nnpack_refuses_none() -> None:
-    with pytest.raises(errors.FlagTypeError, match=r"nnpack\.enabled takes a bool, got None"):
+    with pytest.raises(errors.FlagTypeError, match=r"nnpack\.enabled must be a bool, got None"):
         nnpack.set_flags(None)  # type: ignore[arg-type]
 
 

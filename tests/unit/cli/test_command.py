@@ -41,8 +41,8 @@ from tests.unit.cli.command import COMMAND, document, interlock, sections, text,
         (("explain", "CUDNN.enabled"), 'did you mean "explain cudnn.enabled"?'),
         (("explain", "CUDNN"), 'did you mean "flags cudnn"?'),
         (("explain", "backends.cudnn.enabeld", "--json"), 'did you mean "explain cudnn.enabled"?'),
-        (("explain", "cudnn"), "list its flags with `flags cudnn`"),
-        (("zzz",), 'unknown command "zzz"'),
+        (("explain", "cudnn"), "list its flags with `python -m interlock flags cudnn`"),
+        (("zzz",), 'unknown command "zzz"; the commands are flags, explain, accelerators, memory'),
         (("explain", "zzz"), 'unknown flag "zzz"'),
         (("",), 'unknown command ""'),
         (("flags", ""), 'unknown flag or module ""'),
@@ -76,7 +76,7 @@ def test_help_lists_the_commands() -> None:
 
 
 def test_version_is_printed_alone() -> None:
-    assert text("--version") == f"interlock {__version__}\n"
+    assert text("--version") == text("-V") == f"interlock {__version__}\n"
 
 
 def test_entries_of_a_document_have_the_same_keys() -> None:

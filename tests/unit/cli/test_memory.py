@@ -343,7 +343,8 @@ def test_documentation_shows_what_its_program_prints(documented: Path) -> None:
 
 
 def test_documentation_lists_every_key_of_the_document(documented: Path) -> None:
-    listed = re.findall(r"^\| `([a-z_.\[\]]+)` \|", DOCUMENTATION.read_text(), re.MULTILINE)
+    page = DOCUMENTATION.with_name("command_line.md").read_text()
+    listed = re.findall(r"^\| `(memory[a-z_.\[\]]+)` \|", page, re.MULTILINE)
     shown = document("memory", str(documented))
     assert listed == list(keys({"memory": shown["memory"]}))
 

@@ -130,6 +130,18 @@ def test_explain_prints_every_field_of_a_flag() -> None:
     assert reported["variables"] == "INTERLOCK_CUDNN_DEPTHWISE_KERNEL"
 
 
+def test_explain_prints_the_node_from_which_a_precision_is_inherited() -> None:
+    variable = "INTERLOCK_CUDNN_FP32_PRECISION"
+    printed = text("explain", "cudnn.conv.fp32_precision", **{variable: "ieee"})
+    ((_, (_, *rows)),) = sections(printed).items()
+    reported = {row[0]: row[1] for row in rows}
+    assert reported["value"] == "'ieee'"
+    assert reported["set by"] == variable
+    assert reported["inherited from"] == "cudnn.fp32_precision"
+    assert reported["variables"] == f"INTERLOCK_CUDNN_CONV_FP32_PRECISION, {variable}"
+    assert "inherited from" not in text("explain", "cudnn.conv.fp32_precision")
+
+
 def test_variable_that_is_ignored_is_shown_with_the_reason() -> None:
     done = interlock(INTERLOCK_CUDNN_ENABELD="1", PYTORCH_ALLOC_CONF="no_such_key:1")
     assert done.code == 0
@@ -140,7 +152,7 @@ def test_variable_that_is_ignored_is_shown_with_the_reason() -> None:
     assert "INTERLOCK_CUDNN_ENABLED" in problem
     value, problem = rows["PYTORCH_ALLOC_CONF"]
     assert value == "no_such_key:1"
-    assert "no_such_key" in problem
+    assert problem.startswith('every allocation on a device fails: unknown key "no_such_key"; the keys are ')
 
 
 def test_control_characters_of_the_environment_are_escaped() -> None:

@@ -82,9 +82,9 @@ def test_powers_match_numpy() -> None:
 
 
 def test_incompatible_shapes_are_both_named() -> None:
-    with pytest.raises(ShapeError, match=r"add.*\[2, 3\].*\[4\]"):
+    with pytest.raises(ShapeError, match=r"add: shapes \(2, 3\) and \(4,\)"):
         interlock.ones(2, 3) + interlock.ones(4)
-    with pytest.raises(ValueError, match=r"matmul.*\[2, 3\].*\[2, 3\]"):
+    with pytest.raises(ValueError, match=r"matmul: .* shapes \(2, 3\) and \(2, 3\)"):
         interlock.ones(2, 3) @ interlock.ones(2, 3)
 
 
@@ -174,15 +174,15 @@ def test_add_converts_alpha_to_the_common_dtype(left: str, right: str, alpha: An
 )
 def test_add_refuses_an_alpha_that_the_common_dtype_cannot_hold(left: str, right: str, alpha: Any) -> None:
     x, y = interlock.tensor(MIXED[left]), interlock.tensor(MIXED[right])
-    with pytest.raises(DTypeError, match=r"add: .*alpha must be"):
+    with pytest.raises(DTypeError, match="add: alpha must be"):
         x.add(y, alpha=alpha)
-    with pytest.raises(DTypeError, match=r"add_: .*alpha must be"):
+    with pytest.raises(DTypeError, match="add_: alpha must be"):
         x.add_(y, alpha=alpha)
     assert x.tolist() == MIXED[left]
 
 
 def test_sub_with_alpha_refuses_bool_operands() -> None:
-    with pytest.raises(DTypeError, match="sub: not supported for bool"):
+    with pytest.raises(DTypeError, match="sub: both operands must be numeric, got bool"):
         interlock.tensor([1]).sub(interlock.tensor([True]), alpha=2)
 
 
@@ -202,5 +202,5 @@ def test_pow_of_integers_rounds_negative_powers_towards_zero() -> None:
 
 
 def test_pow_of_integers_refuses_a_negative_number_as_exponent() -> None:
-    with pytest.raises(RuntimeError, match="pow: a negative exponent"):
+    with pytest.raises(RuntimeError, match="pow: exponent must not be negative"):
         interlock.tensor([1]).pow(-1)

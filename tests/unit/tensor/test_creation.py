@@ -118,7 +118,7 @@ def test_manual_seed_makes_random_numbers_repeat() -> None:
 def test_factories_refuse_a_missing_device() -> None:
     assert str(interlock.zeros(1, device="cpu").device) == "cpu"
     assert interlock.zeros(1).to("cpu").device == interlock.device("cpu")
-    with pytest.raises(RuntimeError, match="a tensor on a device"):
+    with pytest.raises(RuntimeError, match=r"^zeros"):
         interlock.zeros(1, device="meta")
     with pytest.raises(RuntimeError, match="nope"):
         interlock.zeros(1, device="nope")

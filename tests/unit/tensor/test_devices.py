@@ -82,17 +82,17 @@ def test_operands_share_a_device_unless_one_is_a_cpu_scalar(two_devices: tuple[s
             lambda other=other: interlock.cat([x, other]),
         ]
         for operation in operations:
-            with pytest.raises(RuntimeError, match=rf"on {two_devices[0]}|on {other.device}"):
+            with pytest.raises(RuntimeError, match=f"tensors must be on one device, got .*{two_devices[0]}"):
                 operation()
     assert (x * interlock.tensor(3.0)).tolist() == [3.0, 3.0]
     x += interlock.tensor(1.0, dtype=interlock.float64)
     assert (x.tolist(), x.dtype, x._version) == ([2.0, 2.0], interlock.float32, 1)
-    with pytest.raises(RuntimeError, match="on cpu"):
+    with pytest.raises(RuntimeError, match="add_: tensors must be on one device, got cpu and"):
         here += interlock.tensor(1.0, device=two_devices[0])
     leaf = interlock.ones(2, device=two_devices[0], requires_grad=True)
-    with pytest.raises(RuntimeError, match="on cpu"):
+    with pytest.raises(RuntimeError, match=r"backward: tensors must be on one device, got .* and cpu"):
         (leaf * 2).backward(here)
-    with pytest.raises(RuntimeError, match="on cpu"):
+    with pytest.raises(RuntimeError, match=r"Tensor\.grad: tensors must be on one device, got .* and cpu"):
         leaf.grad = here
     assert leaf.grad is None
 
@@ -162,7 +162,7 @@ def test_out_of_memory_raises_and_has_no_effect(devices: tuple[str, ...]) -> Non
 def test_async_error_is_reported_by_the_next_wait(devices: tuple[str, ...]) -> None:
     scores, classes = interlock.zeros(2, 3, device=devices[0]), interlock.tensor([0, 3], device=devices[0])
     loss = interlock.cross_entropy(scores, classes)
-    with pytest.raises(errors.AcceleratorError, match="index 3 is out of range for 3 classes"):
+    with pytest.raises(errors.AcceleratorError, match=r"class indices of range\(3\), got 3"):
         loss.item()
     assert scores.sum().item() == 0.0
 
@@ -192,11 +192,6 @@ def test_tensors_of_a_device_stay_with_their_process() -> None:
     assert reported == [["ForkedProcessError"], [3.0, 3.0], "((2,), 'host:0', (2,))", [1.0, 1.0]]
 
 
-def test_missing_accelerator_error_names_the_device(no_driver: dict[str, str]) -> None:
-    there = "a tensor on a device"
-    assert eval_program("tensor/missing_accelerator_error_names_the_device.py", env=no_driver) == [
-        there,
-        there,
-        "pinned memory",
-        there,
-    ]
+def test_missing_accelerator_error_names_the_function(no_driver: dict[str, str]) -> None:
+    reported = eval_program("tensor/missing_accelerator_error_names_the_function.py", env=no_driver)
+    assert reported == ["ones", "to", "pin_memory", "zeros"]

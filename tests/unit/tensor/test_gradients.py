@@ -34,7 +34,7 @@ def test_backward_accumulates_gradients() -> None:
 
 def test_tensor_is_not_its_own_gradient() -> None:
     x = leaf(1, 2)
-    with pytest.raises(RuntimeError, match="its own gradient"):
+    with pytest.raises(RuntimeError, match="must be another tensor"):
         x.grad = x
     assert x.grad is None
     x.grad = x.detach()
@@ -125,7 +125,7 @@ def test_grad_refuses_no_inputs() -> None:
     x = leaf(1)
     none: list[tuple[Tensor, ...] | list[Tensor]] = [[], ()]
     for inputs in none:
-        with pytest.raises(RuntimeError, match="inputs must not be empty"):
+        with pytest.raises(RuntimeError, match="grad: inputs must contain at least one tensor"):
             interlock.autograd.grad(x.sum(), inputs)
 
 
@@ -162,9 +162,9 @@ def test_backward_frees_the_graph_unless_retained() -> None:
 
 def test_backward_of_several_elements_requires_a_gradient() -> None:
     y = leaf(1, 2) * 2
-    with pytest.raises(RuntimeError, match=r"\[2\]"):
+    with pytest.raises(RuntimeError, match=r"output of shape \(2,\)"):
         y.backward()
-    with pytest.raises(ShapeError, match=r"\[3\].*\[2\]"):
+    with pytest.raises(ShapeError, match=r"\(2,\).*\(3,\)"):
         y.backward(interlock.ones(3))
     with pytest.raises(RuntimeError, match="require grad"):
         interlock.ones(1).backward()

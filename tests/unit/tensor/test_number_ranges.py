@@ -180,7 +180,7 @@ def test_arange_of_integers_converts_each_argument() -> None:
     assert interlock.arange(1.9, 5.9, 1.9, dtype=whole).tolist() == [1, 2, 3, 4]
     assert interlock.arange(1.5, dtype=whole).tolist() == [0]
     assert interlock.arange(5.5, 1, -1.5, dtype=whole).tolist() == [5, 4, 3, 2]
-    with pytest.raises(RuntimeError, match="step must not be zero"):
+    with pytest.raises(RuntimeError, match="arange: step must not be 0"):
         interlock.arange(0, 5, 0.5, dtype=whole)
     for arguments, name in (((1e300, 1e300), "start"), ((0, 1e19), "end"), ((0, 5, INF), "step")):
         with pytest.raises(ArgumentError, match=f"arange: {name} must be a number that int64 can hold"):
@@ -276,7 +276,7 @@ def test_assigning_several_values_to_one_place_is_refused() -> None:
 
 def test_fill_accepts_only_a_tensor_without_dimensions() -> None:
     x = interlock.zeros(3)
-    with pytest.raises(RuntimeError, match="without dimensions"):
+    with pytest.raises(RuntimeError, match=r"a tensor of shape \(\)"):
         x.fill_(interlock.tensor([2.0]))
     assert (x.tolist(), x._version) == ([0, 0, 0], 0)
     # The elements of a tensor are converted as a cast converts them.

@@ -59,9 +59,9 @@ def test_dimensions_that_do_not_exist_are_named() -> None:
         interlock.log_softmax,
     ]
     for operation in operations:
-        with pytest.raises(IndexError, match="3"):
+        with pytest.raises(IndexError, match="dim must be from -3 to 2, got 3"):
             operation(interlock.tensor(ARRAY), 3)
-    with pytest.raises(RuntimeError, match="twice"):
+    with pytest.raises(RuntimeError, match=r"sum: dim must name each dimension once, got \(0, -3\)"):
         interlock.tensor(ARRAY).sum((0, -3))
     with pytest.raises(RuntimeError, match="size 0"):
         interlock.zeros(0).max()
@@ -96,12 +96,13 @@ def test_cross_entropy_applies_its_reduction() -> None:
 
 @pytest.mark.parametrize("wrong", [3, -1])
 def test_class_that_does_not_exist_is_named(wrong: int) -> None:
-    with interlock.device("cpu"), pytest.raises(IndexError, match=rf"{wrong} .*3 classes"):
+    reported = rf"cross_entropy: target .* range\(3\), got {wrong}"
+    with interlock.device("cpu"), pytest.raises(IndexError, match=reported):
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, wrong]))
 
 
 def test_cross_entropy_names_wrong_shapes_and_dtypes() -> None:
-    with pytest.raises(RuntimeError, match=r"\[2, 3\].*\[3\]"):
+    with pytest.raises(RuntimeError, match=r"\(2, 3\).*\(3,\)"):
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 1, 2]))
     with pytest.raises(TypeError, match="float32"):
         interlock.cross_entropy(interlock.zeros(2, 3), interlock.zeros(2))
@@ -110,7 +111,7 @@ def test_cross_entropy_names_wrong_shapes_and_dtypes() -> None:
 def test_cross_entropy_requires_rows_of_classes_and_class_indices() -> None:
     classes = interlock.tensor([0, 1])
     for scores in (interlock.ones(2), interlock.ones(2, 2, 2)):
-        with pytest.raises(RuntimeError, match=r"\[samples, classes\]"):
+        with pytest.raises(RuntimeError, match=r"\(samples, classes\)"):
             interlock.cross_entropy(scores, classes)
     with pytest.raises((RuntimeError, TypeError)):
         interlock.cross_entropy(interlock.ones(2, 2), interlock.ones(2, 2))

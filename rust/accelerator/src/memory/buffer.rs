@@ -46,7 +46,8 @@ impl DeviceBuffer {
     /// Returns [`Error::OutOfMemory`], and an error if there is no such device.
     pub fn new(device: Option<Device>, bytes: usize) -> Result<Self> {
         let (accelerator, index) = current::resolve(device, "accelerator.memory.Buffer")?;
-        Self::on(&current::stream_on(accelerator, index)?, bytes)
+        let stream = current::stream_on(accelerator, index).map_err(|error| error.during(ALLOCATING))?;
+        Self::on(&stream, bytes)
     }
 
     /// Allocates `bytes` uninitialized bytes for a stream, on its device.
@@ -92,9 +93,9 @@ impl DeviceBuffer {
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         if range.start > range.end || range.end > self.bytes {
             return Err(Error::Argument {
-                name: "accelerator.memory.Buffer.slice",
-                given: format!("{} to {}", range.start, range.end),
-                allowed: format!("a range within the {} bytes", self.bytes),
+                name: "Buffer.slice: start and stop".into(),
+                given: format!("{} and {}", range.start, range.end),
+                allowed: format!("a range of the {} bytes", self.bytes),
             });
         }
         let (offset, bytes) = (self.offset + range.start, range.end - range.start);
@@ -162,9 +163,9 @@ impl DeviceBuffer {
         let stream = self.stream_or(stream)?;
         if stream.device() != self.device() {
             return Err(Error::NoSuchDevice {
-                name: "accelerator.memory.fill_".to_owned(),
+                name: "accelerator.memory.fill_: stream".to_owned(),
                 given: format!("a stream of {}", stream.device()),
-                allowed: format!("a stream of the buffer's device, {}", self.device()),
+                allowed: format!("on the device of the buffer, {}", self.device()),
             });
         }
         if self.bytes() == 0 {
@@ -213,6 +214,8 @@ impl Allocation {
     fn new(stream: &Stream, bytes: usize) -> Result<Arc<Self>> {
         let (accelerator, device) = (stream.accelerator(), stream.device_index());
         let allocator = accelerator.allocator(device, "a Stream")?;
+        // The cache may serve the request without a call of the driver.
+        accelerator.runtime().check_not_lost(device, ALLOCATING)?;
         let mut pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
         let block = match bytes {
             0 => None,

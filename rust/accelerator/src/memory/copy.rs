@@ -126,17 +126,15 @@ impl CopyOperand {
 /// [`Error::Graph`] for an `awaited` copy on a captured stream, and errors of the driver.
 pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, awaited: bool) -> Result<Stream> {
     const OPERATION: &str = "accelerator.memory.copy_";
-    let refused = |given: String, allowed: &str| {
-        Err(Error::Argument { name: OPERATION, given, allowed: allowed.to_owned() })
-    };
     let buffers: Vec<&DeviceBuffer> = [from, to].into_iter().filter_map(CopyOperand::device).collect();
     let Some(on_device) = buffers.first() else {
-        let allowed = "a buffer on a device as source, destination or both";
-        return refused("memory of this program twice".to_owned(), allowed);
+        let name = format!("{OPERATION}: destination or source");
+        return Err(Error::argument(name, "two objects in CPU memory", "a Buffer"));
     };
     if to.bytes() != from.bytes() {
-        let given = format!("{} bytes to be copied to {}", from.bytes(), to.bytes());
-        return refused(given, "a source and a destination of one size");
+        let given = format!("{} and {} bytes", to.bytes(), from.bytes());
+        let name = format!("{OPERATION}: destination and source");
+        return Err(Error::argument(name, given, "equal in size"));
     }
     let accelerator = on_device.accelerator();
     for buffer in &buffers {
@@ -148,13 +146,13 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
     }
     if buffers.iter().all(|buffer| buffer.device() != queued_on.device()) {
         return Err(Error::NoSuchDevice {
-            name: OPERATION.to_owned(),
+            name: format!("{OPERATION}: stream"),
             given: format!("a stream of {}", queued_on.device()),
-            allowed: "a stream of the device of a buffer".to_owned(),
+            allowed: "on the device of a buffer".to_owned(),
         });
     }
     if awaited && queued_on.is_capturing().map_err(|error| error.during(OPERATION))? {
-        let reason = "a copy that is recorded into a graph can't be waited for; make it non_blocking";
+        let reason = "a copy that is recorded in a graph cannot be awaited; pass non_blocking=True";
         return Err(Error::Graph { operation: OPERATION, reason: reason.to_owned() });
     }
     if to.bytes() == 0 {

@@ -49,7 +49,7 @@ impl Limit {
 }
 
 fn refused(given: String) -> Error {
-    Error::Argument { name: "a memory limit", given, allowed: Limit::ALLOWED.to_owned() }
+    Error::argument("limit", given, Limit::ALLOWED)
 }
 
 /// Parses a percentage such as `"90%"`.
@@ -68,7 +68,7 @@ impl FromStr for Limit {
 /// device.
 ///
 /// # Errors
-/// Returns [`Error::NoSuchDevice`] and the error of an invalid configuration.
+/// Returns [`Error::DeviceUnavailable`] and the error of an invalid configuration.
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_LIMIT)?;
     let limit = in_bytes(limit, accelerator.device(index))?;

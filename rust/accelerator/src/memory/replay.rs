@@ -28,9 +28,12 @@ pub fn replay(snapshot: &Snapshot, device: Option<Device>) -> Result<Statistics>
     let (accelerator, index) = current::resolve(device, OPERATION)?;
     let trace = snapshot.traces.get(usize::from(index)).filter(|trace| !trace.is_empty());
     let trace = trace.ok_or_else(|| Error::Argument {
-        name: OPERATION,
-        given: format!("a snapshot without a trace of {}", accelerator.device(index)),
-        allowed: "a snapshot with one, as it is taken while a history is recorded".to_owned(),
+        name: format!("{OPERATION}: snapshot").into(),
+        given: "a snapshot without one".to_owned(),
+        allowed: format!(
+            "created while a history was recorded and have a trace of {}",
+            accelerator.device(index)
+        ),
     })?;
     let allocator = accelerator.allocator(index, OPERATION)?;
     let mut replay = Replay {

@@ -5,7 +5,9 @@ use interlock_driver::DeviceIndex;
 use super::CachingAllocator;
 use super::stats::{Quantity, Statistics};
 use crate::accelerator::Accelerator;
-use crate::{Device, Error, Result, current, current_accelerator, device_count, registry};
+use crate::{
+    Device, Error, Result, current, current_accelerator, device_count, registry, unavailable_reason,
+};
 
 const NAMESPACE: &str = "accelerator.memory";
 
@@ -13,7 +15,7 @@ const NAMESPACE: &str = "accelerator.memory";
 /// Starts no driver. No device means the current device.
 ///
 /// # Errors
-/// Returns [`Error::NoSuchDevice`] for a device that the accelerator does not have. Without an accelerator, device 0
+/// Returns [`Error::DeviceUnavailable`] for a device that the accelerator does not have. Without an accelerator, device 0
 /// counts as a device without memory.
 pub(super) fn resolve_if_initialized(
     device: Option<Device>,
@@ -28,12 +30,10 @@ pub(super) fn resolve_if_initialized(
     if fits && device.index().is_none_or(|index| u32::from(index) < count) {
         return Ok(None);
     }
-    let kind = kind.map_or("the accelerator, of which there is none".to_owned(), |kind| kind.to_string());
-    Err(Error::NoSuchDevice {
-        name: NAMESPACE.to_owned(),
-        given: device.to_string(),
-        allowed: format!("a device of {kind} with an index below {count}"),
-    })
+    let reason = unavailable_reason()
+        .or_else(|| kind.map(|kind| registry::available_devices(kind, count as usize)))
+        .unwrap_or_default();
+    Err(Error::DeviceUnavailable { operation: NAMESPACE.to_owned(), device, reason })
 }
 
 /// Calls `function` with the allocator of a device; the default if no driver is started. See

@@ -200,7 +200,7 @@ impl HistoryRecorder {
     /// driver: recording begins with the first one.
     ///
     /// # Errors
-    /// Returns [`Error::NoSuchDevice`](crate::Error::NoSuchDevice).
+    /// Returns [`Error::DeviceUnavailable`](crate::Error::DeviceUnavailable).
     pub fn record(options: HistoryConfig, device: Option<Device>) -> Result<Self> {
         let found = resolve_if_initialized(device)?;
         let index = device.map(|device| found.map_or(device.index().unwrap_or(0), |(_, index)| index));

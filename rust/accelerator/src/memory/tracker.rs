@@ -33,7 +33,7 @@ impl MemoryTracker {
     /// Begins to count. `None` means the current device.
     ///
     /// # Errors
-    /// Returns [`Error::NoSuchDevice`].
+    /// Returns [`Error::DeviceUnavailable`].
     pub fn open(device: Option<Device>) -> Result<Self> {
         let (accelerator, index) = match current::resolve(device, WHAT) {
             Err(Error::NoAccelerator { .. }) => {

@@ -20,6 +20,8 @@ impl Devices {
         let failing = faults.clone();
         Devices {
             fail_allocation: Box::new(move |number| {
+                // One fault at a time.
+                failing.fail_allocation(None).unwrap();
                 failing.fail_allocation((number > 0).then_some(number)).unwrap();
             }),
             live_bytes: Box::new(move || faults.live_objects().unwrap().bytes),

@@ -8,12 +8,14 @@
 //! [`Recording`] and `INTERLOCK_DISPATCH=1` show each choice with the reasons against all other kernels;
 //! [`Op::explain`] returns the choice for a call without running it.
 
+mod autotuner;
 mod gate;
 mod kernel_list;
 mod numerics;
 mod operation;
 mod record;
 
+pub use autotuner::{Autotuner, Tuned};
 pub use gate::Gate;
 pub use numerics::{Numerics, Rounding};
 pub use operation::{Composite, Kernel, NoKernel, Op, Operation, Order, Preferred, Stop};

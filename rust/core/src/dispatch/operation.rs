@@ -84,6 +84,7 @@ pub struct Kernel<O: Operation> {
     library: Option<&'static Library>,
     gates: &'static [Gate],
     node: Option<Node>,
+    workspace: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
     run: Run<O>,
 }
@@ -92,7 +93,16 @@ impl<O: Operation> Kernel<O> {
     /// Creates a kernel that accepts every call. `run` executes on the calling thread: it allocates workspaces, then
     /// computes or queues the work. It refuses before it writes anything.
     pub const fn new(name: &'static str, run: Run<O>) -> Self {
-        Kernel { name, is_model: false, library: None, gates: &[], node: None, condition: None, run }
+        Kernel {
+            name,
+            is_model: false,
+            library: None,
+            gates: &[],
+            node: None,
+            workspace: None,
+            condition: None,
+            run,
+        }
     }
 
     /// Marks a kernel that computes like the library of this name, without the library.
@@ -117,6 +127,17 @@ impl<O: Operation> Kernel<O> {
     pub const fn node(mut self, node: Node) -> Self {
         self.node = Some(node);
         self
+    }
+
+    /// Names the flag that sets the size of the workspace, which `run` allocates.
+    pub const fn workspace(mut self, flag: &'static Flag<u64>) -> Self {
+        self.workspace = Some(flag.word());
+        self
+    }
+
+    /// Returns the words of the flags that the kernel obeys, besides its precision node.
+    fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
+        self.gates.iter().map(Gate::word).chain(self.workspace)
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.
@@ -249,11 +270,7 @@ impl<O: Operation> Op<O> {
             let (operation, name) = (O::NAME, kernel.name);
             return Err(crate::Error::KernelName { operation, name });
         }
-        Consumer::announce(
-            O::NAME,
-            kernel.gates.iter().map(Gate::word).collect(),
-            kernel.node.into_iter().collect(),
-        );
+        Consumer::announce(O::NAME, kernel.words().collect(), kernel.node.into_iter().collect());
         self.registered.push(kernel);
         Ok(())
     }
@@ -265,8 +282,8 @@ impl<O: Operation> Op<O> {
             return;
         }
         self.is_announced.set(true);
-        let gates = self.own.iter().flat_map(|kernel| kernel.gates.iter().map(Gate::word));
-        let words = gates.chain(self.order.as_ref().map(|order| order.word)).collect();
+        let words = self.own.iter().flat_map(Kernel::words);
+        let words = words.chain(self.order.as_ref().map(|order| order.word)).collect();
         Consumer::announce(O::NAME, words, self.own.iter().filter_map(|kernel| kernel.node).collect());
     }
 

@@ -40,12 +40,15 @@ impl Consumer {
     }
 }
 
-/// Returns the names of the operations that obey a flag, each once, in alphabetical order.
-pub(super) fn operations_that_obey(spec: &FlagSpec) -> Vec<&'static str> {
-    let consumers = CONSUMERS.iter().map_while(OnceRef::get);
-    let obeying = consumers.filter(|consumer| spec.slots().any(|slot| consumer.obeys(slot)));
-    let mut names: Vec<_> = obeying.map(|consumer| consumer.operation).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+impl FlagSpec {
+    /// Returns the names of the operations of this process that obey the flag, in alphabetical order: their kernels
+    /// require values of it, compute as it requests or are ordered by it.
+    pub fn obeyed_by(&self) -> Vec<&'static str> {
+        let consumers = CONSUMERS.iter().map_while(OnceRef::get);
+        let obeying = consumers.filter(|consumer| self.slots().any(|slot| consumer.obeys(slot)));
+        let mut names: Vec<_> = obeying.map(|consumer| consumer.operation).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
 }

@@ -79,7 +79,7 @@ fn choose(wanted: Option<&str>, has: impl Fn(CpuCapability) -> bool) -> Detected
         None => {
             let names: Vec<_> = available.iter().map(|capability| capability.in_environment()).collect();
             let problem = format!(
-                "{} is ignored: it takes {} on this CPU, got {wanted:?}",
+                "{} is ignored: it must be {} on this CPU, got {wanted:?}",
                 env::CPU_CAPABILITY,
                 names.join(", ")
             );

@@ -253,7 +253,7 @@ mod tests {
             panic!("one problem")
         };
         assert_eq!(variable, "INTERLOCK_DEBUG");
-        assert_eq!(error.to_string(), "INTERLOCK_DEBUG takes 0, 1, false or true, got 'yes'");
+        assert_eq!(error.to_string(), "INTERLOCK_DEBUG must be 0, 1, false or true, got 'yes'");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use crate::base::named_enum;
 use std::fmt;
 
-use super::consumer::operations_that_obey;
 use super::flag_spec::{Backing, FlagSpec};
 use super::precision::{Node, Precision};
 use super::store::STORE;
@@ -101,6 +100,8 @@ pub struct Explanation {
     pub overridden_by: Option<&'static str>,
     /// The operations and libraries that it affects, and whether they are in this process.
     pub affects: String,
+    /// The node of the precision tree from which the value is inherited; `None` if it is the flag's own.
+    pub inherited_from: Option<&'static str>,
 }
 
 impl FlagSpec {
@@ -118,12 +119,19 @@ impl FlagSpec {
             effective: overridden.map_or(value, |overridden| overridden.value),
             overridden_by: overridden.map(|overridden| overridden.by),
             affects: self.affects(),
+            inherited_from: self.inherited_from(),
         }
+    }
+
+    /// Returns the node above this one that decides its value.
+    fn inherited_from(&self) -> Option<&'static str> {
+        let Backing::Node(node) = &self.backing else { return None };
+        node.decided_by().filter(|deciding| deciding != node).map(Node::name)
     }
 
     /// Returns the operations that the flag affects in this process.
     fn affects(&self) -> String {
-        let obeyed_by = operations_that_obey(self);
+        let obeyed_by = self.obeyed_by();
         if obeyed_by.is_empty() {
             return self.effect.in_this_process();
         }

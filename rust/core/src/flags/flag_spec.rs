@@ -320,7 +320,7 @@ impl FlagSpec {
     }
 
     /// Returns the values that the environment variable accepts, as a message describes them.
-    pub(super) fn accepted_text(&self) -> String {
+    pub fn accepted_text(&self) -> String {
         match &self.backing {
             Backing::Word(word, _) => word.kind.accepted_text(),
             Backing::Tf32(_) => SWITCH_WORDS.to_owned(),

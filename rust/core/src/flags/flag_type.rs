@@ -84,21 +84,21 @@ impl FlagType {
             FlagType::Float { default, minimum, maximum }
                 if default.is_nan() || minimum.is_nan() || maximum.is_nan() =>
             {
-                Err("the default, the minimum and the maximum must be numbers, got nan".to_owned())
+                Err("default, minimum and maximum must not be NaN, got nan".to_owned())
             }
             FlagType::Float { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
             FlagType::Choice { default, names } if !names.contains(default) => {
-                Err(format!("the default '{default}' is none of the choices {names:?}"))
+                Err(format!("default must be one of the choices {names:?}, got '{default}'"))
             }
             FlagType::Choice { names, .. } if names.iter().collect::<BTreeSet<_>>().len() < names.len() => {
-                Err(format!("a choice is there twice in {names:?}"))
+                Err(format!("choices must be distinct, got {names:?}"))
             }
             FlagType::Text { default } if default.len() > MAX_TEXT_BYTES => {
-                Err(format!("the default is longer than {MAX_TEXT_BYTES} bytes"))
+                Err(format!("default must be at most {MAX_TEXT_BYTES} bytes long, got {}", default.len()))
             }
             FlagType::Choice { .. } | FlagType::Text { .. } => Ok(()),
             FlagType::Optional { flag_type, .. } if matches!(**flag_type, FlagType::Optional { .. }) => {
-                Err("what may be None must be of another kind than that".to_owned())
+                Err("the type of an optional flag must not be optional".to_owned())
             }
             FlagType::Optional { flag_type, .. } => flag_type.check(),
         }
@@ -108,8 +108,8 @@ impl FlagType {
     pub(super) fn kind(&self) -> Result<Kind, String> {
         let stored = |payload: Result<u64, Refusal>| {
             payload.map_err(|refusal| match refusal {
-                Refusal::Full(table) => format!("its default cannot be stored: {table}"),
-                Refusal::Type | Refusal::Value => "its default is not one of its values".to_owned(),
+                Refusal::Full(table) => format!("default cannot be stored: {table}"),
+                Refusal::Type | Refusal::Value => "default must be a value of the flag".to_owned(),
             })
         };
         Ok(match self {
@@ -163,9 +163,9 @@ impl FlagType {
 fn whole_in_range(default: i128, minimum: i128, maximum: i128) -> Result<(), String> {
     const LARGEST: i128 = MAX_INTEGER as i128;
     if maximum > LARGEST {
-        Err(format!("the maximum {maximum} is above {LARGEST}"))
+        Err(format!("maximum must be at most {LARGEST}, got {maximum}"))
     } else if minimum < -LARGEST {
-        Err(format!("the minimum {minimum} is below -{LARGEST}"))
+        Err(format!("minimum must be at least -{LARGEST}, got {minimum}"))
     } else {
         in_range(default, minimum, maximum)
     }
@@ -173,9 +173,9 @@ fn whole_in_range(default: i128, minimum: i128, maximum: i128) -> Result<(), Str
 
 fn in_range<T: PartialOrd + std::fmt::Debug>(default: T, minimum: T, maximum: T) -> Result<(), String> {
     if default > maximum {
-        Err(format!("the default {default:?} is above the maximum {maximum:?}"))
+        Err(format!("default must be at most the maximum {maximum:?}, got {default:?}"))
     } else if default < minimum {
-        Err(format!("the default {default:?} is below the minimum {minimum:?}"))
+        Err(format!("default must be at least the minimum {minimum:?}, got {default:?}"))
     } else {
         Ok(())
     }

@@ -80,9 +80,9 @@ impl FlagSpec {
                 Ok(FlagHandle { word, value: PhantomData })
             }
             _ => Err(Error::FlagType {
-                name: format!("a FlagHandle of {}", self.name()),
+                name: format!("the type of a FlagHandle of {}", self.name()),
                 given: std::any::type_name::<T>().to_owned(),
-                allowed: "the Rust type of a registered flag's values".to_owned(),
+                allowed: "the Rust type of its values".to_owned(),
             }),
         }
     }

@@ -33,7 +33,7 @@ impl MatmulPrecision {
     /// Parses a precision.
     pub fn of(given: &InputValue) -> Result<Self> {
         let (name, allowed) =
-            ("set_float32_matmul_precision()".to_owned(), one_of(&Self::ALL.map(Self::name)));
+            ("set_float32_matmul_precision: precision".to_owned(), one_of(&Self::ALL.map(Self::name)));
         match given {
             InputValue::Text(text) => {
                 Self::named(text).ok_or_else(|| Error::FlagValue { name, given: given.to_string(), allowed })

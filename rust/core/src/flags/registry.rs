@@ -94,9 +94,12 @@ fn library_of(name: &str) -> Option<&str> {
             && letters.all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
     };
     let (library, _) = name.split_once('.').filter(|_| name.split('.').all(is_identifier))?;
-    let is_ours =
-        library.starts_with("interlock") || library == "backends" || table::MODULES.contains(&library);
-    (!is_ours).then_some(library)
+    (!is_reserved(library)).then_some(library)
+}
+
+/// Returns whether names that begin with this word are those of interlock's flags.
+fn is_reserved(library: &str) -> bool {
+    library.starts_with("interlock") || library == "backends" || table::MODULES.contains(&library)
 }
 
 /// Registers a flag. Registering an equal declaration again has no effect, so that a library may be loaded again; the
@@ -123,9 +126,9 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
         return Ok((known, problems));
     }
     let number = registered().count();
-    let slot = REGISTERED
-        .get(number)
-        .ok_or_else(|| declaration.refused(format!("there are {MAX_REGISTERED} registered flags already")))?;
+    let slot = REGISTERED.get(number).ok_or_else(|| {
+        declaration.refused(format!("a process can register at most {MAX_REGISTERED} flags"))
+    })?;
     let word: &'static FlagWord = Box::leak(Box::new(FlagWord::registered(
         name,
         table::first_registered_id() + number as u16,
@@ -207,7 +210,7 @@ impl FlagDecl {
         if differences.is_empty() {
             return Ok(Some(&known.spec));
         }
-        let reason = format!("it is registered already, and differently: {}", differences.join("; "));
+        let reason = format!("the flag is registered already, and differently: {}", differences.join("; "));
         Err(self.refused(reason))
     }
 
@@ -238,9 +241,12 @@ impl FlagDecl {
 
     fn check(&self) -> Result<()> {
         if library_of(&self.name).is_none() {
-            let wanted = "a flag has a dotted name of lower-case words, the first of which is its library's and \
-                          none of interlock's own";
-            return Err(self.refused(wanted.to_owned()));
+            return Err(self.refused(match self.name.split_once('.') {
+                Some((package, _)) if is_reserved(package) => {
+                    format!("name must begin with the name of your package, and {package:?} is reserved for interlock")
+                }
+                _ => "name must be \"<package>.<flag>\" in lower case, for example \"mylib.verbose\"".to_owned(),
+            }));
         }
         self.check_variable().map_err(|reason| self.refused(reason))?;
         self.flag_type.check().map_err(|reason| self.refused(reason))
@@ -253,15 +259,20 @@ impl FlagDecl {
             variable.chars().all(is_word) && !variable.starts_with(|first: char| first.is_ascii_digit());
         if variable.is_empty() || !is_name {
             return Err(format!(
-                "its variable must be a name of letters, digits and underscores, got {}",
+                "variable must be a name of letters, digits and underscores, got {}",
                 InputValue::Text(variable.into())
             ));
         }
         if variable.starts_with(env::PREFIX) || environment::variables().contains(&variable) {
-            return Err(format!("its variable {variable} is one that interlock reads itself"));
+            return Err(format!("variable must not be one that interlock reads, got {variable}"));
         }
         let other = flag_specs().find(|other| other.name != self.name && other.own_variable() == variable);
-        other.map_or(Ok(()), |other| Err(format!("its variable {variable} is that of {}", other.name)))
+        other.map_or(Ok(()), |other| {
+            Err(format!(
+                "variable must not be that of another flag, got {variable}, which sets {}",
+                other.name
+            ))
+        })
     }
 
     fn refused(&self, reason: String) -> Error {
@@ -329,7 +340,7 @@ mod tests {
     fn register_refuses_a_variable_of_another_flag() {
         register(switch("registry_test.solver.mode")).unwrap();
         let error = register(switch("registry_test.solver_mode")).unwrap_err().to_string();
-        assert!(error.contains("REGISTRY_TEST_SOLVER_MODE is that of registry_test.solver.mode"), "{error}");
+        assert!(error.contains("REGISTRY_TEST_SOLVER_MODE, which sets registry_test.solver.mode"), "{error}");
     }
 
     #[test]
@@ -447,9 +458,9 @@ mod tests {
             ("", "letters, digits and underscores"),
             ("1A", "letters, digits and underscores"),
             ("A=B", "letters, digits and underscores"),
-            ("INTERLOCK_MINE", "interlock reads itself"),
-            ("CUBLAS_WORKSPACE_CONFIG", "interlock reads itself"),
-            ("REGISTRY_TEST_VARIABLE_TAKEN", "is that of registry_test.variable.taken"),
+            ("INTERLOCK_MINE", "one that interlock reads"),
+            ("CUBLAS_WORKSPACE_CONFIG", "one that interlock reads"),
+            ("REGISTRY_TEST_VARIABLE_TAKEN", "which sets registry_test.variable.taken"),
         ] {
             register(switch("registry_test.variable.taken")).unwrap();
             let mut declaration = switch("registry_test.variable.other");

@@ -66,7 +66,7 @@ impl Loaded {
         let reason = match file_of_library(library, &shared) {
             // `dlsym` also searches the libraries that it depends on.
             Some(other) if file.is_absolute() && !is_same_file(&other, file) => {
-                format!("the function {name} is not in it but in {}", other.display())
+                format!("the function {name} is defined in {} instead", other.display())
             }
             Some(path) => return Ok(Loaded::new(shared, path, source)),
             None => format!("it lacks the function {name}"),
@@ -134,14 +134,14 @@ impl Library {
             return Ok(loaded);
         }
         if self.sonames.is_empty() {
-            return Err("it is not made for this system".to_owned());
+            return Err("it is not built for this system".to_owned());
         }
         let mut failure = None;
         for Found { path, source } in search::files(self) {
             match Loaded::open(self, &path, source) {
                 Ok(loaded) => return Ok(loaded),
                 Err(reason) => {
-                    failure.get_or_insert_with(|| format!("{} can't be loaded: {reason}", path.display()));
+                    failure.get_or_insert_with(|| format!("{} cannot be loaded: {reason}", path.display()));
                 }
             }
         }
@@ -149,7 +149,7 @@ impl Library {
         let mut by_name = self.sonames.iter().map(Path::new);
         let loaded = by_name.find_map(|soname| Loaded::open(self, soname, Source::System).ok());
         loaded.ok_or_else(|| {
-            failure.unwrap_or_else(|| format!("none was found, looked for {}", search::describe_search(self)))
+            failure.unwrap_or_else(|| format!("not found; searched for {}", search::describe_search(self)))
         })
     }
 

@@ -81,7 +81,7 @@ pub(super) fn describe_search(library: &Library) -> String {
     let prefixes = library.search_paths.prefixes.iter().map(|prefix| prefix.variable);
     let variables: Vec<_> = std::iter::once(env::LIBRARY_PATH).chain(prefixes).collect();
     format!(
-        "{} among what is loaded, Python's packages, in the folders of {} and in the system's; {} gives its path",
+        "{} among the loaded libraries, in Python's packages, the folders of {} and those of the system; set {} to its path",
         library.sonames.join(", "),
         variables.join(", "),
         env::library_variable(library.name),

@@ -112,6 +112,13 @@ impl CudaDevice {
         check(result).map_err(|code| self.error(operation, code))
     }
 
+    /// Returns the error of an operation on a device that a sticky error has made unusable; `None` for other devices.
+    pub(crate) fn lost_error(&self, operation: &'static str) -> Option<Error> {
+        let StickyError { operation: first, code } = self.sticky_error.get()?;
+        let reason = format!("{first} had failed: {} (error {})", code.describe(), code.number());
+        Some(Error::DeviceLost { device: self.device_id(), operation: operation.to_owned(), reason })
+    }
+
     /// Returns the error for a code. After a sticky error, every operation reports the first sticky error.
     pub(crate) fn error(&self, operation: &'static str, code: Code) -> Error {
         if code.is_capture_error() {
@@ -120,9 +127,8 @@ impl CudaDevice {
         if code == Code::NOT_SUPPORTED {
             return Error::Unsupported { operation, device: self.device_id() };
         }
-        if let Some(StickyError { operation: first, code }) = self.sticky_error.get() {
-            let reason = format!("{first} had failed: {} (error {})", code.describe(), code.number());
-            return Error::DeviceLost { device: self.device_id(), operation: operation.to_owned(), reason };
+        if let Some(lost) = self.lost_error(operation) {
+            return lost;
         }
         if code.is_sticky() {
             // Another thread may have set it first.

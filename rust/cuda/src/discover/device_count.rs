@@ -71,13 +71,12 @@ fn some(count: Option<u32>) -> Result<u32, DriverStatus> {
 pub(crate) fn stale_env_warning() -> Option<String> {
     let at_start = probe::variable_at_start()?;
     let now = visible_devices::variable();
-    let shown = |value: &Option<_>| value.as_ref().map_or("not set".to_owned(), |text| format!("{text:?}"));
+    let before = at_start.as_ref().map_or("not set".to_owned(), |text| format!("{text:?}"));
+    let change = now.as_ref().map_or("was removed".to_owned(), |text| format!("was changed to {text:?}"));
     (now != *at_start).then(|| {
         format!(
-            "{} is {} now, which comes too late: it was {} when NVIDIA's driver was started, which read it then",
-            env::VISIBLE_DEVICES,
-            shown(&now),
-            shown(at_start)
+            "{} {change}, which has no effect: it was {before} when NVIDIA's driver was started, which reads it once",
+            env::VISIBLE_DEVICES
         )
     })
 }

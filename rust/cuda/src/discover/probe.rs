@@ -58,7 +58,11 @@ fn probe_once() -> &'static Probe {
         // SAFETY: the driver library's constructors may run in any process.
         let (status, library) = match unsafe { Library::new(SONAME) } {
             Ok(library) => (validate(&library).unwrap_or_else(|status| status), Some(library)),
-            Err(error) => (DriverStatus::Absent { reason: reason_of(&error) }, None),
+            Err(error) => {
+                // The loader begins with the soname if it found no file, and otherwise with the file that failed.
+                let reason = Some(reason_of(&error)).filter(|reason| !reason.starts_with(SONAME));
+                (DriverStatus::Absent { reason }, None)
+            }
         };
         Box::new(Probe { status, library })
     })

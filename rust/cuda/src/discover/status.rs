@@ -13,8 +13,8 @@ pub(crate) const MIN_VERSION: Version = Version(12_000);
 /// The status of the driver in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DriverStatus {
-    /// The library is not installed or can't be loaded, for the loader's reason.
-    Absent { reason: String },
+    /// The library can't be loaded, for the loader's reason; `None` if it is not installed.
+    Absent { reason: Option<String> },
     /// The library at this path is the toolkit's stub for linking.
     Stub { path: String },
     /// The driver supports only a CUDA version that is older than the bindings.
@@ -54,29 +54,32 @@ impl fmt::Display for Version {
 }
 
 interlock_core::messages! { DriverStatus {
-    DriverStatus::Absent { reason } => "NVIDIA's driver library {SONAME} can't be loaded ({reason})";
+    DriverStatus::Absent { reason: None } => "no CUDA device: cannot load {SONAME}";
+    DriverStatus::Absent { reason: Some(reason) } => "no CUDA device: cannot load {SONAME} ({reason})";
     DriverStatus::Stub { path } =>
-        "{path}, which was loaded as {SONAME}, is the toolkit's stub for linking and no driver; take its folder \
-         out of the library search path";
+        "no CUDA device: {path}, loaded as {SONAME}, is the toolkit's stub for linking and no driver; remove its \
+         folder from the library search path";
     DriverStatus::TooOld { version } =>
-        "NVIDIA's driver speaks CUDA {version}, and {MIN_VERSION} or newer is needed; install a newer driver";
+        "no CUDA device: NVIDIA's driver supports CUDA {version}, and {MIN_VERSION} or newer is required; install a \
+         newer driver";
     DriverStatus::MissingSymbol { function } =>
-        "NVIDIA's driver library {SONAME} lacks the function {function}: it is incomplete, or too old for the \
-         version that it reports; reinstall the driver";
+        "no CUDA device: NVIDIA's driver library {SONAME} lacks the function {function}; reinstall the driver";
     DriverStatus::OtherLibrary { found, driver } =>
-        "{found} would be used in place of NVIDIA's driver {driver}; take its folder out of the library search path";
+        "no CUDA device: {found} would be loaded instead of NVIDIA's driver {driver}; remove its folder from the \
+         library search path";
     DriverStatus::InvalidNvmlPath { error } => "{error}";
     DriverStatus::NotLoaded =>
-        "NVIDIA's driver library is installed and the kernel module is not loaded; load it, or start the \
-         container with access to the devices";
-    DriverStatus::NoDevice => "NVIDIA's driver sees no device";
+        "no CUDA device: the kernel module of NVIDIA's driver is not loaded; load it, or start the container with \
+         access to the devices";
+    DriverStatus::NoDevice => "no CUDA device: NVIDIA's driver found none";
     DriverStatus::AllDevicesHidden { variable } =>
-        "{} is {variable:?}, which shows none of NVIDIA's devices", env::VISIBLE_DEVICES;
-    DriverStatus::NotPermitted => "NVIDIA's driver refused: this process may not use its devices";
+        "no CUDA device: {} is {variable:?}, which hides all devices", env::VISIBLE_DEVICES;
+    DriverStatus::NotPermitted => "no CUDA device: this process has no permission to use NVIDIA's devices";
     DriverStatus::Forked =>
-        "CUDA was started by the process from which this one was forked, and can't be used here; start it in \
-         the child only, or start the child with the method spawn or forkserver";
-    DriverStatus::Failed { function, code } => "NVIDIA's driver did not start: {function} returned {code}";
+        "no CUDA device: CUDA was initialized before this process was forked, and cannot be used in the child; \
+         initialize it in the child only, or start the child with the method spawn or forkserver";
+    DriverStatus::Failed { function, code } =>
+        "no CUDA device: NVIDIA's driver failed to start: {function} returned {code}";
     DriverStatus::Found { version } => "NVIDIA's driver for CUDA {version} can be started";
     DriverStatus::Ready { version } => "NVIDIA's driver for CUDA {version} is ready";
 } }
@@ -96,7 +99,8 @@ mod tests {
         let version = Version(11_040);
         let name = || "a name".to_owned();
         let every = [
-            DriverStatus::Absent { reason: name() },
+            DriverStatus::Absent { reason: None },
+            DriverStatus::Absent { reason: Some(name()) },
             DriverStatus::Stub { path: name() },
             DriverStatus::TooOld { version },
             DriverStatus::MissingSymbol { function: name() },

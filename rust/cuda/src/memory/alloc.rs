@@ -32,7 +32,7 @@ pub(crate) fn allocate(device: &CudaDevice, bytes: usize) -> Result<Address> {
 /// # Safety
 /// The contract of [`DriverRuntime::free`](interlock_driver::DriverRuntime::free).
 pub(crate) unsafe fn free(device: &CudaDevice, address: Address) -> Result<()> {
-    let op = device.begin("giving memory back")?;
+    let op = device.begin("a release of memory")?;
     // SAFETY: the caller guarantees that the address was allocated and is unused.
     op.check(unsafe { api::cuMemFree_v2(address.0) })
 }

@@ -29,7 +29,7 @@ pub(crate) fn allocate_pinned(device: &CudaDevice, bytes: usize) -> Result<Addre
 /// The contract of [`DriverRuntime::free_pinned`](interlock_driver::DriverRuntime::free_pinned).
 pub(crate) unsafe fn free_pinned(device: &CudaDevice, address: Address) -> Result<()> {
     let pointer = ptr::with_exposed_provenance_mut(address.0 as usize);
-    let op = device.begin("giving pinned memory back")?;
+    let op = device.begin("a release of pinned memory")?;
     // SAFETY: the caller guarantees that the address was allocated and is unused.
     op.check(unsafe { api::cuMemFreeHost(pointer) })
 }

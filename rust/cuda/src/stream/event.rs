@@ -117,7 +117,11 @@ impl EventTable {
     pub(crate) fn find(&self, handle: EventHandle, operation: &'static str) -> Result<Arc<Event>> {
         self.events.lock().get(&handle).cloned().ok_or_else(|| {
             let given = format!("an event with the handle {:#x}", handle.raw);
-            Error::argument(operation, given, "an event that was created and not released")
+            Error::argument(
+                format!("{operation}: event"),
+                given,
+                "an event that was created and not destroyed",
+            )
         })
     }
 
@@ -127,8 +131,8 @@ impl EventTable {
 
     pub(crate) fn create(&self, device: &Arc<CudaDevice>, options: EventOptions) -> Result<EventHandle> {
         if options.timing && options.interprocess {
-            let allowed = format!("one of the two on {}", device.device_id());
-            return Err(Error::argument("Event", "both timing and interprocess", allowed));
+            let allowed = format!("False for one of them on {}", device.device_id());
+            return Err(Error::argument("Event: enable_timing and interprocess", "True and True", allowed));
         }
         let op = device.begin("Event")?;
         // SAFETY: the pointer is valid.
@@ -145,7 +149,7 @@ impl EventTable {
         let [start, end] = [self.find(start, OPERATION)?, self.find(end, OPERATION)?];
         let misused = |reason: &str| Error::device(start.device.device_id(), OPERATION, reason);
         if !(start.options.timing && end.options.timing) {
-            return Err(misused("both events must be made with timing"));
+            return Err(misused("both events must be created with enable_timing=True"));
         }
         let op = start.device.begin(OPERATION)?;
         for event in [&start, &end] {
@@ -153,7 +157,7 @@ impl EventTable {
             let is_recorded =
                 matches!(record.recorded_at, RecordedAt::InStream { .. } | RecordedAt::InOtherProcess);
             if !is_recorded || !event.query(&op)? {
-                return Err(misused("both events must be recorded and reached"));
+                return Err(misused("both events must have been recorded and have completed"));
             }
         }
         // SAFETY: the pointer is valid and the events alive.
@@ -176,7 +180,11 @@ impl EventTable {
         const OPERATION: &str = "Event.from_ipc_handle";
         let bytes: [u8; 64] = exported.try_into().map_err(|_| {
             let given = format!("{} bytes", exported.len());
-            Error::argument(OPERATION, given, "the 64 bytes that ipc_handle gave in another process")
+            Error::argument(
+                format!("{OPERATION}: handle"),
+                given,
+                "the 64 bytes that ipc_handle returned in another process",
+            )
         })?;
         let handle = CUipcEventHandle { reserved: bytes.map(u8::cast_signed) };
         let op = device.begin(OPERATION)?;

@@ -69,7 +69,11 @@ impl StreamTable {
             return self.add(&mut streams, handle, false);
         }
         let given = format!("a stream with the handle {:#x}", handle.raw);
-        Err(Error::argument(operation, given, "a stream that was created or wrapped, and not released"))
+        Err(Error::argument(
+            format!("{operation}: stream"),
+            given,
+            "a stream that was created or wrapped, and not destroyed",
+        ))
     }
 
     /// Returns the stream of an id, until it was destroyed and reaped.
@@ -124,7 +128,11 @@ impl StreamTable {
             // The handle selects another stream on each thread, so no other thread could wait for this one.
             PER_THREAD => {
                 let given = format!("the per-thread default stream ({PER_THREAD})");
-                return Err(Error::argument(EXTERNAL, given, "a stream that is the same on every thread"));
+                return Err(Error::argument(
+                    format!("{EXTERNAL}: stream"),
+                    given,
+                    "a stream that is the same on every thread",
+                ));
             }
             _ if !may_be_pointer(raw) => return Err(not_of_device(device, raw)),
             _ => check_context(device, handle)?,
@@ -157,8 +165,12 @@ fn may_be_pointer(raw: u64) -> bool {
 }
 
 fn not_of_device(device: &CudaDevice, raw: u64) -> Error {
-    let given = format!("{raw:#x}, which is none, or of another device or context");
-    Error::argument(EXTERNAL, given, format!("a stream of the primary context of {}", device.device_id()))
+    let given = format!("{raw:#x}, which is no stream, or of another device or context");
+    Error::argument(
+        format!("{EXTERNAL}: stream"),
+        given,
+        format!("a stream of the primary context of {}", device.device_id()),
+    )
 }
 
 /// Checks that a stream belongs to a device's primary context.

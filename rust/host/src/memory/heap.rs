@@ -13,7 +13,7 @@ use super::virtual_memory::Reservation;
 const ALIGNMENT: usize = 512;
 
 pub(crate) const ALLOCATING: &str = "an allocation";
-pub(crate) const RELEASING: &str = "giving memory back";
+pub(crate) const RELEASING: &str = "a release of memory";
 
 /// The allocations of a device or of pinned memory, limited to `total` bytes.
 #[derive(Debug)]
@@ -112,5 +112,5 @@ pub(crate) unsafe fn deallocate(address: Address, bytes: usize) {
 pub(crate) fn err_unknown(address: Address, bytes: usize, device: Option<Device>) -> Error {
     let owner = device.map_or("as pinned memory".to_owned(), |device| format!("on {device}"));
     let given = format!("{bytes} bytes at {:#x}", address.0);
-    Error::argument(RELEASING, given, format!("what was allocated {owner} and not given back yet"))
+    Error::argument(format!("{RELEASING}: the memory"), given, format!("allocated {owner} and not freed yet"))
 }

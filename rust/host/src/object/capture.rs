@@ -168,7 +168,7 @@ impl Inner {
         }
         let id = self.captures.check_end(handle, || Ok(current), OPERATION)?;
         let Some(Ended { content, invalidated_by }) = self.take_capture(id) else {
-            return Err(refused(OPERATION, "the capture is over"));
+            return Err(refused(OPERATION, "the capture has ended"));
         };
         let unjoined = content.unjoined_stream(handle.raw).map(|id| {
             let device =

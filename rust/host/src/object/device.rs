@@ -97,10 +97,10 @@ impl Inner {
     /// it are woken. A task that is already running continues.
     pub(crate) fn lose_device(&mut self, index: DeviceIndex, reason: &str) -> Result<()> {
         let Some(device) = self.devices.get_mut(usize::from(index)) else {
-            return Err(Error::NoSuchDevice {
-                name: "FaultInjector.lose_device".to_owned(),
-                given: named(index).to_string(),
-                allowed: format!("one of the {} devices of the driver", self.devices.len()),
+            return Err(Error::DeviceUnavailable {
+                operation: "FaultInjector.lose_device".to_owned(),
+                device: named(index),
+                reason: format!("the number of devices is {}", self.devices.len()),
             });
         };
         device.lost.get_or_insert_with(|| reason.to_owned());

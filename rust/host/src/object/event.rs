@@ -74,8 +74,8 @@ impl Inner {
         let capture = self.stream(stream, OPERATION)?.capture();
         if event.device != stream.device {
             let given = format!("a stream of {}", device::named(stream.device));
-            let allowed = format!("a stream of the event's device, {}", device::named(event.device));
-            return Err(Error::argument(OPERATION, given, allowed));
+            let allowed = format!("on the device of the event, {}", device::named(event.device));
+            return Err(Error::argument(format!("{OPERATION}: stream"), given, allowed));
         }
         let recorded_at = match capture {
             Some(capture) => {
@@ -115,9 +115,9 @@ impl Inner {
             let event = self.event(handle, OPERATION)?;
             let reason = match (event.completed_at, event.timing, &event.recorded_at) {
                 (Some(time), ..) => return Ok(time),
-                (None, false, _) => "both events must be made with timing",
+                (None, false, _) => "both events must be created with enable_timing=True",
                 (None, true, RecordedAt::Never) => "both events must be recorded",
-                (None, true, RecordedAt::InStream(_)) => "both events must be reached",
+                (None, true, RecordedAt::InStream(_)) => "both events must have completed",
                 (None, true, RecordedAt::InCapture(..)) => "events of a capture have no time",
             };
             Err(Error::device(device::named(handle.device), OPERATION, reason))

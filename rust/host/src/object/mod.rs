@@ -11,5 +11,9 @@ use interlock_driver::Error;
 
 /// Returns the error for the id of an object that was released or never existed.
 pub(crate) fn err_released(operation: &'static str, number: u64, what: &str) -> Error {
-    Error::argument(operation, format!("the number {number}"), format!("{what} that was not released"))
+    Error::argument(
+        format!("{operation}: the handle"),
+        number.to_string(),
+        format!("that of {what} that was not released"),
+    )
 }

@@ -371,8 +371,8 @@ impl Inner {
     pub(crate) fn create_stream(&mut self, device: DeviceIndex, priority: i32) -> Result<StreamHandle> {
         self.device(device, "Stream")?;
         if !(PRIORITIES.greatest..=PRIORITIES.least).contains(&priority) {
-            let allowed = format!("{} to {}", PRIORITIES.greatest, PRIORITIES.least);
-            return Err(Error::argument("the priority of a Stream", priority.to_string(), allowed));
+            let allowed = format!("from {} to {}", PRIORITIES.greatest, PRIORITIES.least);
+            return Err(Error::argument("Stream: priority", priority.to_string(), allowed));
         }
         Ok(StreamHandle { device, raw: self.add_stream(device, priority, StreamKind::Created) })
     }

@@ -155,11 +155,7 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
     match default {
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
-            let refused = || Error::Argument {
-                name: key.name,
-                given: format!("{name:?}"),
-                allowed: key.expected.to_owned(),
-            };
+            let refused = || Error::argument(key.name, format!("{name:?}"), key.expected);
             let backend = Backend::named(&name).ok_or_else(|| exception(given.py(), &refused()))?;
             Ok(Value::Backend(backend))
         }
@@ -206,5 +202,5 @@ fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Round
 
 fn wrong_type(key: &Key, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let class = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{} takes {wanted}, got a value of type {class}", key.name))
+    PyTypeError::new_err(format!("{} must be {wanted}, got a value of type {class}", key.name))
 }

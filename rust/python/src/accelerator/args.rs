@@ -18,12 +18,12 @@ pub(super) fn extract_int<T: TryFrom<i128>>(
     let number = if given.is_instance_of::<PyBool>() { None } else { py_int::index(given)? };
     let Some(number) = number else {
         let class = given.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("{name} takes an int, got a value of type {class}")));
+        return Err(PyTypeError::new_err(format!("{name} must be an int, got a value of type {class}")));
     };
     let value = py_int::int64(&number).map(i128::from).or_else(|| py_int::uint64(&number).map(i128::from));
     let fits = value.and_then(|value| T::try_from(value).ok());
     fits.ok_or_else(|| {
-        let error = Error::Argument { name, given: py_int::text(&number), allowed: allowed.to_owned() };
+        let error = Error::argument(name, py_int::text(&number), allowed);
         exception(given.py(), &error)
     })
 }

@@ -67,11 +67,13 @@ fn use_driver(
     faults: Option<&Bound<'_, FaultInjector>>,
 ) -> PyResult<()> {
     if name != "host" && (devices.is_some() || memory.is_some() || faults.is_some()) {
-        let message = "devices, memory and faults may be given for the driver \"host\" alone";
+        let message = format!(
+            "accelerator.use: devices, memory and faults are arguments of the driver \"host\" only, got {name:?}"
+        );
         return Err(PyTypeError::new_err(message));
     }
-    let devices = args::extract_optional_int(devices, "devices of the host driver", "0 to 128")?;
-    let memory = args::extract_optional_int(memory, "memory of the host driver", "a number of bytes")?;
+    let devices = args::extract_optional_int(devices, "accelerator.use: devices", "from 0 to 128")?;
+    let memory = args::extract_optional_int(memory, "accelerator.use: memory", "a number of bytes")?;
     let faults = faults.map(|faults| faults.get().0.clone());
     let selected = detach_with_env(py, || match name {
         "host" => {
@@ -92,7 +94,8 @@ fn warn_stale_env(py: Python<'_>) -> PyResult<()> {
         return Ok(());
     };
     let class = py.import("interlock.errors")?.getattr("AcceleratorEnvironmentWarning")?;
-    let message = CString::new(message).map_err(|_| PyValueError::new_err("a variable holds a zero byte"))?;
+    let message = CString::new(message)
+        .map_err(|_| PyValueError::new_err("an environment variable contains a zero byte"))?;
     PyErr::warn(py, &class, &message, 1)
 }
 

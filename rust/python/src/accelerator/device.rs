@@ -64,13 +64,16 @@ impl Device {
         let py = r#type.py();
         let Some(index) = index else { return Ok(Device::of(parse(r#type)?)) };
         if !r#type.is_instance_of::<PyString>() {
-            let message = "an index may follow the name of a device type, a str, and nothing else";
+            let class = r#type.get_type().name()?;
+            let message =
+                format!("device: type must be a str if index is passed, got a value of type {class}");
             return Err(PyTypeError::new_err(message));
         }
         let (device, index) = (parse(r#type)?, checked_index(index)?);
-        if let Some(existing) = device.index() {
-            let message =
-                format!("the device {device} has the index {existing} already; {index} was given too");
+        if device.index().is_some() {
+            let message = format!(
+                "device: type must not have an index if index is passed, got \"{device}\" and {index}"
+            );
             return Err(new_exception(py, "DeviceError", message));
         }
         Ok(Device::of(CoreDevice::new(device.kind(), Some(index)).into_py_result(py)?))
@@ -128,12 +131,16 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
     if let Ok(device) = given.cast::<Device>() {
         Ok(device.get().core)
     } else if let Ok(text) = given.cast::<PyString>() {
-        text.to_cow()?.parse::<CoreDevice>().into_py_result(py)
+        let text = text.to_cow()?;
+        match text.parse() {
+            Ok(device) => Ok(device),
+            Err(_) => detach_with_env(py, || accelerator::parse_device(&text)).into_py_result(py),
+        }
     } else {
         let index = checked_index(given)?;
         let accelerator = match known_accelerator() {
             Some(accelerator) => accelerator,
-            None => detach_with_env(py, || accelerator::required("device(index)")).into_py_result(py)?,
+            None => detach_with_env(py, || accelerator::required("interlock.device")).into_py_result(py)?,
         };
         CoreDevice::new(accelerator.kind(), Some(index)).into_py_result(py)
     }
@@ -164,9 +171,9 @@ pub(super) fn for_memory_query(given: Option<&Bound<'_, PyAny>>) -> PyResult<Opt
         Some(_) => Ok(Some(device)),
         None if index == 0 => Ok(None),
         None => {
-            let name = "accelerator.memory".to_owned();
-            let allowed = "a device with the index 0 where there is no accelerator".to_owned();
-            Err(exception(py, &Error::NoSuchDevice { name, given: index.to_string(), allowed }))
+            let operation = "accelerator.memory".to_owned();
+            let reason = detach_with_env(py, accelerator::unavailable_reason).unwrap_or_default();
+            Err(exception(py, &Error::DeviceUnavailable { operation, device, reason }))
         }
     }
 }
@@ -175,12 +182,10 @@ pub(super) fn for_memory_query(given: Option<&Bound<'_, PyAny>>) -> PyResult<Opt
 pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> PyResult<CoreDevice> {
     let device = if given.is_none() { None } else { Some(parse(given)?) };
     device.filter(|device| device.index().is_some()).ok_or_else(|| {
-        let given_device = device.map_or("None".to_owned(), |device| device.to_string());
-        let allowed = "an index, or a device with one".to_owned();
-        exception(
-            given.py(),
-            &Error::NoSuchDevice { name: operation.to_owned(), given: given_device, allowed },
-        )
+        let given_device = device.map_or("None".to_owned(), |device| format!("\"{device}\""));
+        let allowed = "an index, or a device with an index".to_owned();
+        let name = format!("{operation}: device");
+        exception(given.py(), &Error::NoSuchDevice { name, given: given_device, allowed })
     })
 }
 
@@ -189,8 +194,7 @@ fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
     let number = given.cast::<PyInt>().ok().filter(|_| !given.is_instance_of::<PyBool>());
     let Some(number) = number else {
         let class = given.get_type().name()?;
-        let message =
-            format!("a device is a device, a str or an int (its index), got a value of type {class}");
+        let message = format!("device must be a device, a str or an int, got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     };
     py_int::int64(number)

@@ -186,7 +186,7 @@ impl Event {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "an Event can't leave its process; other processes open one by its ipc_handle",
+            "an Event cannot be pickled or copied; other processes open one by its ipc_handle",
         ))
     }
 

@@ -6,6 +6,7 @@ use interlock::accelerator::host::{self, LiveObjects};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use super::args::{extract_int, extract_optional_int};
 use super::device;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
@@ -13,6 +14,10 @@ use crate::errors::IntoPyResult;
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FaultInjector>()?;
     module.add_class::<PausedCopies>()
+}
+
+fn extract_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    extract_int(given, "FaultInjector: times", "at least 1")
 }
 
 /// Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
@@ -44,34 +49,67 @@ impl FaultInjector {
         FaultInjector(host::FaultInjector::new())
     }
 
-    /// Make one later allocation of device memory by the driver fail. The allocator then releases its cache and calls
-    /// the driver again.
+    /// Make later allocations of device memory by the driver fail. Each call adds a fault.
+    ///
+    /// A request that no cached block serves calls the driver, and calls it again after the allocator has released its
+    /// cache. So `times=1` only tests the release. With `times=2` the request fails: the callbacks of
+    /// `accelerator.memory.on_oom` run, and `OutOfMemoryError` is raised unless one of them requests a retry.
     ///
     /// Args:
-    ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
+    ///     number: The first allocation that fails; 1 is the next one. None cancels all faults of allocations.
+    ///     times: How many consecutive allocations fail.
     ///
     /// Raises:
-    ///     ArgumentError: `number` is 0.
-    #[pyo3(signature = (number))]
-    fn fail_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
-        self.0.fail_allocation(number).into_py_result(py)
+    ///     ArgumentError: `number` or `times` is less than 1.
+    ///
+    /// Example:
+    ///     >>> from interlock import accelerator, testing
+    ///     >>> faults = testing.FaultInjector()
+    ///     >>> accelerator.use("host", faults=faults)
+    ///     >>> faults.fail_allocation(1, times=2)
+    ///     >>> with accelerator.memory.on_oom(lambda error: True):
+    ///     ...     accelerator.memory.Buffer(8)
+    ///     interlock.accelerator.memory.Buffer(8, device='host:0')
+    #[pyo3(signature = (number, times = 1))]
+    fn fail_allocation(
+        &self,
+        py: Python<'_>,
+        number: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = extract_times)] times: u64,
+    ) -> PyResult<()> {
+        match extract_optional_int(number, "FaultInjector.fail_allocation: number", "at least 1")? {
+            Some(number) => self.0.fail_allocations(number, times),
+            None => self.0.fail_allocation(None),
+        }
+        .into_py_result(py)
     }
 
-    /// Make one later allocation of pinned memory by the driver fail. The cache of pinned memory is released and the
-    /// driver called again before an error is raised.
+    /// Make later allocations of pinned memory by the driver fail, like `fail_allocation`. The cache of pinned memory is
+    /// released and the driver called again before an error is raised.
     ///
     /// Args:
-    ///     number: The allocation that fails; 1 is the next one. None cancels the fault.
+    ///     number: The first allocation that fails; 1 is the next one. None cancels all faults of such allocations.
+    ///     times: How many consecutive allocations fail.
     ///
     /// Raises:
-    ///     ArgumentError: `number` is 0.
-    #[pyo3(signature = (number))]
-    fn fail_pinned_allocation(&self, py: Python<'_>, number: Option<u64>) -> PyResult<()> {
-        self.0.fail_pinned_allocation(number).into_py_result(py)
+    ///     ArgumentError: `number` or `times` is less than 1.
+    #[pyo3(signature = (number, times = 1))]
+    fn fail_pinned_allocation(
+        &self,
+        py: Python<'_>,
+        number: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = extract_times)] times: u64,
+    ) -> PyResult<()> {
+        match extract_optional_int(number, "FaultInjector.fail_pinned_allocation: number", "at least 1")? {
+            Some(number) => self.0.fail_pinned_allocations(number, times),
+            None => self.0.fail_pinned_allocation(None),
+        }
+        .into_py_result(py)
     }
 
     /// Make the next function that `accelerator.launch` queues fail instead of running. The error is reported
-    /// asynchronously. Each call adds one failure. Functions in a graph count when the graph is replayed.
+    /// asynchronously. Each call adds one failure. A kernel of a tensor on a device counts as a function, and functions
+    /// in a graph count when the graph is replayed.
     ///
     /// Args:
     ///     reason: The text at the end of the `AcceleratorError`.
@@ -98,7 +136,8 @@ impl FaultInjector {
         self.0.fail_next_fill(reason).into_py_result(py)
     }
 
-    /// Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`.
+    /// Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`. That
+    /// includes allocations that the cache could serve. An `Event` uses its device when it is recorded first.
     ///
     /// Args:
     ///     device: An index, a device or its name, with an index.

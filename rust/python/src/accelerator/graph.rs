@@ -1,6 +1,6 @@
 //! The native base class of `interlock.accelerator.Graph`.
 
-use interlock::accelerator::{CaptureMode, Graph as CoreGraph, PoolId};
+use interlock::accelerator::{CaptureMode, Error, Graph as CoreGraph, PoolId};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -22,11 +22,8 @@ fn mode_of(py: Python<'_>, name: &str) -> PyResult<CaptureMode> {
         "thread_local" => Ok(CaptureMode::ThreadLocal),
         "relaxed" => Ok(CaptureMode::Relaxed),
         _ => {
-            let error = interlock::accelerator::Error::Argument {
-                name: "capture_error_mode of a Graph",
-                given: format!("{name:?}"),
-                allowed: "\"default\", \"global\", \"thread_local\" or \"relaxed\"".to_owned(),
-            };
+            let allowed = "\"default\", \"global\", \"thread_local\" or \"relaxed\"";
+            let error = Error::argument("Graph: capture_error_mode", format!("{name:?}"), allowed);
             Err(exception(py, &error))
         }
     }
@@ -98,6 +95,6 @@ impl Graph {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a Graph can't leave its process"))
+        Err(PyTypeError::new_err("a Graph cannot be pickled or copied"))
     }
 }

@@ -41,7 +41,7 @@ impl Recording {
             true => None,
             false => Some(extract_int(
                 max_entries,
-                "max_entries of accelerator.memory.history",
+                "accelerator.memory.history: max_entries",
                 "0 or more, or None",
             )?),
         };
@@ -65,7 +65,7 @@ impl Recording {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a Recording can't leave its process; snapshots can"))
+        Err(PyTypeError::new_err("a Recording cannot be pickled or copied; take a snapshot"))
     }
 }
 
@@ -77,15 +77,15 @@ fn extract_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Ok(word) = given.cast::<PyString>() else {
         let class = given.get_type().name()?;
         let message =
-            format!("stacks of accelerator.memory.history takes a str or None, got a value of type {class}");
+            format!("accelerator.memory.history: stacks must be a str or None, got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     };
     match &*word.to_cow()? {
         "python" | "all" => Ok(true),
         other => {
-            let (name, given) = ("stacks of accelerator.memory.history", format!("{other:?}"));
-            let allowed = "\"python\" (\"all\" is the same), or None".to_owned();
-            Err(exception(word.py(), &Error::Argument { name, given, allowed }))
+            let name = "accelerator.memory.history: stacks";
+            let error = Error::argument(name, format!("{other:?}"), "\"python\", \"all\" or None");
+            Err(exception(word.py(), &error))
         }
     }
 }
@@ -156,8 +156,8 @@ fn number<T: TryFrom<i128>>(entry: &Bound<'_, PyAny>, name: &'static str) -> PyR
     let given = key(entry, name)?;
     extract_int(
         &given,
-        "a number in a snapshot's trace",
-        "what fits 64 bits, and is not negative unless a stream's",
+        "accelerator.memory.replay: a number of the trace",
+        "an int of 64 bits, and not negative unless it is a stream",
     )
 }
 
@@ -176,6 +176,6 @@ fn optional_key<'py>(dict: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bo
 
 fn malformed(py: Python<'_>, what: &str, word: &str) -> PyErr {
     let given = format!("a dict with {what} {word:?}");
-    let allowed = "a snapshot in PyTorch's format".to_owned();
-    exception(py, &Error::Argument { name: "accelerator.memory.replay", given, allowed })
+    let allowed = "a snapshot in PyTorch's format";
+    exception(py, &Error::argument("accelerator.memory.replay: snapshot", given, allowed))
 }

@@ -51,7 +51,8 @@ impl HostCallback {
         let stream = stream::extract(stream)?;
         if !function.is_callable() {
             let class = function.get_type().name()?;
-            let message = format!("accelerator.launch takes a function, got a value of type {class}");
+            let message =
+                format!("accelerator.launch: function must be callable, got a value of type {class}");
             return Err(PyTypeError::new_err(message));
         }
         let name = match function.getattr("__qualname__") {

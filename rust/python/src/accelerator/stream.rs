@@ -77,10 +77,10 @@ impl Stream {
         device_index: Option<&Bound<'_, PyAny>>,
         device_type: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        const ALIVE: &str = "a number of a stream that is alive";
-        let stream_id = args::extract_optional_int(stream_id, "stream_id of a Stream", ALIVE)?;
-        let device_index = args::extract_optional_int(device_index, "device_index of a Stream", ALIVE)?;
-        let device_type = args::extract_optional_int(device_type, "device_type of a Stream", ALIVE)?;
+        const ALIVE: &str = "the number of a live stream";
+        let stream_id = args::extract_optional_int(stream_id, "Stream: stream_id", ALIVE)?;
+        let device_index = args::extract_optional_int(device_index, "Stream: device_index", ALIVE)?;
+        let device_type = args::extract_optional_int(device_type, "Stream: device_type", ALIVE)?;
         match (stream_id, device_index, device_type) {
             (None, None, None) => {
                 let device = device::optional(device)?;
@@ -92,7 +92,7 @@ impl Stream {
             }
             (Some(id), Some(index), Some(kind)) if device.is_none() => of_id(py, id, index, kind),
             _ => Err(PyTypeError::new_err(
-                "a Stream takes a device, or stream_id, device_index and device_type together",
+                "Stream: pass a device, or stream_id, device_index and device_type together",
             )),
         }
     }
@@ -238,7 +238,7 @@ impl Stream {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a Stream can't leave its process: it is a queue of work that is going on"))
+        Err(PyTypeError::new_err("a Stream cannot be pickled or copied"))
     }
 
     fn __repr__(&self) -> String {
@@ -258,14 +258,14 @@ impl Stream {
 }
 
 fn extract_priority(given: &Bound<'_, PyAny>) -> PyResult<i32> {
-    args::extract_int(given, "priority of a Stream", "0 or less")
+    args::extract_int(given, "Stream: priority", "an int of at most 0")
 }
 
 fn of_id(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
-    let unknown = || interlock::accelerator::Error::Argument {
-        name: "Stream",
-        given: format!("stream_id={id}, device_index={index}, device_type={kind}"),
-        allowed: "the numbers of a stream that is alive".to_owned(),
+    let unknown = || {
+        let given = format!("{id}, {index} and {kind}");
+        let name = "Stream: stream_id, device_index and device_type";
+        interlock::accelerator::Error::argument(name, given, "those of a live stream")
     };
     let device = DeviceType::of_number(kind).ok_or_else(unknown).into_py_result(py)?;
     let device = CoreDevice::new(device, Some(index.into())).into_py_result(py)?;
@@ -282,7 +282,7 @@ pub(super) fn extract(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     }
     let Some(protocol) = given.getattr_opt("__cuda_stream__")? else {
         let message = format!(
-            "a stream is a Stream or has __cuda_stream__, got a value of type {}",
+            "stream must be a Stream or an object with __cuda_stream__, got a value of type {}",
             given.get_type().name()?
         );
         return Err(PyTypeError::new_err(message));

@@ -165,7 +165,7 @@ unsafe fn check_exit(py: Python<'_>, count: ffi::Py_ssize_t, names: *mut ffi::Py
     }
     let given = positional + named.len();
     Err(PyTypeError::new_err(format!(
-        "__exit__() takes exc_type, exc_value and traceback, got {given} arguments"
+        "__exit__() takes 3 arguments (exc_type, exc_value and traceback), got {given}"
     )))
 }
 
@@ -259,7 +259,7 @@ unsafe extern "C" fn call(
         };
         let function = match arguments.len() {
             1 if named.is_none_or(|named| named.is_empty().unwrap_or(false)) => arguments.get_item(0)?,
-            _ => return Err(PyTypeError::new_err("a mode is called with one function to decorate")),
+            _ => return Err(PyTypeError::new_err("a mode must be called with one function to decorate")),
         };
         context.revoke_write();
         let calls = if is_exactly_ours(object) { clone_unentered(py, object)? } else { scope };

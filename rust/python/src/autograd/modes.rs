@@ -319,7 +319,7 @@ unsafe extern "C" fn init<C: ModeClass>(
         if !context.kind().accepts_mode() {
             return match given.filter(|given| !given.is_none()) {
                 None => Ok(()),
-                Some(other) => Err(wrong_type::<C>(&other, "a function to decorate or nothing")),
+                Some(other) => Err(wrong_type::<C>(&other, "a function to decorate")),
             };
         }
         let mode = match (given, C::ARGUMENT.1) {
@@ -328,7 +328,7 @@ unsafe extern "C" fn init<C: ModeClass>(
             }
             (None, Some(default)) => default,
             (None, None) => {
-                let message = format!("{}() takes {}, a bool", C::NAME, C::ARGUMENT.0);
+                let message = format!("{}() missing 1 required argument: '{}'", C::NAME, C::ARGUMENT.0);
                 return Err(PyTypeError::new_err(message));
             }
         };
@@ -341,7 +341,7 @@ unsafe extern "C" fn init<C: ModeClass>(
 fn wrong_type<C: ModeClass>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     let class = given.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default();
     let (name, argument) = (C::NAME, C::ARGUMENT.0);
-    PyTypeError::new_err(format!("{name}() takes {argument}, {allowed}, got a value of type {class}"))
+    PyTypeError::new_err(format!("{name}: {argument} must be {allowed}, got a value of type {class}"))
 }
 
 /// Returns the argument by position or by name; `None` if it is missing.
@@ -354,11 +354,13 @@ fn only_argument<'py, C: ModeClass>(
     let count = arguments.len() + named.map_or(0, |named| named.len());
     if count > 1 {
         return Err(PyTypeError::new_err(format!(
-            "{name}() takes at most {argument}, got {count} arguments"
+            "{name}() takes at most 1 argument ({argument}), got {count}"
         )));
     }
     if count == 1 && by_name.is_none() && arguments.is_empty() {
-        return Err(PyTypeError::new_err(format!("{name}() takes {argument} and no other named argument")));
+        return Err(PyTypeError::new_err(format!(
+            "{name}() got an unexpected keyword argument; it accepts {argument}"
+        )));
     }
     Ok(by_name.or_else(|| arguments.get_item(0).ok()))
 }

@@ -68,6 +68,7 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         object(name.py(), explanation.effective)?,
         explanation.overridden_by,
         explanation.affects,
+        explanation.inherited_from,
     ))
 }
 
@@ -79,11 +80,12 @@ type Explained<'py> = (
     Bound<'py, PyAny>,
     Option<&'static str>,
     String,
+    Option<&'static str>,
 );
 
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
 /// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
-/// environment; `affects`; `doc`. Flags of other libraries are included if `registered` is true.
+/// environment; `affects`; `obeyed_by`, the names of operations; `doc`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -96,9 +98,12 @@ fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
             row.set_item("accepts", spec.accepted_annotation())?;
             let allowed = (!spec.is_read_only()).then(|| spec.accepted());
             row.set_item("allowed", allowed)?;
+            let allowed_text = (!spec.is_read_only()).then(|| spec.accepted_text());
+            row.set_item("allowed_text", allowed_text)?;
             row.set_item("default", object(py, spec.default())?)?;
             row.set_item("variables", spec.variables())?;
             row.set_item("affects", spec.effect().operations())?;
+            row.set_item("obeyed_by", spec.obeyed_by())?;
             row.set_item("doc", spec.doc().trim())?;
             Ok(row)
         })
@@ -157,13 +162,13 @@ fn flag_type_of(
     match (flag_type, default) {
         ("bool", InputValue::Bool(default)) => Ok(FlagType::Switch { default }),
         ("int", InputValue::HugeInteger { display, .. }) => {
-            Err(refused(format!("the default is too large, got {display}")))
+            Err(refused(format!("default must be an int of at most 2**60, got {display}")))
         }
         ("int", InputValue::Integer(default)) => {
             let [minimum, maximum] = range(values, [InputValue::Integer(0), InputValue::Integer(LARGEST)]);
             let bound = |which, bound| match bound {
                 InputValue::Integer(number) => Ok(number),
-                other => Err(refused(format!("the {which} must be an int of at most 2**60, got {other}"))),
+                other => Err(refused(format!("{which} must be an int of at most 2**60, got {other}"))),
             };
             let (minimum, maximum) = (bound("minimum", minimum)?, bound("maximum", maximum)?);
             // A count, which Rust reads as `u64`.
@@ -178,7 +183,7 @@ fn flag_type_of(
         ) => {
             let [minimum, maximum] = range(values, [-f64::INFINITY, f64::INFINITY].map(InputValue::Float));
             let number = |which, number: InputValue<'_>| {
-                let wrong = || refused(format!("the {which} must be a float, got {number}"));
+                let wrong = || refused(format!("{which} must be a float, got {number}"));
                 number.as_float().ok_or_else(wrong)
             };
             Ok(FlagType::Float {
@@ -191,7 +196,7 @@ fn flag_type_of(
             let names = values.iter().map(|name| match name {
                 InputValue::Text(name) => Ok(name.clone().into_owned()),
                 other => Err(Error::FlagType {
-                    name: format!("a choice of {name}"),
+                    name: format!("register({name:?}): choices"),
                     given: other.to_string(),
                     allowed: "a str".to_owned(),
                 }),
@@ -200,7 +205,7 @@ fn flag_type_of(
         }
         ("str", InputValue::Text(default)) => Ok(FlagType::Text { default: default.into_owned() }),
         (flag_type, default) => Err(Error::FlagType {
-            name: format!("the default of {name}"),
+            name: format!("register({name:?}): default"),
             given: default.to_string(),
             allowed: match flag_type {
                 "int" => "an int".to_owned(),

@@ -82,7 +82,7 @@ unsafe extern "C" fn new(
         let by_name = named.as_ref().map(|named| named.get_item("name")).transpose()?.flatten();
         let given = arguments.len() + named.as_ref().map_or(0, |named| named.len());
         let (Some(name), 1) = (by_name.or_else(|| arguments.get_item(0).ok()), given) else {
-            return Err(PyTypeError::new_err(format!("Flag() takes name, got {given} arguments")));
+            return Err(PyTypeError::new_err(format!("Flag() takes 1 argument (name), got {given}")));
         };
         let spec = values::named(&name)?;
         // SAFETY: `class` is the class of `register` or a subclass, so its instances begin with a FlagObject. The
@@ -156,7 +156,7 @@ unsafe extern "C" fn override_value(
             None => true,
         };
         if given != 1 || !is_value {
-            return Err(PyTypeError::new_err(format!("override() takes value, got {given} arguments")));
+            return Err(PyTypeError::new_err(format!("override() takes 1 argument (value), got {given}")));
         }
         // SAFETY: the interpreter passes one argument, by position or by name.
         let value = unsafe { Bound::<PyAny>::from_borrowed_ptr(py, *arguments) };

@@ -146,8 +146,8 @@ impl VerboseScope {
         let py = level.py();
         let Some(library) = VerboseLibrary::named(name) else {
             let names = [VerboseLibrary::Mkl, VerboseLibrary::OneDnn].map(VerboseLibrary::name);
-            let (allowed, given) = (names.join(" or "), format!("{name:?}"));
-            return Err(exception(py, &accelerator::Error::Argument { name: "name", given, allowed }));
+            let error = accelerator::Error::argument("name", format!("{name:?}"), names.join(" or "));
+            return Err(exception(py, &error));
         };
         let (name, allowed) = (library.operation().to_owned(), library.accepted());
         // A bool is accepted as an int, as in PyTorch.

@@ -15,6 +15,11 @@ use crate::accelerator;
 use crate::errors::{exception, new_exception};
 use crate::py_int;
 
+/// Returns the function in the name of a function and its argument.
+pub(super) fn function_of(what: &str) -> &str {
+    what.split_once(':').map_or(what, |(function, _)| function)
+}
+
 /// Returns the name of the type of an object, or "None".
 pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
     if given.is_none() {
@@ -116,11 +121,16 @@ pub(super) fn try_extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResu
 
 /// Extracts a scalar: a number or a tensor with one element.
 pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    if let Ok(tensor) = given.cast::<Tensor>() {
-        return super::scalars::item(given.py(), &tensor.get().0);
+    let wanted = "a number or a Tensor with one element";
+    let Ok(tensor) = given.cast::<Tensor>() else {
+        return try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, wanted, given));
+    };
+    let (py, tensor) = (given.py(), &tensor.get().0);
+    if tensor.numel() == 1 {
+        return super::scalars::item(py, tensor);
     }
-    try_extract_scalar(what, given)?
-        .ok_or_else(|| new_type_error(what, "a number or a Tensor with one element", given))
+    let shape = PyTuple::new(py, tensor.shape())?;
+    Err(new_exception(py, "ShapeError", format!("{what} must be {wanted}, got shape {shape}")))
 }
 
 /// An operand: a tensor or a scalar.

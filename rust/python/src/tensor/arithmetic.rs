@@ -254,7 +254,7 @@ impl Tensor {
     ///     exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
     ///
     /// Raises:
-    ///     RuntimeError: The promoted dtype is int64, and `exponent` is a negative number.
+    ///     ArgumentError: The promoted dtype is int64, and `exponent` is a negative number.
     ///     DTypeError: Both are bool tensors.
     ///     ShapeError: The shapes cannot be broadcast.
     ///

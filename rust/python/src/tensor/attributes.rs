@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::args::{extract_int, new_type_error};
+use super::args::{extract_int, function_of, new_type_error};
 use super::dtype;
 use super::gradients::Node;
 use super::{Tensor, maybe_detach, run_op, switches, work_size};
@@ -75,7 +75,7 @@ impl Tensor {
     ///     ((2, 3), 3)
     #[pyo3(signature = (dim = None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, "size", self.0.shape(), dim)
+        one_or_all(py, "size: dim", self.0.shape(), dim)
     }
 
     /// Return the stride of each dimension in elements, or the stride of one of them.
@@ -96,7 +96,7 @@ impl Tensor {
     ///     ((3, 1), 1)
     #[pyo3(signature = (dim = None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, "stride", self.0.strides(), dim)
+        one_or_all(py, "stride: dim", self.0.strides(), dim)
     }
 
     /// Return the number of elements.
@@ -173,7 +173,8 @@ impl Tensor {
     /// Whether operations on the tensor are recorded. It can be set on floating-point leaves.
     ///
     /// Raises:
-    ///     RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+    ///     DTypeError: True is set on a tensor that is not floating point.
+    ///     RuntimeError: False is set on the result of an operation.
     #[getter]
     fn get_requires_grad(&self) -> bool {
         self.0.requires_grad()
@@ -191,7 +192,8 @@ impl Tensor {
     ///     requires_grad: Whether operations on the tensor are recorded.
     ///
     /// Raises:
-    ///     RuntimeError: True is set on a tensor that is not floating point, or False on the result of an operation.
+    ///     DTypeError: True is set on a tensor that is not floating point.
+    ///     RuntimeError: False is set on the result of an operation.
     ///
     /// Example:
     ///     >>> import interlock
@@ -323,12 +325,12 @@ impl Tensor {
 /// Returns all values as a tuple, or the value of one dimension.
 fn one_or_all<'py>(
     py: Python<'py>,
-    op: &'static str,
+    what: &'static str,
     values: &[usize],
     dim: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(dim) = dim else { return Ok(PyTuple::new(py, values)?.into_any()) };
-    let dim = extract_int(&format!("{op}: dim"), dim)?;
+    let (op, dim) = (function_of(what), extract_int(what, dim)?);
     let err_dim = || interlock_tensor::Error::Dimension { op, dim, ndim: values.len() };
     let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use super::args::{
     checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_scalar, extract_tensor,
-    new_type_error, placement,
+    function_of, new_type_error, placement,
 };
 use super::dtype::DType;
 use super::{Tensor, from_data, numpy, switches};
@@ -199,7 +199,7 @@ fn zeros(
     #[pyo3(from_py_with = switches::zeros::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::zeros::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = extract_size("zeros", size)?;
+    let shape = extract_size("zeros: size", size)?;
     let options = tensor_options(size.py(), "zeros", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
 }
@@ -232,7 +232,7 @@ fn ones(
     #[pyo3(from_py_with = switches::ones::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::ones::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = extract_size("ones", size)?;
+    let shape = extract_size("ones: size", size)?;
     let options = tensor_options(size.py(), "ones", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
 }
@@ -265,7 +265,7 @@ fn empty(
     #[pyo3(from_py_with = switches::empty::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::empty::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = extract_size("empty", size)?;
+    let shape = extract_size("empty: size", size)?;
     let options = tensor_options(size.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
@@ -357,27 +357,27 @@ fn arange(
     build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
-/// Extracts the sizes of a new tensor of `op`.
-fn extract_size(op: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
-    let (py, what) = (size.py(), format!("{op}: size"));
+/// Extracts the sizes of a new tensor. `what` names the function and the argument.
+fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
+    let py = size.py();
     if let Some(dtype) = size.iter().next_back().filter(|last| last.is_instance_of::<DType>()) {
-        let sizes = extract_ints(&what, &size.get_slice(0, size.len() - 1))?;
-        let sizes = PyTuple::new(py, checked_sizes(py, &what, &sizes)?)?;
-        let message = format!("dtype is keyword-only: {op}({sizes}, dtype={dtype})");
+        let sizes = extract_ints(what, &size.get_slice(0, size.len() - 1))?;
+        let sizes = PyTuple::new(py, checked_sizes(py, what, &sizes)?)?;
+        let message = format!("dtype is keyword-only: {}({sizes}, dtype={dtype})", function_of(what));
         return Err(PyTypeError::new_err(message));
     }
-    checked_sizes(py, &what, &extract_ints(&what, size)?)
+    checked_sizes(py, what, &extract_ints(what, size)?)
 }
 
 /// Extracts the tensor of a `*_like` function and the options of the new tensor.
 fn like_options(
-    op: &str,
+    what: &str,
     input: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
     pin_memory: bool,
 ) -> PyResult<(CoreTensor, TensorOptions)> {
-    let other = extract_tensor(&format!("{op}: input"), input)?;
+    let (op, other) = (function_of(what), extract_tensor(what, input)?);
     let placement = placement(input.py(), op, device, pin_memory, other.device().into())?;
     let dtype = extract_dtype(op, dtype)?.unwrap_or(other.dtype());
     Ok((other, TensorOptions { dtype, placement }))
@@ -423,7 +423,7 @@ fn zeros_like(
     #[pyo3(from_py_with = switches::zeros_like::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::zeros_like::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like_options("zeros_like", input, dtype, device, pin_memory)?;
+    let (other, options) = like_options("zeros_like: input", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.zeros_like(options))
 }
 
@@ -454,7 +454,7 @@ fn ones_like(
     #[pyo3(from_py_with = switches::ones_like::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::ones_like::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let (other, options) = like_options("ones_like", input, dtype, device, pin_memory)?;
+    let (other, options) = like_options("ones_like: input", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.ones_like(options))
 }
 
@@ -489,7 +489,7 @@ fn rand(
     #[pyo3(from_py_with = switches::rand::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::rand::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = extract_size("rand", size)?;
+    let shape = extract_size("rand: size", size)?;
     let options = tensor_options(size.py(), "rand", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
@@ -525,7 +525,7 @@ fn randn(
     #[pyo3(from_py_with = switches::randn::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::randn::pin_memory)] pin_memory: bool,
 ) -> PyResult<Tensor> {
-    let shape = extract_size("randn", size)?;
+    let shape = extract_size("randn: size", size)?;
     let options = tensor_options(size.py(), "randn", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }

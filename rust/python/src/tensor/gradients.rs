@@ -155,7 +155,8 @@ impl Tensor {
     ///
     /// Raises:
     ///     RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
-    ///     RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+    ///     RuntimeError: A saved tensor was changed in place.
+    ///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
     ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
     ///     ShapeError: A gradient does not have the shape of its tensor.
     ///
@@ -190,7 +191,8 @@ impl Tensor {
 ///
 /// Raises:
 ///     RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-///     RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+///     RuntimeError: A saved tensor was changed in place.
+///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
 ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
 ///     ShapeError: A gradient does not have the shape of its tensor.
 ///
@@ -241,7 +243,8 @@ fn backward(
 /// Raises:
 ///     RuntimeError: The outputs do not depend on an input, and neither option is True.
 ///     RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
-///     RuntimeError: A saved tensor was changed in place, or `inputs` is empty.
+///     RuntimeError: A saved tensor was changed in place.
+///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
 ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
 ///     ShapeError: A gradient does not have the shape of its tensor.
 ///     ValueError: `allow_unused` is False and `materialize_grads` is True.

@@ -261,7 +261,7 @@ fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
-///     RuntimeError: `dim` names a dimension twice.
+///     ArgumentError: `dim` names a dimension twice.
 ///
 /// Example:
 ///     >>> import interlock
@@ -290,7 +290,7 @@ fn sum(
 /// Raises:
 ///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
 ///     IndexError: The tensor does not have dimension `dim`.
-///     RuntimeError: `dim` names a dimension twice.
+///     ArgumentError: `dim` names a dimension twice.
 ///
 /// Example:
 ///     >>> import interlock
@@ -340,11 +340,9 @@ fn argmax(
 }
 
 /// Extracts the tensors of an iterable.
-fn extract_tensors(what: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
-    fallible_alloc::try_collect(
-        tensors.py(),
-        try_iter_arg(what, "a sequence of Tensors", tensors)?.map(|item| extract_tensor(what, &item?)),
-    )
+fn extract_tensors(what: &str, item: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+    let items = try_iter_arg(what, "a sequence of Tensors", tensors)?;
+    fallible_alloc::try_collect(tensors.py(), items.map(|given| extract_tensor(item, &given?)))
 }
 
 fn cat_dim(given: &Bound<'_, PyAny>) -> PyResult<i64> {
@@ -371,7 +369,8 @@ fn total_work_size(tensors: &[CoreTensor]) -> usize {
 /// Raises:
 ///     ShapeError: Other sizes differ, or a tensor has no dimensions.
 ///     IndexError: The tensors do not have dimension `dim`.
-///     RuntimeError: `tensors` is empty, or contains tensors on different devices.
+///     ArgumentError: `tensors` is empty.
+///     RuntimeError: `tensors` contains tensors on different devices.
 ///
 /// Example:
 ///     >>> import interlock
@@ -380,7 +379,7 @@ fn total_work_size(tensors: &[CoreTensor]) -> usize {
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> PyResult<Tensor> {
-    let parts = extract_tensors("cat: tensors", tensors)?;
+    let parts = extract_tensors("cat: tensors", "cat: each item of tensors", tensors)?;
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::cat(&parts, dim))
 }
 
@@ -396,7 +395,8 @@ fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> 
 /// Raises:
 ///     ShapeError: The shapes differ.
 ///     IndexError: The result does not have dimension `dim`.
-///     RuntimeError: `tensors` is empty, or contains tensors on different devices.
+///     ArgumentError: `tensors` is empty.
+///     RuntimeError: `tensors` contains tensors on different devices.
 ///
 /// Example:
 ///     >>> import interlock
@@ -406,7 +406,7 @@ fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> 
 #[pyfunction]
 #[pyo3(signature = (tensors, dim = 0))]
 fn stack(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = stack_dim)] dim: i64) -> PyResult<Tensor> {
-    let parts = extract_tensors("stack: tensors", tensors)?;
+    let parts = extract_tensors("stack: tensors", "stack: each item of tensors", tensors)?;
     run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::stack(&parts, dim))
 }
 

@@ -102,7 +102,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     RuntimeError: `dim` names a dimension twice.
+    ///     ArgumentError: `dim` names a dimension twice.
     ///
     /// Example:
     ///     >>> import interlock
@@ -130,7 +130,7 @@ impl Tensor {
     /// Raises:
     ///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     RuntimeError: `dim` names a dimension twice.
+    ///     ArgumentError: `dim` names a dimension twice.
     ///
     /// Example:
     ///     >>> import interlock
@@ -234,7 +234,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     RuntimeError: `dim` names a dimension twice.
+    ///     ArgumentError: `dim` names a dimension twice.
     ///     ShapeError: A reduced dimension has size 0.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amax(
@@ -257,7 +257,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     RuntimeError: `dim` names a dimension twice.
+    ///     ArgumentError: `dim` names a dimension twice.
     ///     ShapeError: A reduced dimension has size 0.
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn amin(

@@ -4,7 +4,7 @@ use interlock_tensor::{Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::{Tensor, maybe_detach, work_size};
 
@@ -148,9 +148,9 @@ impl Tensor {
             Some(Scalar::Int(value)) => Ok(value),
             Some(Scalar::Bool(value)) => Ok(value.into()),
             _ => Err(PyTypeError::new_err(format!(
-                "__index__: the tensor must be an integer tensor with one element, got {} with {} elements",
+                "__index__: the tensor must be an integer tensor with one element, got {} of shape {}",
                 self.0.dtype(),
-                self.0.numel()
+                PyTuple::new(py, self.0.shape())?
             ))),
         }
     }

@@ -8,7 +8,7 @@ use crate::dtype::dispatch;
 use crate::error::Tuple;
 use crate::fallible_alloc::{try_collect, try_from_elem};
 use crate::kernel::{self, RowIndices};
-use crate::shape::broadcast;
+use crate::shape::{broadcast, check_broadcastable_to};
 use crate::{Error, Result, Tensor};
 
 pub(super) const INDEX_PUT: &str = "index_put_";
@@ -76,6 +76,7 @@ impl Tensor {
     pub(super) fn index_put(&self, dim: usize, positions: &[Tensor], value: &Tensor) -> Result<()> {
         let rows = row_indices(self, dim, positions)?;
         let value = squeeze_leading_ones(value, rows.shape.len())?;
+        check_broadcastable_to(&rows.shape, INDEX_PUT, "value", value.shape())?;
         let sizes: Vec<i64> =
             rows.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
         // A CPU tensor without dimensions may be assigned to a device tensor.

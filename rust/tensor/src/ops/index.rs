@@ -7,6 +7,7 @@ use crate::shape::wrap_index;
 use crate::{DType, Error, Result, Tensor};
 
 pub(super) const OP: &str = "index";
+const SET_OP: &str = "__setitem__";
 
 /// One item of an index expression, as ATen's `TensorIndex`.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Tensor {
         let at = self.resolve(indices)?;
         if at.positions.is_empty() {
             let value = squeeze_leading_ones(value, at.view.ndim())?;
-            return at.view.copy_(&value).map(drop);
+            return at.view.copy_(&value).map(drop).map_err(err_assignment);
         }
         // As in PyTorch only a single mask converts the type, and only of a single element.
         let mut tensors = indices.iter().filter(|index| matches!(index, Index::Tensor(_)));
@@ -62,7 +63,7 @@ impl Tensor {
         if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
             return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
         }
-        at.view.index_put(at.dim, &at.positions, value)
+        at.view.index_put(at.dim, &at.positions, value).map_err(err_assignment)
     }
 
     fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {
@@ -151,6 +152,19 @@ impl Tensor {
 
     fn alias_view(&self) -> Result<Tensor> {
         if self.ndim() == 0 { self.unsqueeze(0)?.squeeze(Some(0)) } else { self.slice(0, None, None, 1) }
+    }
+}
+
+/// Returns the error of an assignment for the error of the operation that writes the value.
+fn err_assignment(error: Error) -> Error {
+    match error {
+        Error::Shape { expected, given, .. } => {
+            Error::Shape { op: SET_OP, argument: "value", expected, given }
+        }
+        Error::Overlap { .. } => Error::Overlap { op: SET_OP },
+        Error::LeafInPlace { view, .. } => Error::LeafInPlace { op: SET_OP, view },
+        Error::Devices { left, right, .. } => Error::Devices { op: SET_OP, left, right },
+        other => other,
     }
 }
 

@@ -4,8 +4,7 @@ use super::binary::{ScaledOperand, scale_by_alpha, sub_check};
 use super::operand::{Operand, result_type};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
 use crate::dtype::{dispatch, dispatch_float};
-use crate::error::Tuple;
-use crate::shape::broadcast;
+use crate::shape::check_broadcastable_to;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
 impl Tensor {
@@ -52,20 +51,11 @@ impl Tensor {
     /// tensor.
     fn operand(&self, op: &'static str, other: Operand<'_>, result: DType) -> Result<Tensor> {
         let other = other.tensor(result)?;
-        self.check_broadcastable(op, "other", &other)?;
+        check_broadcastable_to(self.shape(), op, "other", other.shape())?;
         if !result.can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result, target: self.dtype() });
         }
         Ok(other)
-    }
-
-    /// Returns an error if `source` cannot be broadcast to the shape of this tensor.
-    fn check_broadcastable(&self, op: &'static str, argument: &'static str, source: &Tensor) -> Result<()> {
-        if broadcast(op, self.shape(), source.shape()).ok().as_deref() == Some(self.shape()) {
-            return Ok(());
-        }
-        let expected = format!("be broadcastable to shape {}", Tuple(self.shape()));
-        Err(Error::shape(op, argument, expected, source.shape()))
     }
 
     fn update(&self, other: &Tensor, compute: DType, op: Arithmetic) -> Result<()> {
@@ -216,7 +206,7 @@ impl Tensor {
     /// [pinned](crate::Placement::Pinned) memory is queued without waiting for it.
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
-        self.check_broadcastable(op, "src", source)?;
+        check_broadcastable_to(self.shape(), op, "src", source.shape())?;
         let work = |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, source, non_blocking);
         self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
             // The engine moves the gradient to the device of the source.

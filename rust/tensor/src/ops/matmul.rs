@@ -62,7 +62,7 @@ fn matmul_into_shape(
 fn split_shape(tensor: &Tensor) -> Result<(&[usize], [usize; 2])> {
     match tensor.shape() {
         [batch @ .., rows, columns] => Ok((batch, [*rows, *columns])),
-        _ => Err(err_shapes(OP, "two dimensions are needed", tensor, tensor)),
+        _ => Err(err_shapes(OP, "an operand is not a matrix", tensor, tensor)),
     }
 }
 
@@ -79,7 +79,7 @@ fn check_inner_dims(a: &Tensor, b: &Tensor) -> Result<()> {
         (Some(depth), Some(rows)) => {
             Err(err_shapes(OP, format!("inner dimensions differ ({depth} and {rows})"), a, b))
         }
-        _ => Err(err_shapes(OP, "both operands need a dimension", a, b)),
+        _ => Err(err_shapes(OP, "an operand has no dimension", a, b)),
     }
 }
 
@@ -131,7 +131,7 @@ impl Tensor {
         if self.ndim() != 2 || other.ndim() != 2 {
             return Err(err_shapes(
                 "mm",
-                "both operands must be matrices (matmul() accepts others)",
+                "an operand is not a matrix (matmul() accepts others)",
                 self,
                 other,
             ));

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use interlock::accelerator::{Device, DeviceType};
-use interlock::backends::flags::{CUDA_BLAS_LIBRARY, MKLDNN_ENABLED, MKLDNN_NUMERICS};
+use interlock::accelerator::memory::DeviceBuffer;
+use interlock::accelerator::{Device, DeviceType, current_stream};
+use interlock::backends::flags::{CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, MKLDNN_ENABLED, MKLDNN_NUMERICS};
 use interlock::backends::{BlasLibrary, Node};
 use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Order, Preferred, Reason, Rounding, Stop};
 
@@ -122,8 +123,16 @@ static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NU
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub static MATMUL: Op<Matmul> = Op::new(&[
-    Kernel::<Matmul>::new("cublas", run).model().node(Node::CudaMatmul).condition(is_float_on_device),
-    Kernel::<Matmul>::new("cublaslt", run).model().node(Node::CudaMatmul).condition(is_float_on_device),
+    Kernel::<Matmul>::new("cublas", run_with_workspace)
+        .workspace(&CUDA_CUBLAS_WORKSPACE)
+        .model()
+        .node(Node::CudaMatmul)
+        .condition(is_float_on_device),
+    Kernel::<Matmul>::new("cublaslt", run_with_workspace)
+        .workspace(&CUDA_CUBLAS_WORKSPACE)
+        .model()
+        .node(Node::CudaMatmul)
+        .condition(is_float_on_device),
     Kernel::<Matmul>::new("mkldnn", run)
         .model()
         .gates(&MKLDNN_GATES)
@@ -158,6 +167,25 @@ fn is_float32_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
         return Err(Reason::from(format!("needs float32, got {}", call.dtype.name())));
     }
     Ok(())
+}
+
+/// Multiplies with the workspace of cuBLAS, which belongs to the product until it is queued. cuBLASLt uses the same
+/// memory, as in PyTorch. A captured product has none, because the memory of a graph is never freed while it exists.
+fn run_with_workspace(
+    call: &MatmulCall,
+    numerics: Numerics,
+    args: &MatmulArgs<'_>,
+) -> Result<Tensor, Stop<Error>> {
+    let stream = current_stream(Some(call.device)).map_err(Error::from)?;
+    let is_empty = [args.a, args.b].into_iter().any(|operand| operand.numel() == 0);
+    let bytes = usize::try_from(CUDA_CUBLAS_WORKSPACE.get()).unwrap_or(usize::MAX);
+    let needs_workspace = bytes != 0 && !is_empty && !stream.is_capturing().map_err(Error::from)?;
+    // The allocator gives the freed block only to later work of the stream.
+    let workspace =
+        needs_workspace.then(|| DeviceBuffer::on(&stream, bytes)).transpose().map_err(Error::from)?;
+    let out = run(call, numerics, args);
+    drop(workspace);
+    out
 }
 
 /// Multiplies operands that are rounded as the flags request.

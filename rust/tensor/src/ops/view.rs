@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn view_that_needs_a_copy_is_an_error_and_reshape_copies() {
         let x = numbers().t().unwrap();
-        assert!(matches!(x.view(&[6]), Err(Error::Shape { op: "view", .. })));
+        assert!(matches!(x.view(&[6]), Err(Error::ViewNeedsCopy { op: "view", .. })));
         assert_close(&x.reshape(&[6]).unwrap(), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 

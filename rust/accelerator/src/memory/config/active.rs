@@ -62,7 +62,10 @@ impl ActiveConfig {
         let (parsed, source) = match found {
             Some((variable, text)) => {
                 let parsed = text.parse::<AllocatorConfig>();
-                (parsed.map_err(|error| in_variable(variable, error)), Source::Environment(variable))
+                (
+                    parsed.map_err(|error| Error::Variable { variable, error: Box::new(error) }),
+                    Source::Environment(variable),
+                )
             }
             None => (Ok(AllocatorConfig::default()), Source::Default),
         };
@@ -78,14 +81,6 @@ impl ActiveConfig {
             self.source
         }
     }
-}
-
-/// Adds the name of the variable to an error.
-fn in_variable(variable: &'static str, mut error: Error) -> Error {
-    if let Error::Argument { given, .. } = &mut error {
-        *given = format!("{given} in {variable}");
-    }
-    error
 }
 
 fn active() -> ActiveConfig {
@@ -235,8 +230,8 @@ mod tests {
         ];
         let read = read(&variables);
         let message = read.config.unwrap_err().to_string();
-        assert!(message.contains("max_split_size_mb takes"), "{message}");
-        assert!(message.ends_with("got 1 in PYTORCH_ALLOC_CONF"), "{message}");
+        let expected = "PYTORCH_ALLOC_CONF: max_split_size_mb must be ";
+        assert!(message.starts_with(expected) && message.ends_with("got 1"), "{message}");
         assert_eq!(read.source, Source::Environment("PYTORCH_ALLOC_CONF"));
     }
 

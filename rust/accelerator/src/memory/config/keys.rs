@@ -104,10 +104,10 @@ keys! {
         applies ToNewSegments, requires Caching VirtualMemory;
     /// Whether other threads may use the allocator while the driver allocates memory.
     release_lock_on_cudamalloc: bool = false, expects "True or False" if |_| true,
-        applies Never("it is always so: no lock is held while the driver is called");
+        applies Never("no lock is ever held while the driver is called");
     /// Whether memory used by several streams is reused during a capture where the graph allows it.
     graph_capture_record_stream_reuse: bool = false, expects "True or False" if |_| true,
-        applies Never("such memory is kept until the capture has ended");
+        applies Never("such memory is not reused before the capture ends");
     /// The fraction of the memory of each device that may be reserved.
     per_process_memory_fraction: f64 = 1.0,
         expects "a fraction from 0 to 1"
@@ -125,7 +125,7 @@ keys! {
         applies Never("pinned memory always comes from the driver");
     /// Whether a background thread polls the events of pinned memory.
     pinned_use_background_threads: bool = false, expects "True or False" if |_| true,
-        applies Never("that is looked for when pinned memory is asked for");
+        applies Never("events are polled when pinned memory is requested");
     /// The size of a segment of pinned memory that is split into blocks and never released.
     pinned_reserve_segment_size_mb: usize = 0,
         expects "a number of megabytes" if |config| is_countable(config.pinned_reserve_segment_size_mb),
@@ -140,7 +140,7 @@ keys! {
         applies Immediately;
     /// Whether errors are ignored when pinned memory is released.
     pinned_free_catch_all: bool = false, expects "True or False" if |_| true,
-        applies Never("giving memory back never fails here");
+        applies Never("releasing pinned memory never fails here");
     /// Whether freed memory is cached; never if `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
     caching: bool = true, expects "True or False" if |_| true, applies Immediately, not in conf string: true;
 }
@@ -193,7 +193,7 @@ impl Key {
     }
 
     fn refused(&self, given: String) -> Error {
-        Error::Argument { name: self.name, given, allowed: self.expected.to_owned() }
+        Error::argument(self.name, given, self.expected)
     }
 }
 
@@ -260,11 +260,11 @@ impl Requirement {
     /// Returns the description of the requirement, and the reason if it is not met.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Requirement::Caching => ("where memory is kept", "no memory is kept: caching is off"),
+            Requirement::Caching => ("where memory is cached", "memory is not cached: caching is off"),
             Requirement::Limit => ("with a memory limit", "there is no memory limit"),
             Requirement::SplitLimit => ("with max_split_size_mb", "max_split_size_mb is not set"),
             Requirement::VirtualMemory => {
-                ("where the driver has virtual memory", "no driver with virtual memory is there")
+                ("where the driver has virtual memory", "no driver with virtual memory is available")
             }
         }
     }

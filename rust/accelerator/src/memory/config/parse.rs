@@ -35,33 +35,27 @@ fn entries(text: &str) -> Result<Vec<&str>> {
     };
     let mut parts: Vec<_> = text.split(separates).map(str::trim).collect();
     if is_in_list || !is_balanced {
-        return Err(syntax_error(text, "each [ closed by one ]"));
+        return Err(syntax_error(text, "text in which one ] follows each ["));
     }
     if parts.last().is_some_and(|last| last.is_empty()) {
         parts.pop();
     }
     match parts.iter().any(|part| part.is_empty()) {
-        true => Err(syntax_error(text, "a key and a value before each comma")),
+        true => Err(syntax_error(text, "key:value pairs with commas between")),
         false => Ok(parts),
     }
 }
 
 fn syntax_error(text: &str, allowed: &str) -> Error {
-    Error::Argument { name: NAME, given: format!("{text:?}"), allowed: allowed.to_owned() }
+    Error::argument("config", format!("{text:?}"), allowed)
 }
 
 /// The name of the text in messages.
-const NAME: &str = "the configuration of the allocator";
-
 fn find(name: &str) -> Result<&'static Key> {
     let keys = || KEYS.iter().filter(|key| key.in_conf_string);
     keys().find(|key| key.name == name).ok_or_else(|| {
         let known: Vec<_> = keys().map(|key| key.name).collect();
-        let allowed = match suggest(name, known.iter().copied()) {
-            Some(key) => format!("known keys (did you mean {key}?)"),
-            None => format!("the keys {}", known.join(", ")),
-        };
-        Error::Argument { name: NAME, given: format!("{name:?}"), allowed }
+        Error::UnknownKey { key: name.to_owned(), suggestion: suggest(name, known.iter().copied()), known }
     })
 }
 

@@ -81,20 +81,22 @@ impl Buffer {
         action(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the memory.
+    /// Returns the memory for `function`.
     ///
     /// # Errors
     /// Returns `BufferClosedError` after `close`.
-    pub(super) fn memory(&self, py: Python<'_>) -> PyResult<DeviceBuffer> {
+    pub(super) fn memory(&self, py: Python<'_>, function: &str) -> PyResult<DeviceBuffer> {
         let memory = self.with(|state| state.memory.clone());
-        memory.ok_or_else(|| new_exception(py, "BufferClosedError", "the Buffer was closed".to_owned()))
+        memory.ok_or_else(|| {
+            new_exception(py, "BufferClosedError", format!("{function}: the buffer is closed"))
+        })
     }
 
     /// Returns the memory with a view that prevents `close`.
     pub(super) fn open_view(&self, py: Python<'_>) -> PyResult<(View<'_>, DeviceBuffer)> {
         self.with(|state| state.views += 1);
         let view = View(self);
-        self.memory(py).map(|memory| (view, memory))
+        self.memory(py, "memoryview").map(|memory| (view, memory))
     }
 
     /// Ends a view that was leaked to the interpreter.
@@ -114,9 +116,9 @@ fn check_device(py: Python<'_>, stream: &CoreStream, device: Option<CoreDevice>)
         Some(device) => Err(exception(
             py,
             &Error::NoSuchDevice {
-                name: "accelerator.memory.Buffer".to_owned(),
+                name: "accelerator.memory.Buffer: stream".to_owned(),
                 given: format!("a stream of {own}"),
-                allowed: format!("a stream of the buffer's device, {device}"),
+                allowed: format!("on the device of the buffer, {device}"),
             },
         )),
     }
@@ -132,7 +134,7 @@ impl Buffer {
         stream: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = nbytes.py();
-        let nbytes = extract_int(nbytes, "nbytes of a Buffer", "0 or more")?;
+        let nbytes = extract_int(nbytes, "Buffer: nbytes", "0 or more")?;
         let (device, stream) = (device::optional(device)?, stream::optional(stream)?);
         stream.as_ref().map_or(Ok(()), |stream| check_device(py, stream, device))?;
         let memory = detach(py, || match &stream {
@@ -145,19 +147,19 @@ impl Buffer {
     /// The size in bytes.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.memory(py)?.bytes())
+        Ok(self.memory(py, "Buffer.nbytes")?.bytes())
     }
 
     /// The device of the memory.
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<Device> {
-        Ok(Device::of(self.memory(py)?.device()))
+        Ok(Device::of(self.memory(py, "Buffer.device")?.device()))
     }
 
     /// The stream that the memory was allocated for; None if the stream was destroyed.
     #[getter]
     fn stream(&self, py: Python<'_>) -> PyResult<Option<Stream>> {
-        Ok(self.memory(py)?.stream().into_py_result(py)?.map(Stream::of))
+        Ok(self.memory(py, "Buffer.stream")?.stream().into_py_result(py)?.map(Stream::of))
     }
 
     /// Whether the buffer was closed.
@@ -168,7 +170,7 @@ impl Buffer {
 
     /// Return the device address of the first byte; 0 if there are no bytes.
     fn data_ptr(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.memory(py)?.address().0)
+        Ok(self.memory(py, "Buffer.data_ptr")?.address().0)
     }
 
     /// Copy all bytes of `source` to this buffer, like the function `copy_`.
@@ -257,10 +259,10 @@ impl Buffer {
     #[pyo3(signature = (start, stop=None))]
     fn slice(&self, start: &Bound<'_, PyAny>, stop: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = start.py();
-        let memory = self.memory(py)?;
+        let memory = self.memory(py, "Buffer.slice")?;
         let allowed = "0 or more";
-        let start = extract_int(start, "start of a slice of a Buffer", allowed)?;
-        let stop = extract_optional_int(stop, "stop of a slice of a Buffer", allowed)?;
+        let start = extract_int(start, "Buffer.slice: start", allowed)?;
+        let stop = extract_optional_int(stop, "Buffer.slice: stop", allowed)?;
         memory.slice(start..stop.unwrap_or(memory.bytes())).into_py_result(py).map(Buffer::of)
     }
 
@@ -268,16 +270,13 @@ impl Buffer {
         let py = key.py();
         let Ok(slice) = key.cast::<PySlice>() else {
             let class = key.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("a Buffer takes a slice, got a value of type {class}")));
+            let message = format!("a Buffer index must be a slice, got a value of type {class}");
+            return Err(PyTypeError::new_err(message));
         };
-        let memory = self.memory(py)?;
+        let memory = self.memory(py, "Buffer slice")?;
         let range = slice.indices(isize::try_from(memory.bytes()).unwrap_or(isize::MAX))?;
         if range.step != 1 {
-            let error = Error::Argument {
-                name: "a slice of a Buffer",
-                given: format!("a step of {}", range.step),
-                allowed: "a step of 1".to_owned(),
-            };
+            let error = Error::argument("the step of a Buffer slice", range.step.to_string(), "1");
             return Err(exception(py, &error));
         }
         let start = range.start.unsigned_abs();
@@ -294,7 +293,7 @@ impl Buffer {
     ///     TypeError: `stream` is not a stream.
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
-        let (memory, stream) = (self.memory(py)?, stream::extract(stream)?);
+        let (memory, stream) = (self.memory(py, "Buffer.record_stream")?, stream::extract(stream)?);
         detach(py, || memory.record_stream(&stream)).into_py_result(py)
     }
 
@@ -319,7 +318,7 @@ impl Buffer {
         });
         let removed = removed.map_err(|views| {
             PyBufferError::new_err(format!(
-                "the Buffer can't be closed while {views} of its views (memoryview, numpy.frombuffer) are in use"
+                "Buffer.close: {views} of its views (memoryview, numpy.frombuffer) must be released first"
             ))
         })?;
         // Freeing may wait for the driver.
@@ -328,7 +327,7 @@ impl Buffer {
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        slf.get().memory(slf.py())?;
+        slf.get().memory(slf.py(), "with")?;
         Ok(slf)
     }
 
@@ -347,7 +346,7 @@ impl Buffer {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a Buffer can't leave its process; copy its bytes"))
+        Err(PyTypeError::new_err("a Buffer cannot be pickled or copied; copy its bytes with copy_to"))
     }
 
     fn __repr__(&self) -> String {

@@ -25,19 +25,21 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn operand(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let py = given.py();
     if let Ok(buffer) = given.cast::<Buffer>() {
-        return buffer.get().memory(py).map(CopyOperand::Device);
+        return buffer.get().memory(py, "copy_").map(CopyOperand::Device);
     }
     let view = PyMemoryView::from(given).map_err(|error| new_buffer_error(given, error))?;
     let bytes = PyBuffer::of(&view)?;
     if has_object_references(bytes.format()) {
-        let message = "references to Python's objects are no bytes that can be copied";
+        let message = "accelerator.memory.copy_: an operand must not contain references to Python objects";
         return Err(PyTypeError::new_err(message));
     }
     if !bytes.is_contiguous() {
-        return Err(PyBufferError::new_err("the bytes of the object must lie in one piece"));
+        return Err(PyBufferError::new_err("accelerator.memory.copy_: an operand must be contiguous"));
     }
     if written && bytes.is_readonly() {
-        return Err(PyBufferError::new_err("the destination can only be read"));
+        return Err(PyBufferError::new_err(
+            "accelerator.memory.copy_: destination must be writable, got a read-only buffer",
+        ));
     }
     let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
     drop(bytes);
@@ -60,7 +62,8 @@ fn new_buffer_error(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     }
     let class = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
     let message = format!(
-        "accelerator.memory.copy_ takes a Buffer or an object with the buffer protocol, got a value of type {class}"
+        "accelerator.memory.copy_: an operand must be a Buffer or an object with the buffer protocol, got a value of \
+         type {class}"
     );
     let refused = PyTypeError::new_err(message);
     refused.set_cause(py, Some(error));
@@ -128,8 +131,8 @@ pub(super) fn fill_(
     value: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let value = extract_int(value, "the value of accelerator.memory.fill_", "0 to 255")?;
+    let value = extract_int(value, "accelerator.memory.fill_: value", "from 0 to 255")?;
     let stream = stream::optional(stream)?;
-    let memory = buffer.get().memory(py)?;
+    let memory = buffer.get().memory(py, "fill_")?;
     detach(py, || memory.fill(value, stream.as_ref())).into_py_result(py)
 }

@@ -45,7 +45,9 @@ fn dlpack_device(memory: &DeviceBuffer) -> PyResult<(i32, i32)> {
     } else if device.kind() == DeviceType::Cuda {
         Ok((CUDA, device.index().unwrap_or(0).into()))
     } else {
-        Err(PyBufferError::new_err(format!("DLPack does not know memory of {device}; copy it")))
+        Err(PyBufferError::new_err(format!(
+            "DLPack has no device type for {device}; copy the buffer to the CPU"
+        )))
     }
 }
 
@@ -63,11 +65,8 @@ fn copy(py: Python<'_>, original: &DeviceBuffer) -> PyResult<DeviceBuffer> {
 /// Orders the consumer of the bytes after the queued work that uses them: this thread waits if the CPU accesses them,
 /// otherwise the consumer's stream waits.
 fn synchronize_consumer(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> PyResult<()> {
-    const NAME: &str = "stream of Buffer.__dlpack__";
-    let refused = |stream: i64, allowed: &str| Error::Argument {
-        name: NAME,
-        given: stream.to_string(),
-        allowed: allowed.to_owned(),
+    let refused = |stream: i64, allowed: &str| {
+        Error::argument("Buffer.__dlpack__: stream", stream.to_string(), allowed)
     };
     if stream == Some(-1) {
         return Ok(());
@@ -75,9 +74,7 @@ fn synchronize_consumer(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i6
     if memory.is_host_accessible() {
         return match stream {
             None => wait_for_streams(py, memory),
-            Some(other) => {
-                Err(refused(other, "None, or -1 for no wait, for memory of the processor")).into_py_result(py)
-            }
+            Some(other) => Err(refused(other, "None, or -1 for no wait, for CPU memory")).into_py_result(py),
         };
     }
     let handle = match stream {
@@ -106,13 +103,14 @@ impl Buffer {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let py = slf.py();
         if view.is_null() {
-            return Err(PyBufferError::new_err("a view was to be made nowhere"));
+            return Err(PyBufferError::new_err("the buffer view is NULL"));
         }
         // SAFETY: the interpreter passes a valid view, which has no owner if this fails.
         unsafe { (*view).obj = std::ptr::null_mut() };
         let (guard, memory) = slf.get().open_view(py)?;
         if !memory.is_host_accessible() {
-            let message = format!("the processor does not reach the memory of {}; copy it", memory.device());
+            let message =
+                format!("the CPU cannot access the memory of {}; copy it with copy_to", memory.device());
             return Err(PyBufferError::new_err(message));
         }
         wait_for_streams(py, &memory)?;
@@ -143,7 +141,7 @@ impl Buffer {
     /// Raises:
     ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        dlpack_device(&self.memory(py)?)
+        dlpack_device(&self.memory(py, "Buffer.__dlpack_device__")?)
     }
 
     /// Return a DLPack capsule of the bytes.
@@ -166,8 +164,8 @@ impl Buffer {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let stream = extract_optional_int(stream, "stream of Buffer.__dlpack__", "the handle of a stream")?;
-        let memory = self.memory(py)?;
+        let stream = extract_optional_int(stream, "Buffer.__dlpack__: stream", "the handle of a stream")?;
+        let memory = self.memory(py, "Buffer.__dlpack__")?;
         let device = dlpack_device(&memory)?;
         if let Some(wanted) = dl_device.filter(|wanted| *wanted != device) {
             let message =
@@ -183,7 +181,7 @@ impl Buffer {
     /// The CUDA array interface, whose consumers synchronize with its stream. Only on CUDA devices.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let memory = self.memory(py)?;
+        let memory = self.memory(py, "Buffer.__cuda_array_interface__")?;
         if memory.device().kind() != DeviceType::Cuda {
             let message = format!("a Buffer on {} has no __cuda_array_interface__", memory.device());
             return Err(PyAttributeError::new_err(message));

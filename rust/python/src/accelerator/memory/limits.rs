@@ -31,10 +31,10 @@ fn extract_limit(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
     }
     if given.is_instance_of::<PyBool>() || !py_int::has_index(given) {
         let class = given.get_type().name()?;
-        let message = format!("a memory limit takes {}, got a value of type {class}", Limit::ALLOWED);
+        let message = format!("limit must be {}, got a value of type {class}", Limit::ALLOWED);
         return Err(PyTypeError::new_err(message));
     }
-    args::extract_int(given, "a memory limit", Limit::ALLOWED).map(Limit::Bytes).map(Some)
+    args::extract_int(given, "limit", Limit::ALLOWED).map(Limit::Bytes).map(Some)
 }
 
 /// Limit the memory that this process may reserve on a device, allocated or cached. Reserved memory beyond the limit

@@ -124,7 +124,8 @@ fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {
     static REGISTRATION: OnceBox<CoreRegistration> = OnceBox::new();
     if !callback.is_callable() {
         let class = callback.get_type().name()?;
-        let message = format!("accelerator.memory.on_oom takes a function, got a value of type {class}");
+        let message =
+            format!("accelerator.memory.on_oom: callback must be callable, got a value of type {class}");
         return Err(PyTypeError::new_err(message));
     }
     REGISTRATION.get_or_init(|| Box::new(memory::on_oom(call_callbacks)));

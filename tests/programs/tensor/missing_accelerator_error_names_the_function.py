@@ -13,7 +13,7 @@ for use in (
     try:
         use()
     except errors.NoAcceleratorError as error:
-        reported.append(str(error).partition(" needs")[0])
+        reported.append(str(error).partition(": ")[0])
 result = reported
 
 print("\n" + json.dumps(result))

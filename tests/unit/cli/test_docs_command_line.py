@@ -1,4 +1,4 @@
-"""docs/report.md matches the command: sections, rows and columns of outputs, and keys of JSON documents."""
+"""docs/command_line.md matches the command: options, exit statuses, outputs and keys of JSON documents."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from interlock._cli import json_output
+from interlock._cli import args, json_output, main
 from interlock._cli.collect import Runtime
 
 from tests.unit.cli.command import document, keys, sections, text
 
-PAGE = Path(__file__).parents[3] / "docs" / "report.md"
+PAGE = Path(__file__).parents[3] / "docs" / "command_line.md"
 CAPTURES = dict(re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
 # The other sections are pairs of names and values.
 TABLES = (
@@ -52,6 +52,18 @@ def test_every_command_is_documented_with_output() -> None:
     assert words >= {"--load", "flags", "explain", "accelerators"}
 
 
+def test_every_command_option_and_exit_status_is_documented() -> None:
+    page = PAGE.read_text()
+    for command in (None, *args.COMMANDS):
+        assert f"python -m interlock {command}" in page or command is None
+        parser = args._parser(command)
+        for option in (option for action in parser._actions for option in action.option_strings):
+            assert re.search(rf"^\|.*`{option}\b", page, re.MULTILINE), option
+    statuses = {value for name, value in vars(main).items() if name.startswith("EXIT_")}
+    documented = {int(status) for status in re.findall(r"^\| (\d) \|", page, re.MULTILINE)}
+    assert documented == {0, *statuses}
+
+
 @pytest.mark.parametrize("command", CAPTURES)
 def test_documented_output_has_the_structure_of_new_output(command: str) -> None:
     assigned, arguments = command.split("python -m interlock")
@@ -68,8 +80,13 @@ def test_documented_output_has_the_structure_of_new_output(command: str) -> None
             assert {*variables} == {*section.names} <= {*fresh[title].names}
 
 
+def documented_keys() -> list[str]:
+    """Return the keys that the page lists."""
+    return re.findall(r"^\| `([a-z_.\[\]]+)` \|", PAGE.read_text(), re.MULTILINE)
+
+
 def test_documented_keys_equal_those_of_the_json_output() -> None:
-    listed = re.findall(r"^\| `([a-z_.\[\]]+)` \|", PAGE.read_text(), re.MULTILINE)
+    listed = [key for key in documented_keys() if not key.startswith("memory.")]
     reported = document(INTERLOCK_ACCELERATOR="host:2", INTERLOCK_CUDNN_ENABLED="0")
     # Which runtimes are loaded depends on the machine.
     reported |= json.loads(json_output.document(openmp=[Runtime("libgomp", "/libgomp.so.1", None, 2)]))

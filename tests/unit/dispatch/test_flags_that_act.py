@@ -1,0 +1,129 @@
+"""Every flag changes what an operation does, but for a list that only shrinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock import accelerator, backends, dispatch
+from interlock._core.backends import table
+
+# The flags that no operation obeys, by what is missing.
+NOTHING_OBEYS = {
+    "convolution": [
+        "cudnn.enabled",
+        "cudnn.benchmark",
+        "cudnn.benchmark_limit",
+        "cudnn.deterministic",
+        "cudnn.depthwise_kernel",
+        "cudnn.allow_tf32",
+        "cudnn.conv.fp32_precision",
+        "mkldnn.conv.fp32_precision",
+        "mkldnn.deterministic",
+        "miopen.immediate",
+        "nnpack.enabled",
+    ],
+    "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
+    "float16 and bfloat16": [
+        "cuda.matmul.allow_fp16_reduced_precision_reduction",
+        "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
+        "cuda.matmul.allow_bf16_reduced_precision_reduction",
+        "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k",
+        "cuda.matmul.allow_fp16_accumulation",
+    ],
+    "attention": [
+        "cuda.flash_sdp",
+        "cuda.mem_efficient_sdp",
+        "cuda.math_sdp",
+        "cuda.cudnn_sdp",
+        "cuda.fp16_bf16_reduction_math_sdp",
+        "cuda.sdp_priority",
+        "cuda.rocm_fa_library",
+        "mha.fastpath",
+    ],
+    "operations without a fixed order of sums": [
+        "deterministic_algorithms",
+        "deterministic_algorithms_warn_only",
+    ],
+    "einsum": ["opt_einsum.enabled", "opt_einsum.strategy"],
+    "decompositions": ["cuda.linalg_library"],
+    "quantized operations": ["quantized.engine"],
+    "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
+    "kernels of Intel GPUs": ["mkldnn.allow_tf32"],
+}
+
+
+def on(device: str) -> Callable[[], object]:
+    """Return a function that returns a product on a device, the order of its kernels and its peak memory."""
+
+    def observe() -> object:
+        x = interlock.tensor([[1.0 + 3.0 / 4096.0]], device=device)
+        explained = dispatch.explain("matmul", x, x)
+        if device != "cpu":
+            accelerator.reset_peak_memory_stats(device)
+        product = (x @ interlock.ones(1, 1, device=device)).item()
+        peak = 0 if device == "cpu" else accelerator.max_memory_allocated(device)
+        return product, [one.kernel for one in explained.considered], peak
+
+    return observe
+
+
+# For each flag that an operation obeys: the device, the other flags, and a value that changes the result.
+MODEL: dict[str, Any] = {"mkldnn.numerics": "model"}
+BF16_MODEL: dict[str, Any] = MODEL | {"mkldnn.matmul.fp32_precision": "bf16"}
+FLIPS: dict[str, tuple[str, Any, Any]] = {
+    "fp32_precision": ("device", {}, "tf32"),
+    "cudnn.fp32_precision": ("device", {}, "tf32"),
+    "cuda.matmul.fp32_precision": ("device", {}, "tf32"),
+    "cuda.matmul.allow_tf32": ("device", {}, True),
+    "cuda.blas_library": ("device", {}, "cublaslt"),
+    "cuda.cublas_workspace": ("device", {}, 1 << 20),
+    "mkldnn.fp32_precision": ("cpu", MODEL, "bf16"),
+    "mkldnn.matmul.fp32_precision": ("cpu", MODEL, "tf32"),
+    "mkldnn.enabled": ("cpu", BF16_MODEL, False),
+    "mkldnn.numerics": ("cpu", {"mkldnn.matmul.fp32_precision": "bf16"}, "model"),
+}
+
+
+def writable() -> dict[str, list[str]]:
+    """Return the operations that obey each writable flag, by the name of the flag."""
+    return {flag["name"]: flag["obeyed_by"] for flag in table() if flag["accepts"] is not None}
+
+
+def test_every_flag_is_obeyed_or_listed_with_a_reason() -> None:
+    listed = [name for names in NOTHING_OBEYS.values() for name in names]
+    assert len(listed) == len(set(listed))
+    not_obeyed = {name for name, operations in writable().items() if not operations}
+    read_only = {flag["name"] for flag in table() if flag["accepts"] is None}
+    assert set(listed) - read_only == not_obeyed
+
+
+def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:
+    assert set(FLIPS) == {name for name, operations in writable().items() if operations}
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+@pytest.mark.parametrize("name", FLIPS)
+def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ...]) -> None:
+    device, others, value = FLIPS[name]
+    changed: Any = {name: value}
+    observe = on("cpu" if device == "cpu" else devices[0])
+    with backends.override(others):
+        before = observe()
+        with backends.override(changed):
+            assert observe() != before
+        assert observe() == before
+
+
+def test_explain_names_the_operations_that_obey_a_flag() -> None:
+    assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by matmul")
+    assert "obeyed by" not in backends.explain("cudnn.benchmark").affects
+
+
+def test_product_with_all_flags_at_their_defaults_is_exact() -> None:
+    x = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    eye = interlock.tensor(np.eye(8, dtype=np.float32))
+    assert np.array_equal((interlock.tensor(x) @ eye).numpy(), x)

@@ -1,0 +1,347 @@
+"""The type and the full message of errors: a row for each kind of mistake."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.ids import stable_repr
+from tests.helpers.subprocess import eval_program, run_command
+
+WITHOUT_A_GPU = 'no CUDA device: cannot load libcuda.so.1. To run without a GPU: accelerator.use("host")'
+HOST = 'this process uses the driver "host" (host:0, host:1)'
+INDEX = "a device index must be a number from 0 to 127 without sign or leading zeros"
+LIMIT = 'limit must be a number of bytes, a fraction from 0.0 to 1.0, a percentage such as "90%", or None'
+CUDNN = (
+    "backends.cudnn is a namespace, not a flag; its flags: enabled, benchmark, benchmark_limit, "
+    "deterministic, depthwise_kernel, fp32_precision, allow_tf32"
+)
+
+NO_DRIVER: list[tuple[str, str, str]] = [
+    ("interlock.Stream()", "NoAcceleratorError", f"Stream: {WITHOUT_A_GPU}"),
+    ("interlock.device(0)", "NoAcceleratorError", f"interlock.device: {WITHOUT_A_GPU}"),
+    ("interlock.device('gpu')", "DeviceError", 'unknown device "gpu"; available here: cpu'),
+    (
+        "memory.memory_allocated('cuda:3')",
+        "DeviceError",
+        'accelerator.memory: device "cuda:3" is not available: no CUDA device: cannot load libcuda.so.1',
+    ),
+    (
+        "testing.FaultInjector().fail_next_copy('x')",
+        "NoAcceleratorError",
+        "FaultInjector: no host driver of this process was selected with this injector: "
+        'accelerator.use("host", faults=injector)',
+    ),
+    (
+        "accelerator.use('hots')",
+        "DeviceError",
+        'accelerator.use: name must be one of host, host:N, cuda, none, got "hots"',
+    ),
+    (
+        "accelerator.use('cuda', devices=1)",
+        "TypeError",
+        'accelerator.use: devices, memory and faults are arguments of the driver "host" only, got "cuda"',
+    ),
+    (
+        "accelerator.use('host', devices=200)",
+        "ArgumentError",
+        'the number of devices of the driver "host" must be from 0 to 128, got 200',
+    ),
+    (
+        "accelerator.use('host', devices='2')",
+        "TypeError",
+        "accelerator.use: devices must be an int, got a value of type str",
+    ),
+]
+
+FLAGS: list[tuple[str, str, str]] = [
+    (
+        "backends.register('verbose', False, doc='x')",
+        "FlagRegistrationError",
+        'register("verbose"): name must be "<package>.<flag>" in lower case, for example "mylib.verbose"',
+    ),
+    (
+        "backends.register('cudnn.x', False, doc='x')",
+        "FlagRegistrationError",
+        'register("cudnn.x"): name must begin with the name of your package, and "cudnn" '
+        "is reserved for interlock",
+    ),
+    (
+        "backends.register('mylib.x', 5, doc='x', maximum=3)",
+        "FlagRegistrationError",
+        'register("mylib.x"): default must be at most the maximum 3, got 5',
+    ),
+    ("backends.explain('cudnn')", "UnknownFlagError", CUDNN),
+    ("backends.override(cudnn=True)", "UnknownFlagError", CUDNN),
+    (
+        "backends.explain('cudnn.enabeld')",
+        "UnknownFlagError",
+        "there is no flag backends.cudnn.enabeld; did you mean backends.cudnn.enabled?",
+    ),
+    (
+        "backends.cudnn.conv.enabled",
+        "UnknownFlagError",
+        'interlock.backends.cudnn.conv has no flag "enabled"; did you mean "cudnn.enabled"?',
+    ),
+    (
+        "setattr(backends.cudnn, 'benchmark_limit', -1)",
+        "FlagValueError",
+        "backends.cudnn.benchmark_limit must be an int from 0 to 2147483647, got -1",
+    ),
+    (
+        "setattr(backends.cudnn, 'enabled', 1)",
+        "FlagTypeError",
+        "backends.cudnn.enabled must be a bool, got 1",
+    ),
+    (
+        "backends.libraries.load('cudn')",
+        "UnknownLibraryError",
+        'unknown vendor library "cudn"; did you mean "cudnn"?',
+    ),
+    (
+        "backends.libraries.load('cudnn', '/nowhere/x.so')",
+        "LibraryPathError",
+        'backends.libraries.load("cudnn", path): "/nowhere/x.so" cannot be used as '
+        "cuDNN: there is no such file",
+    ),
+    (
+        "interlock.no_grad(3)",
+        "TypeError",
+        "no_grad: orig_func must be a function to decorate, got a value of type int",
+    ),
+    (
+        "interlock.set_grad_enabled(1)",
+        "TypeError",
+        "set_grad_enabled: mode must be a bool, got a value of type int",
+    ),
+    (
+        "interlock.set_grad_enabled()",
+        "TypeError",
+        "set_grad_enabled() missing 1 required argument: 'mode'",
+    ),
+]
+
+HOST_DRIVER: list[tuple[str, str, str]] = [
+    ("interlock.Stream('gpu')", "DeviceError", 'unknown device "gpu"; available here: cpu, host'),
+    (
+        "interlock.set_default_device('gpu:0')",
+        "DeviceError",
+        'unknown device "gpu"; available here: cpu, host',
+    ),
+    ("interlock.Stream('cuda')", "DeviceError", f'Stream: device "cuda" is not available: {HOST}'),
+    (
+        "accelerator.set_device_index(7)",
+        "DeviceError",
+        f'accelerator.set_device_index: device "host:7" is not available: {HOST}',
+    ),
+    (
+        "accelerator.set_device_index('cuda')",
+        "DeviceError",
+        'accelerator.set_device_index: device must be an index, or a device with an index, got "cuda"',
+    ),
+    (
+        "memory.memory_allocated('cuda')",
+        "DeviceError",
+        f'accelerator.memory: device "cuda" is not available: {HOST}',
+    ),
+    ("interlock.device('cuda:01')", "DeviceError", f'{INDEX}, got "cuda:01"'),
+    ("interlock.device(-1)", "DeviceError", f"{INDEX}, got -1"),
+    (
+        "interlock.Stream(1.5)",
+        "TypeError",
+        "device must be a device, a str or an int, got a value of type float",
+    ),
+    (
+        "accelerator.use('cuda')",
+        "DriverInUseError",
+        'accelerator.use: cannot select the driver "cuda": "host" is in use, and the '
+        "driver is fixed at first use",
+    ),
+    (
+        "interlock.Stream(priority=1)",
+        "ArgumentError",
+        "Stream: priority must be from -3, the first to run, to 0, got 1",
+    ),
+    (
+        "accelerator.set_stream(3)",
+        "TypeError",
+        "stream must be a Stream or an object with __cuda_stream__, got a value of type int",
+    ),
+    (
+        "accelerator.launch(interlock.Stream(), 3)",
+        "TypeError",
+        "accelerator.launch: function must be callable, got a value of type int",
+    ),
+    (
+        "interlock.Event().elapsed_time(interlock.Event())",
+        "ArgumentError",
+        "Event.elapsed_time: both events must be created with enable_timing=True, got an "
+        "event without timing",
+    ),
+    ("closed.fill_(1)", "BufferClosedError", "fill_: the buffer is closed"),
+    ("closed.copy_to(bytearray(8))", "BufferClosedError", "copy_: the buffer is closed"),
+    ("closed.nbytes", "BufferClosedError", "Buffer.nbytes: the buffer is closed"),
+    ("closed.slice(1)", "BufferClosedError", "Buffer.slice: the buffer is closed"),
+    ("memoryview(closed)", "BufferClosedError", "memoryview: the buffer is closed"),
+    (
+        "viewed.close()",
+        "BufferError",
+        "Buffer.close: 1 of its views (memoryview, numpy.frombuffer) must be released first",
+    ),
+    ("buffer[0]", "TypeError", "a Buffer index must be a slice, got a value of type int"),
+    (
+        "buffer.slice(3, 20)",
+        "ArgumentError",
+        "Buffer.slice: start and stop must be a range of the 8 bytes, got 3 and 20",
+    ),
+    (
+        "buffer.fill_(300)",
+        "ArgumentError",
+        "accelerator.memory.fill_: value must be from 0 to 255, got 300",
+    ),
+    (
+        "buffer.copy_from(b'123')",
+        "ArgumentError",
+        "accelerator.memory.copy_: destination and source must be equal in size, got 8 and 3 bytes",
+    ),
+    (
+        "buffer.fill_(1, stream=interlock.Stream(1))",
+        "DeviceError",
+        "accelerator.memory.fill_: stream must be on the device of the buffer, host:0, "
+        "got a stream of host:1",
+    ),
+    (
+        "memory.set_config('max_split_size:64')",
+        "ArgumentError",
+        'unknown key "max_split_size"; did you mean "max_split_size_mb"?',
+    ),
+    (
+        "memory.set_config('max_split_size_mb:1')",
+        "ArgumentError",
+        "max_split_size_mb must be a number of megabytes, at least large_segment_size_mb, got 1",
+    ),
+    (
+        "memory.set_config('a,,b')",
+        "ArgumentError",
+        'config must be key:value pairs with commas between, got "a,,b"',
+    ),
+    ("memory.set_limit(-1)", "ArgumentError", f"{LIMIT}, got -1"),
+    ("memory.set_limit([])", "TypeError", f"{LIMIT}, got a value of type list"),
+    (
+        "memory.on_oom(3)",
+        "TypeError",
+        "accelerator.memory.on_oom: callback must be callable, got a value of type int",
+    ),
+    (
+        "memory.history(stacks='c++')",
+        "ArgumentError",
+        'accelerator.memory.history: stacks must be "python", "all" or None, got "c++"',
+    ),
+    (
+        "memory.Buffer(2 << 30)",
+        "OutOfMemoryError",
+        "out of memory: tried to allocate 2.00 GiB on host:0 (free 62.00 MiB, reserved 2.00 MiB, "
+        "allocated 1.00 KiB, largest free block 2.00 MiB). Free memory of the device, or allocate less",
+    ),
+    (
+        "testing.FaultInjector().lose_device(0, 'x')",
+        "NoAcceleratorError",
+        "FaultInjector: no host driver of this process was selected with this injector: "
+        'accelerator.use("host", faults=injector)',
+    ),
+    (
+        "faults.fail_allocation(0)",
+        "ArgumentError",
+        "FaultInjector.fail_allocation: number must be at least 1, got 0",
+    ),
+    (
+        "faults.fail_allocation(-1)",
+        "ArgumentError",
+        "FaultInjector.fail_allocation: number must be at least 1, got -1",
+    ),
+    (
+        "faults.fail_allocation(1, times=0)",
+        "ArgumentError",
+        "FaultInjector.fail_allocation: times must be at least 1, got 0",
+    ),
+    (
+        "faults.lose_device(7, 'x')",
+        "DeviceError",
+        'FaultInjector.lose_device: device "host:7" is not available: the number of devices is 2',
+    ),
+]
+
+TABLES: dict[str, list[tuple[str, str, str]]] = {
+    "no driver": NO_DRIVER,
+    "flags": FLAGS,
+    "host driver": HOST_DRIVER,
+}
+
+
+@pytest.fixture(scope="module")
+def raised() -> Callable[[str], dict[str, Any]]:
+    """Return the errors of all calls of a table, each with its type, by call; a table runs in one process."""
+    results: dict[str, dict[str, Any]] = {}
+
+    def of_table(table: str) -> dict[str, Any]:
+        if table not in results:
+            calls = [call for call, _, _ in TABLES[table]]
+            results[table] = eval_program(
+                "accelerator/raise_errors.py", table, calls, env={"LD_LIBRARY_PATH": ""}
+            )
+        return results[table]
+
+    return of_table
+
+
+@pytest.mark.parametrize(
+    ("table", "call", "error", "message"),
+    [(table, *row) for table, rows in TABLES.items() for row in rows],
+    ids=stable_repr,
+)
+def test_error_has_this_type_and_message(
+    table: str,
+    call: str,
+    error: str,
+    message: str,
+    raised: Callable[[str], dict[str, Any]],
+    no_driver: dict[str, str],
+) -> None:
+    if table == "no driver" and no_driver != {"LD_LIBRARY_PATH": ""}:
+        pytest.skip("a real driver library is installed here")
+    assert raised(table)[call] == [error, message]
+
+
+MISSPELT = {"INTERLOCK_CUDNN_ENABELD": "1"}
+WARNING = (
+    "FlagEnvironmentWarning: INTERLOCK_CUDNN_ENABELD is ignored: there is no "
+    "variable INTERLOCK_CUDNN_ENABELD; "
+    "did you mean INTERLOCK_CUDNN_ENABLED, which accepts 0, 1, false or true?"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (["{folder}/program.py"], "{folder}/program.py:2"),
+        (["{folder}/outer.py"], "{folder}/library.py:3"),
+        (["-m", "program"], "{folder}/program.py:2"),
+        (["-c", "pass; import interlock"], "<string>:1"),
+        (["-c", "import importlib\nimportlib.import_module('interlock.accelerator')"], "<string>:2"),
+    ],
+    ids=["program", "another package", "-m", "-c", "import_module"],
+)
+def test_warning_of_a_variable_points_at_the_import_of_interlock(
+    arguments: list[str], place: str, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text("import sys\nfrom interlock import backends\n")
+    (tmp_path / "library.py").write_text("import sys\n\nimport interlock\n")
+    (tmp_path / "outer.py").write_text("import library\n")
+    command = [sys.executable, *(argument.format(folder=tmp_path) for argument in arguments)]
+    done = run_command(command, env=MISSPELT | {"PYTHONPATH": str(tmp_path)})
+    assert done.code == 0
+    assert done.stderr.splitlines()[0] == f"{place.format(folder=tmp_path)}: {WARNING}"
