@@ -137,3 +137,52 @@ def test_product_works_in_a_child_forked_during_a_product_on_two_threads() -> No
 def test_product_runs_on_its_own_thread_if_no_thread_can_be_started() -> None:
     done = run_program("tensor/product_without_room_for_a_thread.py")
     assert done == Result(0, "can't start new thread\n", "")
+
+
+# At least as many elements as operations on several threads have.
+SHAPES = [(1 << 20,), (1 << 10, 1 << 10), (3, 1 << 19), (1 << 19, 3), (64, 150, 128), (5, 1, 1 << 18)]
+
+
+def layouts(x: interlock.Tensor) -> list[interlock.Tensor]:
+    """Return a contiguous tensor, one with another order of dimensions and one with gaps."""
+    wide = interlock.cat([x, x], 0)
+    return [x, x.t() if x.ndim == 2 else x.unsqueeze(0).permute(*range(x.ndim, -1, -1)), wide[::2]]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_elementwise_operations_have_equal_bits_for_every_number_of_threads(shape: tuple[int, ...]) -> None:
+    for x in layouts(random(*shape)):
+        assert_same_bits(x.exp)
+        assert_same_bits(lambda x=x: x * 2 + x)
+        assert_same_bits(lambda x=x: x.double() - x[:1].double())
+        assert_same_bits(lambda x=x: (x * 100).long())
+        assert_same_bits(lambda x=x: (x * 1).mul_(x).add_(x[:1]))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_reductions_have_equal_bits_for_every_number_of_threads(shape: tuple[int, ...], dtype: str) -> None:
+    x = (random(*shape) * 100).to(getattr(interlock, dtype))
+    for dim in [None, *range(len(shape))]:
+        assert_same_bits(lambda dim=dim: x.sum(dim))
+    if dtype != "bool":
+        assert_same_bits(x.max)
+        assert_same_bits(lambda: x.amin(0))
+
+
+def test_softmax_and_argmax_have_equal_bits_for_every_number_of_threads() -> None:
+    x = random(1 << 10, 1 << 10)
+    for dim in (0, 1):
+        assert_same_bits(lambda dim=dim: x.softmax(dim))
+        assert_same_bits(lambda dim=dim: x.argmax(dim))
+
+
+def test_large_elementwise_operations_and_reductions_equal_numpys() -> None:
+    interlock.set_num_threads(2)
+    for shape in SHAPES:
+        x = random(*shape).double()
+        numbers = np.asarray(x)
+        np.testing.assert_array_equal(np.asarray(x * x - x[:1]), numbers * numbers - numbers[:1])
+        for dim in [None, *range(len(shape))]:
+            np.testing.assert_allclose(np.asarray(x.sum(dim)), numbers.sum(dim), rtol=1e-10, atol=1e-8)
+            np.testing.assert_array_equal(np.asarray(x.amax(() if dim is None else dim)), numbers.max(dim))

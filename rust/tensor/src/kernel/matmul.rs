@@ -289,7 +289,7 @@ pub(crate) fn matmul<T: MatmulElement>(
     const OP: &str = "matmul";
     let placement = result_placement(a, b);
     let (a, b) = (on_device_of(OP, placement, a)?, on_device_of(OP, placement, b)?);
-    let threads = if batch.work() < THREADED_WORK { 1 } else { threads_on(placement) };
+    let threads = threads_on(placement, batch.work(), THREADED_WORK);
     let parts = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
     launch_chunked::<T, T, T>(OP, placement, shape, [Some(&a), Some(&b)], T::CHUNK_WORK, parts)
 }

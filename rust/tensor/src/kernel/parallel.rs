@@ -47,6 +47,28 @@ pub(super) fn for_each<I: Send>(
     })
 }
 
+/// The number of elements from which on an operation on elements runs on several threads.
+pub(super) const THREADED_ELEMENTS: usize = 1 << 17;
+
+/// The number of elements of a tile.
+pub(super) const TILE: usize = 1 << 16;
+
+/// Calls `work` with each tile of `out` and the position of its first element.
+pub(super) fn for_each_tile<T: Send>(
+    threads: usize,
+    out: &mut [T],
+    work: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<()> {
+    if threads == 1 {
+        work(0, out);
+        return Ok(());
+    }
+    for_each(threads, out.chunks_mut(TILE).enumerate(), |(number, tile)| {
+        work(number.saturating_mul(TILE), tile);
+        Ok(())
+    })
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
