@@ -38,9 +38,9 @@ def bits(compute: Any, threads: int) -> bytes:
 
 
 def assert_same_bits(compute: Any) -> None:
-    """Fail if the bits of a result depend on the number of threads."""
+    """Fail if the bits of a result depend on the number of threads. The Rust tests use more numbers."""
     expected = bits(compute, 1)
-    assert all(bits(compute, threads) == expected for threads in (2, 3, 8))
+    assert all(bits(compute, threads) == expected for threads in (2, 3))
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2**31, 2**70])
@@ -141,6 +141,7 @@ def test_product_runs_on_its_own_thread_if_no_thread_can_be_started() -> None:
 
 # At least as many elements as operations on several threads have.
 SHAPES = [(1 << 20,), (1 << 10, 1 << 10), (3, 1 << 19), (1 << 19, 3), (64, 150, 128), (5, 1, 1 << 18)]
+FEW_SHAPES = [pytest.param(shape, marks=() if shape in SHAPES[1:5:3] else pytest.mark.slow) for shape in SHAPES]
 
 
 def layouts(x: interlock.Tensor) -> list[interlock.Tensor]:
@@ -149,7 +150,7 @@ def layouts(x: interlock.Tensor) -> list[interlock.Tensor]:
     return [x, x.t() if x.ndim == 2 else x.unsqueeze(0).permute(*range(x.ndim, -1, -1)), wide[::2]]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", FEW_SHAPES)
 def test_elementwise_operations_have_equal_bits_for_every_number_of_threads(shape: tuple[int, ...]) -> None:
     for x in layouts(random(*shape)):
         assert_same_bits(x.exp)
@@ -159,7 +160,7 @@ def test_elementwise_operations_have_equal_bits_for_every_number_of_threads(shap
         assert_same_bits(lambda x=x: (x * 1).mul_(x).add_(x[:1]))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", FEW_SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
 def test_reductions_have_equal_bits_for_every_number_of_threads(shape: tuple[int, ...], dtype: str) -> None:
     x = (random(*shape) * 100).to(getattr(interlock, dtype))

@@ -47,8 +47,8 @@ pub(super) fn for_each<I: Send>(
     })
 }
 
-/// The number of elements from which on an operation on elements runs on several threads.
-pub(super) const THREADED_ELEMENTS: usize = 1 << 17;
+/// The number of elements from which on an operation on elements runs on several threads: about 1 ms of an addition.
+pub(super) const THREADED_ELEMENTS: usize = 1 << 20;
 
 /// The number of elements of a tile.
 pub(super) const TILE: usize = 1 << 16;
