@@ -114,7 +114,7 @@ pub(crate) fn map_as<T: Element, U: Element>(
         [Some(source), None],
         move |out: &mut [U], data: &[T], _: &[NoInput]| {
             let [step] = iter.row_strides;
-            for_each_tile(threads, out, |first, mut out| {
+            for_each_tile(threads, out, &|first, mut out| {
                 iter.for_each_row_in(range_of(first, out), |[start], length| {
                     let row = take_row(&mut out, length);
                     map_row(row, &StridedRow::new(data, start, step, length), &f);
@@ -147,7 +147,7 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
         [Some(&a), Some(&b)],
         move |out: &mut [U], data_a: &[A], data_b: &[B]| {
             let [step_a, step_b] = iter.row_strides;
-            for_each_tile(threads, out, |first, mut out| {
+            for_each_tile(threads, out, &|first, mut out| {
                 iter.for_each_row_in(range_of(first, out), |[start_a, start_b], length| {
                     let row_a = StridedRow::new(data_a, start_a, step_a, length);
                     let row_b = StridedRow::new(data_b, start_b, step_b, length);
@@ -179,15 +179,22 @@ pub(crate) fn update<A: Element, B: Element>(
         [(&layout.strides, layout.offset), (&strides, source.storage_offset())],
     );
     // Tiles of a contiguous target do not overlap.
-    let dense = layout.is_contiguous().then_some(layout.offset..layout.offset.saturating_add(iter.numel()));
-    let threads = threads_on(target.placement(), dense.as_ref().map_or(0, Range::len), THREADED_ELEMENTS);
+    let dense = layout.offset..layout.offset.saturating_add(iter.numel());
+    let work = if layout.is_contiguous() { iter.numel() } else { 0 };
+    let threads = threads_on(target.placement(), work, THREADED_ELEMENTS);
     launch_inplace(op, target, &source, move |data: &mut [A], data_b: &[B]| {
         let [step, step_b] = iter.row_strides;
-        // Updates these elements, which are in a part of the memory that begins at `offset`.
-        let update = |elements: Range<usize>, offset: usize, data: &mut [A]| {
+        let is_tiled = threads > 1;
+        let memory = if is_tiled { data.get_mut(dense.clone()).unwrap_or_default() } else { data };
+        for_each_tile(threads, memory, &|first, tile| {
+            let (elements, offset) = if is_tiled {
+                (range_of(first, tile), dense.start.saturating_add(first))
+            } else {
+                (0..iter.numel(), 0)
+            };
             iter.for_each_row_in(elements, |[start, start_b], length| {
                 let values = StridedRow::new(data_b, start_b, step_b, length);
-                let row = data.get_mut(start.saturating_sub(offset)..).unwrap_or_default();
+                let row = tile.get_mut(start.saturating_sub(offset)..).unwrap_or_default();
                 match (step, &values) {
                     (1, StridedRow::Slice(values)) => {
                         row.iter_mut().zip(*values).for_each(|(out, &b)| *out = f(*out, b));
@@ -201,14 +208,6 @@ pub(crate) fn update<A: Element, B: Element>(
                     }
                 }
             });
-        };
-        let Some(dense) = dense.clone().filter(|_| threads > 1) else {
-            update(0..iter.numel(), 0, data);
-            return Ok(());
-        };
-        let offset = dense.start;
-        for_each_tile(threads, data.get_mut(dense).unwrap_or_default(), |first, tile| {
-            update(range_of(first, tile), offset.saturating_add(first), tile);
         })
     })
 }

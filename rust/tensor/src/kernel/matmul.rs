@@ -251,7 +251,7 @@ impl TiledMatmul {
         for (out, tile) in tiles.iter_mut().rev() {
             (rest, *out) = rest.split_at_mut_checked(tile.first).unwrap_or_default();
         }
-        parallel::for_each(self.threads, tiles.into_iter(), |(out, tile)| {
+        parallel::for_each(self.threads, tiles.into_iter(), &|(out, tile)| {
             T::add_product(out, self.batch.right.columns, (a, tile.left), (b, tile.right))
         })?;
         Ok(done)

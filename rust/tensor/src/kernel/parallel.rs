@@ -11,21 +11,19 @@ use crate::Result;
 /// next item when it has completed one.
 ///
 /// Items must be independent of each other, so that results do not depend on the number of threads. After an error no
-/// further item is taken.
+/// further item is taken. `work` is not a type parameter: each operation would get its own copy of the code that starts
+/// threads.
 pub(super) fn for_each<I: Send>(
     threads: usize,
     mut items: impl ExactSizeIterator<Item = I> + Send,
-    work: impl Fn(I) -> Result<()> + Sync,
+    work: &(dyn Fn(I) -> Result<()> + Sync),
 ) -> Result<()> {
-    /// The size of a stack. It is specified because the standard library reads its default from the environment, which
-    /// another thread may change at that time.
-    const STACK: usize = 2 << 20;
     let others = threads.min(items.len()).saturating_sub(1);
     if others == 0 {
         return items.try_for_each(work);
     }
     let items = Mutex::new(Some(items));
-    let run = || {
+    run_on(others, &|| {
         // The guard is dropped before the item is worked on.
         while let Some(item) = (|| lock(&items).as_mut()?.next())() {
             if let Err(error) = work(item) {
@@ -34,16 +32,21 @@ pub(super) fn for_each<I: Send>(
             }
         }
         Ok(())
-    };
+    })
+}
+
+/// Calls `run` on the calling thread and on `others` threads, or on as many as can be started.
+fn run_on(others: usize, run: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    /// The size of a stack. It is specified because the standard library reads its default from the environment, which
+    /// another thread may change at that time.
+    const STACK: usize = 2 << 20;
     scope(|threads| {
         let start = || Builder::new().name("interlock".into()).stack_size(STACK).spawn_scoped(threads, run);
-        // The threads that have started do the work of one that cannot be started.
         let started: Vec<_> = (0..others).map_while(|_| start().ok()).collect();
         let own = run();
-        started
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .fold(own, Result::and)
+        let joined =
+            started.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.fold(own, Result::and)
     })
 }
 
@@ -57,13 +60,13 @@ pub(super) const TILE: usize = 1 << 16;
 pub(super) fn for_each_tile<T: Send>(
     threads: usize,
     out: &mut [T],
-    work: impl Fn(usize, &mut [T]) + Sync,
+    work: &(dyn Fn(usize, &mut [T]) + Sync),
 ) -> Result<()> {
     if threads == 1 {
         work(0, out);
         return Ok(());
     }
-    for_each(threads, out.chunks_mut(TILE).enumerate(), |(number, tile)| {
+    for_each(threads, out.chunks_mut(TILE).enumerate(), &|(number, tile)| {
         work(number.saturating_mul(TILE), tile);
         Ok(())
     })
@@ -86,7 +89,7 @@ mod tests {
     fn for_each_takes_every_item_once_on_several_threads() {
         for (threads, count) in [(1, 5), (2, 2), (3, 100), (8, 3), (2, 0)] {
             let seen = Mutex::new(Vec::new());
-            for_each(threads, 0..count, |item| {
+            for_each(threads, 0..count, &|item| {
                 lock(&seen).push(item);
                 Ok(())
             })
@@ -96,7 +99,7 @@ mod tests {
             assert_eq!(seen, (0..count).collect::<Vec<_>>(), "{threads} threads");
         }
         let (both, ids) = (Barrier::new(2), Mutex::new(HashSet::new()));
-        for_each(2, 0..2, |_| {
+        for_each(2, 0..2, &|_| {
             both.wait();
             lock(&ids).insert(std::thread::current().id());
             Ok(())
@@ -112,7 +115,7 @@ mod tests {
     fn for_each_stops_after_an_error() {
         let error = || Error::not_numeric("test", "it", "");
         let calls = AtomicUsize::new(0);
-        let result = for_each(2, 0..1000, |_| {
+        let result = for_each(2, 0..1000, &|_| {
             calls.fetch_add(1, Ordering::Relaxed);
             Err(error())
         });
@@ -123,6 +126,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "in an item")]
     fn for_each_passes_a_panic_on() {
-        let _ = for_each(3, 0..10, |item| if item == 7 { panic!("in an item") } else { Ok(()) });
+        let _ = for_each(3, 0..10, &|item| if item == 7 { panic!("in an item") } else { Ok(()) });
     }
 }

@@ -68,8 +68,8 @@ fn reduce<A: Copy + Send>(
     threads: usize,
     iter: &StridedIter<2>,
     totals: &mut [A],
-    accumulate: impl Fn(&mut [A], &StridedIter<2>) + Sync,
-    combine: impl Fn(A, A) -> A,
+    accumulate: &(dyn Fn(&mut [A], &StridedIter<2>) + Sync),
+    combine: &dyn Fn(A, A) -> A,
 ) -> Result<()> {
     let Some(tiles) = Tiles::of(iter, totals.len()) else {
         accumulate(totals, iter);
@@ -82,11 +82,11 @@ fn reduce<A: Copy + Send>(
     };
     if tiles.step > 0 {
         let parts = totals.chunks_mut(tiles.length.saturating_mul(tiles.step));
-        return for_each(threads, parts.enumerate(), run);
+        return for_each(threads, parts.enumerate(), &run);
     }
     let mut partial = try_with_capacity(totals.len().saturating_mul(tiles.count()))?;
     (0..tiles.count()).for_each(|_| partial.extend_from_slice(totals));
-    for_each(threads, partial.chunks_mut(totals.len().max(1)).enumerate(), run)?;
+    for_each(threads, partial.chunks_mut(totals.len().max(1)).enumerate(), &run)?;
     for part in partial.chunks(totals.len().max(1)) {
         totals.iter_mut().zip(part).for_each(|(total, part)| *total = combine(*total, *part));
     }
@@ -100,7 +100,7 @@ pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]
     let iter = StridedIter::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
     let sum = move |sums: &mut [T::Acc], data: &[T]| {
-        reduce(threads, &iter, sums, |sums, iter| accumulate(sums, data, iter), T::Acc::plus)
+        reduce(threads, &iter, sums, &|sums, iter| accumulate(sums, data, iter), &T::Acc::plus)
     };
     if T::DTYPE.is_floating_point() {
         launch_unary("sum", shape, source, move |out: &mut [T], data: &[T]| {
@@ -195,7 +195,7 @@ pub(crate) fn fold<T: Element>(
             });
         };
         let combine = |so_far, part: Option<T>| part.map_or(so_far, |value| choose(so_far, value));
-        reduce(threads, &iter, &mut results, accumulate, combine)?;
+        reduce(threads, &iter, &mut results, &accumulate, &combine)?;
         out.iter_mut().zip(&results).for_each(|(o, r)| *o = r.unwrap_or_default());
         Ok(())
     })
@@ -218,7 +218,10 @@ pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
         let values = data.get(start..start.saturating_add(count)).unwrap_or_default();
         let rows = if threads == 1 { usize::MAX } else { (TILE / length).max(1) };
         let tiles = values.chunks(rows.saturating_mul(length));
-        for_each(threads, tiles.zip(out.chunks_mut(rows.saturating_mul(width))), |(values, out)| {
+        for_each(threads, tiles.zip(out.chunks_mut(rows.saturating_mul(width))), &|(values, out): (
+            &[T],
+            &mut [U],
+        )| {
             let rows = values.chunks_exact(length);
             rows.zip(out.chunks_exact_mut(width)).for_each(|(row, out)| f(row, out));
             Ok(())
@@ -270,7 +273,7 @@ mod tests {
             let sums = |threads| {
                 let mut sums = vec![0.0; count];
                 let accumulate = |sums: &mut [f64], iter: &StridedIter<2>| accumulate(sums, &data, iter);
-                reduce(threads, &iter, &mut sums, accumulate, |a, b| a + b).unwrap();
+                reduce(threads, &iter, &mut sums, &accumulate, &|a, b| a + b).unwrap();
                 sums
             };
             let mut expected = vec![0.0; count];
