@@ -63,7 +63,7 @@ docs: ## build the documentation site into target/site; a broken link is an erro
 	@$(REQUIRE_PYTHON)
 	@$(PYTHON) tools/environment.py docs
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet
-	@echo "target/site/index.html"
+	@echo "Built target/site. To read and search it: $(PYTHON) -m http.server -d target/site"
 
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
 	@$(VENV_PYTHON) tools/package.py install

@@ -10,14 +10,19 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SAFETY.md", "SECURITY.md")
-LAST_IN_SEARCH = (*TOP_PAGES, "differences.md", "pytorch_issues.md", "roadmap.md", "versioning.md")
+LAST_IN_SEARCH = (
+    *TOP_PAGES,
+    *("compatibility.md", "differences.md", "pytorch_issues.md", "roadmap.md", "versioning.md"),
+)
 MODULES = {
     "interlock": "interlock",
     "accelerator": "interlock.accelerator",
     "aio": "interlock.aio",
     "autograd": "interlock.autograd",
     "backends": "interlock.backends",
+    "dispatch": "interlock.dispatch",
     "errors": "interlock.errors",
+    "functional": "interlock.nn.functional",
     "memory": "interlock.accelerator.memory",
     "state": "interlock.state",
     "testing": "interlock.testing",
@@ -32,6 +37,9 @@ ERRORS = """
 CODE = re.compile("<code>[^<]{12,}</code>")
 BREAK = re.compile("(?<=[a-zA-Z0-9])([._/]+|\\[\\]\\.|::)(?=[a-zA-Z0-9])")
 TABLE = re.compile("<table>.*?</table>", re.DOTALL)
+ERROR_NAMES = re.findall('^    "(\\w+)",$', (ROOT / "python/interlock/errors.py").read_text(), re.MULTILINE)
+# A class in the section `Raises:` that mkdocstrings cannot link, because its module does not import the name.
+RAISED = re.compile(rf'(field-body">\s*<code>)({"|".join(ERROR_NAMES)})(?=</code>)')
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)")
 
 
@@ -55,6 +63,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
         # The word "I" of a question is found at the beginning of its title.
         page.meta["search"] = {"boost": 0.5}
     return LINK.sub(lambda found: _link(found, config) if found[2].startswith("../") else found[0], markdown)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Link the classes that functions raise to the page of errors."""
+    return RAISED.sub(r'\1<autoref identifier="interlock.errors.\2">\2</autoref>', html)
 
 
 def on_post_page(output: str, **_: object) -> str:

@@ -97,8 +97,8 @@ class enable_grad(_BareScope):
 class set_grad_enabled(_Scope):
     """Enable or disable the recording of the autograd graph for the current thread.
 
-    A function, a context manager and a decorator. As a function it sets the mode in the innermost
-    scope of the thread that decides it, else for the thread.
+    A function, a context manager and a decorator. As a function it sets the mode until the innermost
+    open scope of a mode ends; outside of such scopes, for the thread.
 
     Args:
         mode: Whether operations are recorded.

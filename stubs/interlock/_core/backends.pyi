@@ -488,7 +488,7 @@ class MkldnnModule(ModuleType):
     allow_tf32: bool | None
     """Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified."""
     numerics: Literal["hardware", "model"]
-    """Whether products on the CPU round float32 inputs as the precision nodes of oneDNN request (`"model"`), or only if a kernel of the hardware does (`"hardware"`)."""
+    """The arithmetic of float32 products on the CPU: `model` rounds the inputs as the precision nodes of oneDNN request, and `hardware` computes as the kernels of the machine do."""
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of oneDNN's operations whose own precision is not set."""
 

@@ -52,6 +52,7 @@ FLAGS = (
     count("cuda.cublaslt_workspace", 1_048_576),
     switch("mkldnn.enabled", True),
     switch("mkldnn.deterministic", False),
+    choice("mkldnn.numerics", "hardware", "model"),
     Flag(
         "mkldnn.allow_tf32",
         default=UNSET,

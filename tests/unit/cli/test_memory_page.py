@@ -35,6 +35,7 @@ document.getElementById("reset").click();
 const text = (selector) => [...document.querySelectorAll(selector)].map((each) => each.textContent);
 const shown = { details, zoomed, all: timeline.range, colors: colors.size, width: document.body.scrollWidth,
   figures: text("dd"), sites: text("#sites tbody td"), segments: text(".segment span"),
+  legend: text(".bar span:not([hidden])"), note: document.getElementById("note").textContent,
   title: document.title };
 document.body.replaceChildren(JSON.stringify(shown));
 </script>
@@ -81,6 +82,7 @@ def show(tmp_path: Path, loaded: Snapshot, columns: int) -> Any:
 def test_page_shows_allocations_call_sites_and_segments(tmp_path: Path, columns: int) -> None:
     shown = show(tmp_path, snapshot(), columns)
     assert shown["title"] == "Memory timeline of snapshot.pickle"
+    assert shown["legend"] == ["reserved"]
     assert shown["figures"] == ["3 MiB", "4 MiB", "2 MiB", "4 MiB", "4"]
     assert shown["sites"] == [
         "2 MiB", "66.7 %", "1", "train.py:7 step", "1 MiB", "33.3 %", "1", "train.py:8 step"
@@ -109,3 +111,13 @@ def test_page_of_an_empty_snapshot_says_so(tmp_path: Path) -> None:
         ]
     )  # fmt: skip
     assert "The snapshot has no segments and no events." in done.stdout
+
+
+@pytest.mark.subprocess
+def test_legend_has_smaller_allocations_if_some_are_drawn_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock._cli.memory.page.MAX_BANDS", 1)
+    shown = show(tmp_path, snapshot(), 1280)
+    assert shown["legend"] == ["smaller allocations", "reserved"]
+    assert shown["note"].endswith("1 smaller ones are drawn together.")

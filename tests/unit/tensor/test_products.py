@@ -86,7 +86,7 @@ def test_gradients_of_products(name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: interlock.mm(x, interlock.ones(3)), "mm: both operands must be matrices"),
+        (lambda x: interlock.mm(x, interlock.ones(3)), "mm: an operand is not a matrix"),
         (lambda x: interlock.bmm(x, x), "bmm: both operands must have 3 dimensions, with equal first sizes"),
         (
             lambda x: interlock.bmm(interlock.ones(2, 1, 1), interlock.ones(3, 1, 1)),

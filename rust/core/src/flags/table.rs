@@ -145,8 +145,8 @@ flags! {
         "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified.
     MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_OPERATIONS;
-    /// Whether products on the CPU round float32 inputs as the precision nodes of oneDNN request (`"model"`), or only if
-    /// a kernel of the hardware does (`"hardware"`).
+    /// The arithmetic of float32 products on the CPU: `model` rounds the inputs as the precision nodes of oneDNN
+    /// request, and `hardware` computes as the kernels of the machine do.
     MKLDNN_NUMERICS: MkldnnNumerics = one_of(MkldnnNumerics::NAMES), "mkldnn.numerics", Whole, ONEDNN_OPERATIONS;
     /// Whether MIOpen uses its immediate mode instead of searching for the fastest algorithm.
     MIOPEN_IMMEDIATE: bool = on_or_off(false), "miopen.immediate", Whole, MIOPEN_CONVOLUTIONS;

@@ -93,8 +93,8 @@ classes! {
         const DOC: &'static CStr = c"set_grad_enabled(mode)\n--\n\n\
             Enable or disable the recording of the autograd graph for the current thread.
 
-            A function, a context manager and a decorator. As a function it sets the mode in the innermost
-            scope of the thread that decides it, else for the thread.
+            A function, a context manager and a decorator. As a function it sets the mode until the innermost
+            open scope of a mode ends; outside of such scopes, for the thread.
 
             Args:
                 mode: Whether operations are recorded.
