@@ -185,6 +185,24 @@ def choice_rows(program: dict[str, float]) -> list[Row]:
     ]
 
 
+def product_rows(bench_python: str | None) -> list[Row]:
+    """Return the rows of matrix products, each with PyTorch's time on as many threads."""
+    ours: Times = []
+    theirs: Times = []
+    for _ in range(PROCESSES):
+        ours.append(measure(sys.executable, "interlock", program="products.py"))
+        if bench_python:
+            theirs.append(measure(bench_python, "torch", program="products.py"))
+
+    def row(what: str, threads: int) -> Row:
+        name, one = f"product, {threads} threads", middle(ours, "product, 1 threads")
+        pytorch = PyTorch(middle(theirs, name) / middle(ours, name) if theirs else None)
+        return Row(what, middle(ours, name) / 1e6, one / 1e6, unit="ms", pytorch=pytorch)
+
+    size = "product of 1024 x 1024 float32 matrices"
+    return [row(f"{size}, 1 thread", 1), row(f"{size}, 2 threads (baseline: 1 thread)", 2)]
+
+
 def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
     """Return the rows of allocations from the cache of the host driver."""
     hot = "cached allocate + free of 4096 bytes, Rust"
@@ -251,7 +269,7 @@ def main() -> int:
     try:
         bench_python = python_with_pytorch()
         rows = rust_rows() + python_rows(*python_times(bench_python)) + task_rows()
-        rows += startup_rows(bench_python)
+        rows += product_rows(bench_python) + startup_rows(bench_python)
     except CannotMeasureError as error:
         print(error, file=sys.stderr)
         return 2

@@ -17,6 +17,7 @@ def state() -> dict[str, object]:
         "frozen": interlock.backends.flags_frozen(),
         "grad": interlock.is_grad_enabled(),
         "inference": interlock.is_inference_mode_enabled(),
+        "num_threads": interlock.get_num_threads(),
         "thread": repr(interlock.capture()),
         **read_all(),
     }

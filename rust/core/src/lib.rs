@@ -14,7 +14,9 @@ pub mod libraries;
 #[cfg(test)]
 mod loom_tests;
 pub mod modes;
+mod num_threads;
 pub mod thread;
 
 pub use base::env::EnvSnapshot;
 pub use error::{Error, Result};
+pub use num_threads::{num_threads, set_num_threads};

@@ -41,7 +41,7 @@
 pub use interlock_accelerator as accelerator;
 #[doc(hidden)]
 pub use interlock_core::base;
-pub use interlock_core::{EnvSnapshot, Error, Result, dispatch, libraries};
+pub use interlock_core::{EnvSnapshot, Error, Result, dispatch, libraries, num_threads, set_num_threads};
 
 pub mod backends {
     //! Global flags: declared once each, and read with one load.

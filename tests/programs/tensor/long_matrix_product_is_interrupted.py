@@ -6,7 +6,9 @@ import threading
 
 import interlock
 
-(kind,) = map(json.loads, sys.argv[1:])
+(kind, threads) = map(json.loads, sys.argv[1:])
+
+interlock.set_num_threads(threads)
 
 # This number of products of expanded matrices would take hours.
 x = getattr(interlock.ones(1, 1), kind)().expand(1 << 11, 1 << 30)

@@ -176,8 +176,9 @@ def test_views_without_elements_are_copied_on_devices() -> None:
 
 
 @pytest.mark.parametrize("kind", ["long", "double", "float"])
-def test_long_matrix_product_ends_on_ctrl_c(kind: str) -> None:
-    done = run_program("tensor/long_matrix_product_is_interrupted.py", kind)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_matrix_product_ends_on_ctrl_c(kind: str, threads: int) -> None:
+    done = run_program("tensor/long_matrix_product_is_interrupted.py", kind, threads)
     assert done == Result(0, "ended\n", "")
 
 

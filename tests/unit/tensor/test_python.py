@@ -128,6 +128,7 @@ def test_wrong_arguments_raise_ordinary_exceptions(entry: Any) -> None:
     if entry.__qualname__.startswith("Tensor."):
         subjects = [[interlock.rand(2, 3)], [interlock.tensor([1, 0])], [interlock.zeros(0)]]
     raised: list[BaseException] = []
+    threads = interlock.get_num_threads()
     for subject in subjects:
         for odd in ODD:
             for arguments in ([], [odd], [odd, odd], [odd, 0], [0, odd], [odd, odd, odd]):
@@ -136,6 +137,7 @@ def test_wrong_arguments_raise_ordinary_exceptions(entry: Any) -> None:
                         entry(*subject, *arguments, **keywords)
                     except BaseException as error:
                         raised.append(error)
+    interlock.set_num_threads(threads)
     # A Rust panic is no subclass of Exception.
     assert raised
     assert all(isinstance(error, Exception) for error in raised)

@@ -60,8 +60,11 @@ pub const MKL_VERBOSE: &str = "MKL_VERBOSE";
 /// The verbosity of oneDNN, in descending priority.
 pub const ONEDNN_VERBOSE: [&str; 2] = ["ONEDNN_VERBOSE", "DNNL_VERBOSE"];
 
+/// The number of threads on which an operation runs, in descending priority: OpenMP's variable and MKL's.
+pub const NUM_THREADS: [&str; 2] = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"];
+
 /// The variables of PyTorch and vendors that this crate reads, besides those that set flags.
-pub const FOREIGN_VARS: [&str; 13] = [
+pub const FOREIGN_VARS: [&str; 15] = [
     ALLOC_CONF[1],
     ALLOC_CONF[2],
     NO_MEMORY_CACHING,
@@ -75,6 +78,8 @@ pub const FOREIGN_VARS: [&str; 13] = [
     MKL_VERBOSE,
     ONEDNN_VERBOSE[0],
     ONEDNN_VERBOSE[1],
+    NUM_THREADS[0],
+    NUM_THREADS[1],
 ];
 
 /// Returns whether `INTERLOCK_DEBUG` was on at the first call.

@@ -1,6 +1,7 @@
 //! The environment as a level of flag values: read completely, once, before the first flag is read.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use once_cell::race::OnceBox;
 
@@ -17,6 +18,7 @@ struct Environment {
     sources: Vec<(Slot, String)>,
     problems: Vec<(String, Error)>,
     forbids_tf32: bool,
+    num_threads: Option<NonZeroUsize>,
 }
 
 fn environment() -> &'static Environment {
@@ -46,6 +48,11 @@ pub(super) fn forbids_tf32() -> bool {
     environment().forbids_tf32
 }
 
+/// Returns the number of threads that the environment requests.
+pub(crate) fn num_threads() -> Option<NonZeroUsize> {
+    environment().num_threads
+}
+
 /// Returns the variables that could not be parsed, each with the error; they count as unset.
 pub fn problems() -> &'static [(String, Error)] {
     &environment().problems
@@ -62,8 +69,15 @@ pub fn variables() -> Vec<String> {
 
 fn read_from(variables: &Variables) -> Environment {
     let forbids_tf32 = variables.get(env::TF32_OVERRIDE).is_some_and(|value| value.as_deref() == Some("0"));
-    let mut read =
-        Environment { flags: FlagSlots::default(), sources: Vec::new(), problems: Vec::new(), forbids_tf32 };
+    let mut read = Environment {
+        flags: FlagSlots::default(),
+        sources: Vec::new(),
+        problems: Vec::new(),
+        forbids_tf32,
+        num_threads: env::NUM_THREADS
+            .iter()
+            .find_map(|name| parse_num_threads(variables.get(*name)?.as_deref()?)),
+    };
     // Aliases come first, so that a variable of a node takes precedence.
     for spec in table::aliases_first() {
         read.read_first_set(spec, variables);
@@ -71,6 +85,12 @@ fn read_from(variables: &Variables) -> Environment {
     read.problems.extend(invalid_switches(variables));
     read.problems.extend(unknown(variables));
     read
+}
+
+/// Parses `OMP_NUM_THREADS`, a number or a list of which the first number is for regions that are not nested.
+/// Reports no problem: OpenMP runtimes report those of their variables.
+fn parse_num_threads(text: &str) -> Option<NonZeroUsize> {
+    text.split(',').next()?.trim().parse().ok()
 }
 
 impl Environment {
@@ -190,6 +210,17 @@ mod tests {
         assert_eq!(sizes.flags.word(CUDA_CUBLASLT_WORKSPACE.word.id), Some(2048));
         let unclear = read(&[("CUBLAS_WORKSPACE_CONFIG", "much")]);
         assert!(unclear.problems[0].1.to_string().contains(":SIZE:COUNT"));
+    }
+
+    #[test]
+    fn read_from_prefers_the_threads_of_openmp_to_those_of_mkl() {
+        let threads = |variables: &[(&str, &str)]| read(variables).num_threads.map_or(0, NonZeroUsize::get);
+        assert_eq!(threads(&[("MKL_NUM_THREADS", "3"), ("OMP_NUM_THREADS", " 2 ")]), 2);
+        assert_eq!(threads(&[("MKL_NUM_THREADS", "3"), ("OMP_NUM_THREADS", "0")]), 3);
+        assert_eq!(threads(&[("OMP_NUM_THREADS", "4,2")]), 4);
+        for invalid in ["", "0", "-1", "many", "99999999999999999999"] {
+            assert_eq!(threads(&[("OMP_NUM_THREADS", invalid)]), 0, "{invalid}");
+        }
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub use enums::{
     BlasLibrary, DepthwiseKernel, EinsumStrategy, LinalgLibrary, MkldnnNumerics, QuantizedEngine,
     RocmFaLibrary,
 };
+pub(crate) use environment::num_threads as environment_num_threads;
 pub use environment::{problems as environment_problems, variables as environment_variables};
 pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;

@@ -13,6 +13,7 @@ mod gradients;
 mod indexing;
 mod inplace;
 mod iterator;
+mod num_threads;
 mod numpy;
 mod ops;
 mod reduce;
@@ -38,6 +39,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<gradients::Node>()?;
     dtype::register(&module)?;
     creation::register(&module)?;
+    num_threads::register(&module)?;
     ops::register(&module)?;
     gradients::register(&module)
 }

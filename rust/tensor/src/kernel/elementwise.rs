@@ -1,9 +1,12 @@
 //! Elementwise kernels.
 
+use std::ops::Range;
+
 use super::StridedIter;
 use super::launch::{
-    NoInput, launch_inplace, launch_unary, launch_with_layout, on_device_of, result_placement,
+    NoInput, launch_inplace, launch_unary, launch_with_layout, on_device_of, result_placement, threads_on,
 };
+use super::parallel::{THREADED_ELEMENTS, for_each_tile};
 use crate::dtype::dispatch;
 use crate::shape::Layout;
 use crate::{DType, Element, Result, Tensor};
@@ -76,6 +79,16 @@ fn iter_in_memory_order<const N: usize>(out: &Layout, operands: [(&[usize], usiz
     )
 }
 
+/// Returns the numbers of the elements of a tile.
+fn range_of<T>(first: usize, tile: &[T]) -> Range<usize> {
+    first..first.saturating_add(tile.len())
+}
+
+/// Splits the next row off the rest of a tile.
+fn take_row<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
+    rest.split_off_mut(..length).unwrap_or_default()
+}
+
 /// Applies `f` to each element. The result preserves the source's order of dimensions in memory.
 pub(crate) fn map<T: Element, U: Element>(
     op: &'static str,
@@ -93,20 +106,20 @@ pub(crate) fn map_as<T: Element, U: Element>(
     f: impl Fn(T) -> U + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let iter = iter_in_memory_order(&layout, [(source.strides(), source.storage_offset())]);
+    let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
     launch_with_layout(
         op,
         source.placement(),
         layout,
         [Some(source), None],
         move |out: &mut [U], data: &[T], _: &[NoInput]| {
-            let mut rows = out.chunks_mut(iter.row_len.max(1));
             let [step] = iter.row_strides;
-            iter.for_each_row(|[start]| {
-                if let Some(row) = rows.next() {
-                    map_row(row, &StridedRow::new(data, start, step, iter.row_len), &f);
-                }
-            });
-            Ok(())
+            for_each_tile(threads, out, &|first, mut out| {
+                iter.for_each_row_in(range_of(first, out), |[start], length| {
+                    let row = take_row(&mut out, length);
+                    map_row(row, &StridedRow::new(data, start, step, length), &f);
+                });
+            })
         },
     )
 }
@@ -126,22 +139,21 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     let strides = (a.layout().broadcast_strides(shape), b.layout().broadcast_strides(shape));
     let iter =
         iter_in_memory_order(&layout, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
+    let threads = threads_on(placement, iter.numel(), THREADED_ELEMENTS);
     launch_with_layout(
         op,
         placement,
         layout,
         [Some(&a), Some(&b)],
         move |out: &mut [U], data_a: &[A], data_b: &[B]| {
-            let mut rows = out.chunks_mut(iter.row_len.max(1));
             let [step_a, step_b] = iter.row_strides;
-            iter.for_each_row(|[start_a, start_b]| {
-                if let Some(row) = rows.next() {
-                    let row_a = StridedRow::new(data_a, start_a, step_a, iter.row_len);
-                    let row_b = StridedRow::new(data_b, start_b, step_b, iter.row_len);
-                    zip_row(row, &row_a, &row_b, &f);
-                }
-            });
-            Ok(())
+            for_each_tile(threads, out, &|first, mut out| {
+                iter.for_each_row_in(range_of(first, out), |[start_a, start_b], length| {
+                    let row_a = StridedRow::new(data_a, start_a, step_a, length);
+                    let row_b = StridedRow::new(data_b, start_b, step_b, length);
+                    zip_row(take_row(&mut out, length), &row_a, &row_b, &f);
+                });
+            })
         },
     )
 }
@@ -166,24 +178,37 @@ pub(crate) fn update<A: Element, B: Element>(
         &layout.shape,
         [(&layout.strides, layout.offset), (&strides, source.storage_offset())],
     );
+    // Tiles of a contiguous target do not overlap.
+    let dense = layout.offset..layout.offset.saturating_add(iter.numel());
+    let work = if layout.is_contiguous() { iter.numel() } else { 0 };
+    let threads = threads_on(target.placement(), work, THREADED_ELEMENTS);
     launch_inplace(op, target, &source, move |data: &mut [A], data_b: &[B]| {
         let [step, step_b] = iter.row_strides;
-        iter.for_each_row(|[start, start_b]| {
-            let values = StridedRow::new(data_b, start_b, step_b, iter.row_len);
-            let row = data.get_mut(start..).unwrap_or_default();
-            match (step, &values) {
-                (1, StridedRow::Slice(values)) => {
-                    row.iter_mut().zip(*values).for_each(|(out, &b)| *out = f(*out, b));
+        let is_tiled = threads > 1;
+        let memory = if is_tiled { data.get_mut(dense.clone()).unwrap_or_default() } else { data };
+        for_each_tile(threads, memory, &|first, tile| {
+            let (elements, offset) = if is_tiled {
+                (range_of(first, tile), dense.start.saturating_add(first))
+            } else {
+                (0..iter.numel(), 0)
+            };
+            iter.for_each_row_in(elements, |[start, start_b], length| {
+                let values = StridedRow::new(data_b, start_b, step_b, length);
+                let row = tile.get_mut(start.saturating_sub(offset)..).unwrap_or_default();
+                match (step, &values) {
+                    (1, StridedRow::Slice(values)) => {
+                        row.iter_mut().zip(*values).for_each(|(out, &b)| *out = f(*out, b));
+                    }
+                    (1, StridedRow::Constant(b)) => {
+                        row.iter_mut().take(length).for_each(|out| *out = f(*out, *b));
+                    }
+                    _ => {
+                        let targets = row.iter_mut().step_by(step.max(1)).take(length);
+                        targets.zip(values.values()).for_each(|(out, b)| *out = f(*out, b));
+                    }
                 }
-                (1, StridedRow::Constant(b)) => {
-                    row.iter_mut().take(iter.row_len).for_each(|out| *out = f(*out, *b))
-                }
-                _ => {
-                    let targets = row.iter_mut().step_by(step.max(1)).take(iter.row_len);
-                    targets.zip(values.values()).for_each(|(out, b)| *out = f(*out, b));
-                }
-            }
-        });
+            });
+        })
     })
 }
 

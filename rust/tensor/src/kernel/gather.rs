@@ -64,6 +64,7 @@ pub(crate) fn index_put<T: Element>(
                 out.copy_from_slice(values);
             }
         });
+        Ok(())
     })
 }
 

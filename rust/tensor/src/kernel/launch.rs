@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use interlock::accelerator::{Device, HostFn, Stream, check_interrupts, current_stream};
+use interlock::num_threads;
 
 use crate::element::Bool8;
 use crate::fallible_alloc::check_memory;
@@ -94,6 +95,15 @@ fn err_aliased(op: &'static str) -> Error {
 fn err_cross_device(op: &'static str, device: Device, sources: &[Option<&Tensor>]) -> Error {
     let other = sources.iter().flatten().map(|source| source.device()).find(|other| *other != device);
     Error::Devices { op, left: device, right: other.unwrap_or(device) }
+}
+
+/// Returns the number of threads for a kernel with this amount of work: one if it is less than `least`, and one on
+/// devices, whose streams run on their own threads.
+pub(super) fn threads_on(placement: Placement, work: usize, least: usize) -> usize {
+    match placement {
+        Placement::Cpu | Placement::Pinned if work >= least => num_threads().get(),
+        _ => 1,
+    }
 }
 
 /// Returns the placement of the result of an operation on two tensors.
@@ -228,12 +238,9 @@ pub(crate) fn launch_inplace<T: Element, A: Element>(
     op: &'static str,
     target: &Tensor,
     source: &Tensor,
-    kernel: impl Fn(&mut [T], &[A]) + Send + Sync + 'static,
+    kernel: impl Fn(&mut [T], &[A]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     check_memory()?;
     let target = Target { storage: target.storage_handle(), fresh: false };
-    run(op, target, [Some(source), None], move |out: &mut [T], a: &[A], _: &[NoInput]| {
-        kernel(out, a);
-        Ok(())
-    })
+    run(op, target, [Some(source), None], move |out: &mut [T], a: &[A], _: &[NoInput]| kernel(out, a))
 }

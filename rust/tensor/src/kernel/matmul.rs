@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gemm::Parallelism;
 use interlock::base::fork::initialize_without_forks;
 
-use super::launch::{ChunkedKernel, launch_chunked, on_device_of, result_placement};
-use super::{StridedIter, int_matmul, workspace};
+use super::launch::{ChunkedKernel, launch_chunked, on_device_of, result_placement, threads_on};
+use super::{StridedIter, int_matmul, parallel, workspace};
+use crate::fallible_alloc::try_push;
 use crate::{Element, Result, Tensor};
 
 /// The offset, sizes and strides of a matrix in memory.
@@ -53,12 +54,36 @@ pub(crate) trait MatmulElement: Element {
 impl MatmulElement for i64 {
     const CHUNK_WORK: usize = 1 << 26;
 
-    fn tile(_: usize, _: usize, _: usize) -> [usize; 3] {
-        int_matmul::TILE
+    fn tile(rows: usize, columns: usize, depth: usize) -> [usize; 3] {
+        let [_, width, height] = int_matmul::TILE;
+        [row_block(rows, columns, depth).min(int_matmul::TILE[0]), width, height]
     }
 
     fn add_product(out: &mut [i64], step: usize, a: (&[i64], Matrix), b: (&[i64], Matrix)) -> Result<()> {
         int_matmul::add(out, step, a, b)
+    }
+}
+
+/// The number of multiplications from which on a product runs on several threads: about 1 ms, ten times what a thread
+/// costs.
+const THREADED_WORK: usize = 1 << 26;
+
+/// Returns the rows of a block of a product, which one thread computes. They depend on the shape only, so that results
+/// do not depend on the number of threads.
+fn row_block(rows: usize, columns: usize, depth: usize) -> usize {
+    /// Blocks of this many rows take at most a tenth longer than the product without blocks.
+    const ROWS: usize = 256;
+    /// A multiple of the rows that every microkernel computes at once.
+    const UNIT: usize = 32;
+    /// Products with fewer rows are one block. Two blocks of 32 rows take a third longer than one of 64.
+    const LEAST: usize = 128;
+    let work = rows.saturating_mul(columns).saturating_mul(depth);
+    if work < THREADED_WORK || rows < LEAST {
+        rows
+    } else if rows < 2 * ROWS {
+        rows.div_ceil(2).next_multiple_of(UNIT)
+    } else {
+        ROWS
     }
 }
 
@@ -85,8 +110,9 @@ macro_rules! matmul_with_gemm {
                 const LEAST: usize = 64;
                 let depth = depth.min(Self::CHUNK_WORK / (LEAST * LEAST));
                 let most = |other: usize| (Self::CHUNK_WORK / other.saturating_mul(depth).max(1)).max(LEAST);
-                let rows = rows.min(most(columns));
-                [rows, columns.min(most(rows)), depth]
+                let rows = row_block(rows, columns, depth);
+                let columns = columns.min(most(rows));
+                [rows.min(most(columns)), columns, depth]
             }
 
             fn add_product(
@@ -132,10 +158,19 @@ pub(crate) struct MatrixBatch {
     pub right: Matrix,
 }
 
+impl MatrixBatch {
+    /// Returns the number of multiplications.
+    fn work(&self) -> usize {
+        let MatrixBatch { iter, left, right } = self;
+        [left.rows, left.columns, right.columns].into_iter().fold(iter.numel(), usize::saturating_mul)
+    }
+}
+
 /// A batched product that is computed tile by tile.
 #[derive(Clone)]
 struct TiledMatmul {
     batch: MatrixBatch,
+    threads: usize,
     /// The next tile: its position in the batch, and its row, column and depth.
     index: usize,
     row: usize,
@@ -143,14 +178,28 @@ struct TiledMatmul {
     depth: usize,
 }
 
+/// A part of a product: the product of two submatrices, which is added to the elements of the result from `first` on.
+struct Tile {
+    first: usize,
+    left: Matrix,
+    right: Matrix,
+}
+
+impl Tile {
+    /// Returns the number of multiplications.
+    fn work(&self) -> usize {
+        self.left.rows.saturating_mul(self.left.columns).saturating_mul(self.right.columns)
+    }
+}
+
 impl TiledMatmul {
-    /// Computes the next tile. Returns the number of multiplications, or `None` after the last tile.
-    fn tile<T: MatmulElement>(&mut self, out: &mut [T], a: &[T], b: &[T]) -> Result<Option<usize>> {
+    /// Returns the next tile, or `None` after the last one.
+    fn next_tile<T: MatmulElement>(&self) -> Option<Tile> {
         let MatrixBatch { iter, left, right } = &self.batch;
         let (rows, columns, depth) = (left.rows, right.columns, left.columns);
         let size = rows.saturating_mul(columns);
         if size == 0 || depth == 0 || self.index >= iter.numel() {
-            return Ok(None);
+            return None;
         }
         let [start_a, start_b] = iter.offsets_at(self.index);
         let tile = T::tile(rows, columns, depth);
@@ -160,24 +209,52 @@ impl TiledMatmul {
             part(self.column, columns, tile[1]),
             part(self.depth, depth, tile[2]),
         ];
-        let first = self.index.saturating_mul(size).saturating_add(self.row * columns + self.column);
-        let left = Matrix { start: start_a, ..*left }.submatrix(row_part, depth_part);
-        let right = Matrix { start: start_b, ..*right }.submatrix(depth_part, column_part);
-        T::add_product(out.get_mut(first..).unwrap_or_default(), columns, (a, left), (b, right))?;
-        // Order of tiles: rows, then depth, then columns, then the next pair of matrices, so that a part of `b` is
-        // used while it is in the cache.
-        let cursors = [(&mut self.row, row_part, rows), (&mut self.depth, depth_part, depth)];
-        for (cursor, (from, count), end) in
-            cursors.into_iter().chain([(&mut self.column, column_part, columns)])
-        {
-            *cursor = from + count;
+        Some(Tile {
+            first: self.index.saturating_mul(size).saturating_add(self.row * columns + self.column),
+            left: Matrix { start: start_a, ..*left }.submatrix(row_part, depth_part),
+            right: Matrix { start: start_b, ..*right }.submatrix(depth_part, column_part),
+        })
+    }
+
+    /// Moves from the next tile to the one after it. Order of tiles: rows, then depth, then columns, then the next
+    /// pair of matrices, so that a part of `b` is used while it is in the cache.
+    fn advance(&mut self, tile: &Tile) {
+        let MatrixBatch { left, right, .. } = &self.batch;
+        for (cursor, count, end) in [
+            (&mut self.row, tile.left.rows, left.rows),
+            (&mut self.depth, tile.left.columns, left.columns),
+            (&mut self.column, tile.right.columns, right.columns),
+        ] {
+            *cursor += count;
             if *cursor < end {
-                return Ok(Some(row_part.1.saturating_mul(column_part.1).saturating_mul(depth_part.1)));
+                return;
             }
             *cursor = 0;
         }
         self.index += 1;
-        Ok(Some(row_part.1.saturating_mul(column_part.1).saturating_mul(depth_part.1)))
+    }
+
+    /// Computes the next tiles, which add to different rows of the result, on several threads: about `work`
+    /// multiplications of each. Returns the number of multiplications, which is 0 after the last tile.
+    fn run_group<T: MatmulElement>(&mut self, work: usize, out: &mut [T], a: &[T], b: &[T]) -> Result<usize> {
+        let (mut tiles, mut done, mut end) = (Vec::new(), 0usize, 0);
+        while done < work.saturating_mul(self.threads)
+            && let Some(tile) = self.next_tile::<T>()
+            && tile.first >= end
+        {
+            self.advance(&tile);
+            done = done.saturating_add(tile.work());
+            end = tile.first.saturating_add(tile.left.rows.saturating_mul(self.batch.right.columns));
+            try_push(&mut tiles, (<&mut [T]>::default(), tile))?;
+        }
+        let mut rest = out;
+        for (out, tile) in tiles.iter_mut().rev() {
+            (rest, *out) = rest.split_at_mut_checked(tile.first).unwrap_or_default();
+        }
+        parallel::for_each(self.threads, tiles.into_iter(), &|(out, tile)| {
+            T::add_product(out, self.batch.right.columns, (a, tile.left), (b, tile.right))
+        })?;
+        Ok(done)
     }
 }
 
@@ -185,10 +262,18 @@ impl<T: MatmulElement> ChunkedKernel<T, T, T> for TiledMatmul {
     fn run_chunk(&mut self, work: usize, out: &mut [T], a: &[T], b: &[T]) -> Result<bool> {
         let mut done = 0usize;
         while done < work {
-            match self.tile(out, a, b)? {
-                Some(multiplications) => done = done.saturating_add(multiplications),
-                None => return Ok(true),
+            if self.threads > 1 {
+                match self.run_group(work, out, a, b)? {
+                    0 => return Ok(true),
+                    group => done = done.saturating_add(group / self.threads),
+                }
+                continue;
             }
+            let Some(tile) = self.next_tile::<T>() else { return Ok(true) };
+            let rows = out.get_mut(tile.first..).unwrap_or_default();
+            T::add_product(rows, self.batch.right.columns, (a, tile.left), (b, tile.right))?;
+            self.advance(&tile);
+            done = done.saturating_add(tile.work());
         }
         Ok(false)
     }
@@ -204,6 +289,81 @@ pub(crate) fn matmul<T: MatmulElement>(
     const OP: &str = "matmul";
     let placement = result_placement(a, b);
     let (a, b) = (on_device_of(OP, placement, a)?, on_device_of(OP, placement, b)?);
-    let parts = TiledMatmul { batch, index: 0, row: 0, column: 0, depth: 0 };
+    let threads = threads_on(placement, batch.work(), THREADED_WORK);
+    let parts = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
     launch_chunked::<T, T, T>(OP, placement, shape, [Some(&a), Some(&b)], T::CHUNK_WORK, parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Multiplies batches of contiguous matrices, the second of which is transposed in memory.
+    fn product<T: MatmulElement>(
+        threads: usize,
+        batch: usize,
+        [rows, depth, columns]: [usize; 3],
+        a: &[T],
+        b: &[T],
+    ) -> Vec<T> {
+        let iter = StridedIter::new(&[batch], [(&[rows * depth], 0), (&[depth * columns], 0)]);
+        let left = Matrix { start: 0, rows, columns: depth, row_stride: depth, column_stride: 1 };
+        let right = Matrix { start: 0, rows: depth, columns, row_stride: 1, column_stride: depth };
+        let mut out = vec![T::default(); batch * rows * columns];
+        let batch = MatrixBatch { iter, left, right };
+        let mut kernel = TiledMatmul { batch, threads, index: 0, row: 0, column: 0, depth: 0 };
+        while !kernel.run_chunk(1 << 16, &mut out, a, b).unwrap() {}
+        out
+    }
+
+    #[test]
+    fn matmul_has_equal_bits_for_every_number_of_threads() {
+        let mut generator = fastrand::Rng::with_seed(3);
+        let mut shapes =
+            vec![(1, [512, 512, 512]), (3, [70, 1000, 1100]), (2, [300, 17, 31]), (5, [1, 40, 33])];
+        shapes.extend((0..4).map(|_| {
+            let mut size = |most| generator.usize(1..most);
+            (size(3), [size(700), size(700), size(700)])
+        }));
+        for (batch, [rows, depth, columns]) in shapes {
+            let mut random =
+                |count: usize| -> Vec<f32> { (0..count).map(|_| generator.f32() - 0.5).collect() };
+            let (a, b) = (random(batch * rows * depth), random(batch * depth * columns));
+            let bits = |threads| -> Vec<u32> {
+                let out = product(threads, batch, [rows, depth, columns], &a, &b);
+                out.into_iter().map(f32::to_bits).collect()
+            };
+            let expected = bits(1);
+            for threads in [2, 3, 8] {
+                assert!(bits(threads) == expected, "{batch} {rows} {depth} {columns}, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn matmul_of_several_tiles_in_each_direction_is_exact() {
+        let [width, height] = [int_matmul::TILE[1], int_matmul::TILE[2]];
+        let [batch, rows, depth, columns] = [3, 5, 2 * height + 3, width + 7];
+        let numbers = |count: usize| -> Vec<i64> { (0..count as i64).map(|at| at * at % 101 - 50).collect() };
+        let (a, b) = (numbers(batch * rows * depth), numbers(batch * depth * columns));
+        let element = |at: usize| {
+            let (index, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
+            let left = a[(index * rows + row) * depth..].iter();
+            left.zip(&b[(index * columns + column) * depth..]).take(depth).map(|(a, b)| a * b).sum()
+        };
+        let expected: Vec<i64> = (0..batch * rows * columns).map(element).collect();
+        for threads in [1, 2, 3, 8] {
+            assert!(product(threads, batch, [rows, depth, columns], &a, &b) == expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn row_block_depends_on_the_shape_only() {
+        assert_eq!(row_block(400, 16, 16), 400, "too small for threads");
+        assert_eq!(row_block(127, 4096, 4096), 127);
+        assert_eq!(row_block(128, 4096, 4096), 64);
+        assert_eq!(row_block(400, 1024, 1024), 224);
+        assert_eq!(row_block(512, 1024, 1024), 256);
+        assert_eq!(row_block(usize::MAX, usize::MAX, 2), 256);
+    }
 }

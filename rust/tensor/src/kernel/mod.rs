@@ -5,6 +5,7 @@ mod gather;
 mod int_matmul;
 mod launch;
 mod matmul;
+mod parallel;
 mod reduce;
 mod strided_iter;
 mod workspace;

@@ -1,5 +1,7 @@
 //! Iteration over strided operands of the same shape, as ATen's `TensorIterator`.
 
+use std::ops::Range;
+
 /// Iterates over `N` strided operands in rows of `row_len` elements. Within a row each operand advances by its
 /// `row_strides`.
 #[derive(Clone)]
@@ -62,13 +64,39 @@ impl<const N: usize> StridedIter<N> {
 
     /// Calls `row` with the offset of each operand at the start of each row.
     pub fn for_each_row(&self, mut row: impl FnMut([usize; N])) {
-        if self.empty {
+        self.for_each_row_in(0..self.numel(), |at, _| row(at));
+    }
+
+    /// Calls `row` for the rows of a range of elements, which are numbered in row-major order: with the offset of each
+    /// operand and the number of elements. The first and the last row may be parts of rows.
+    pub fn for_each_row_in(&self, elements: Range<usize>, mut row: impl FnMut([usize; N], usize)) {
+        let mut left = elements.len();
+        if self.empty || left == 0 {
             return;
         }
         let mut at = self.offsets;
         let mut counts = vec![0usize; self.outer.len()];
+        let mut rest = elements.start / self.row_len.max(1);
+        for ((size, steps), count) in self.outer.iter().zip(&mut counts).rev() {
+            *count = rest % size;
+            rest /= size;
+            for (position, step) in at.iter_mut().zip(steps) {
+                *position += step * *count;
+            }
+        }
+        let column = elements.start % self.row_len.max(1);
+        let mut length = left.min(self.row_len - column);
+        let mut first = at;
+        for (position, step) in first.iter_mut().zip(self.row_strides) {
+            *position += step * column;
+        }
+        row(first, length);
         loop {
-            row(at);
+            left -= length;
+            if left == 0 {
+                return;
+            }
+            length = left.min(self.row_len);
             // An odometer: increments the last dimension that is not at its end and resets those after it.
             let mut dims = self.outer.iter().zip(&mut counts).rev();
             loop {
@@ -78,6 +106,7 @@ impl<const N: usize> StridedIter<N> {
                     for (position, step) in at.iter_mut().zip(steps) {
                         *position += step;
                     }
+                    row(at, length);
                     break;
                 }
                 *count = 0;
@@ -86,6 +115,26 @@ impl<const N: usize> StridedIter<N> {
                 }
             }
         }
+    }
+}
+
+impl StridedIter<2> {
+    /// Returns the size and strides of each dimension, from the outermost to the row.
+    pub fn dims(&self) -> impl Iterator<Item = (usize, [usize; 2])> {
+        self.outer.iter().copied().chain([(self.row_len, self.row_strides)])
+    }
+
+    /// Returns an iterator over a part of dimension `dim` of a source and of a result that begins with this part.
+    pub fn part(&self, dim: usize, part: Range<usize>) -> Self {
+        let mut iter = self.clone();
+        let (size, strides) = match iter.outer.get_mut(dim) {
+            Some((size, strides)) => (size, *strides),
+            None => (&mut iter.row_len, iter.row_strides),
+        };
+        *size = part.end.min(*size).saturating_sub(part.start);
+        let ([start, _], [step, _]) = (&mut iter.offsets, strides);
+        *start = start.saturating_add(part.start.saturating_mul(step));
+        iter
     }
 }
 
@@ -130,5 +179,33 @@ mod tests {
         StridedIter::new(&[], [(&[], 7)]).for_each_row(|[at]| count += at);
         StridedIter::new(&[3, 0], [(&[1, 1], 7)]).for_each_row(|_| count += 100);
         assert_eq!(count, 7);
+    }
+
+    #[test]
+    fn for_each_row_in_visits_every_range_of_elements() {
+        let iter = StridedIter::new(&[2, 3, 4], [(&[1, 8, 2], 3), (&[0, 5, 1], 0)]);
+        for start in 0..=24 {
+            for end in start..=24 {
+                let mut seen = Vec::new();
+                iter.for_each_row_in(start..end, |at, length| {
+                    seen.extend(
+                        (0..length)
+                            .map(|i| [at[0] + i * iter.row_strides[0], at[1] + i * iter.row_strides[1]]),
+                    );
+                });
+                assert_eq!(seen, (start..end).map(|element| iter.offsets_at(element)).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn part_narrows_one_dimension_of_the_source() {
+        let iter = StridedIter::new(&[4, 3], [(&[1, 8], 5), (&[3, 1], 0)]);
+        let offsets = |iter: &StridedIter<2>| -> Vec<[usize; 2]> {
+            (0..iter.numel()).map(|element| iter.offsets_at(element)).collect()
+        };
+        assert_eq!(iter.dims().collect::<Vec<_>>(), [(4, [1, 3]), (3, [8, 1])]);
+        assert_eq!(offsets(&iter.part(0, 3..9)), [[8, 0], [16, 1], [24, 2]]);
+        assert_eq!(offsets(&iter.part(1, 1..2)), [[13, 0], [14, 3], [15, 6], [16, 9]]);
     }
 }

@@ -1,0 +1,131 @@
+//! Work on several threads, which are started for one operation and end with it. There is no pool, so a forked child
+//! lacks no thread that it needs.
+
+use std::panic::resume_unwind;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, scope};
+
+use crate::Result;
+
+/// Calls `work` with each item on at most `threads` threads, one of which is the calling thread. Each thread takes the
+/// next item when it has completed one.
+///
+/// Items must be independent of each other, so that results do not depend on the number of threads. After an error no
+/// further item is taken. `work` is not a type parameter: each operation would get its own copy of the code that starts
+/// threads.
+pub(super) fn for_each<I: Send>(
+    threads: usize,
+    mut items: impl ExactSizeIterator<Item = I> + Send,
+    work: &(dyn Fn(I) -> Result<()> + Sync),
+) -> Result<()> {
+    let others = threads.min(items.len()).saturating_sub(1);
+    if others == 0 {
+        return items.try_for_each(work);
+    }
+    let items = Mutex::new(Some(items));
+    run_on(others, &|| {
+        // The guard is dropped before the item is worked on.
+        while let Some(item) = (|| lock(&items).as_mut()?.next())() {
+            if let Err(error) = work(item) {
+                *lock(&items) = None;
+                return Err(error);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Calls `run` on the calling thread and on `others` threads, or on as many as can be started.
+fn run_on(others: usize, run: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    /// The size of a stack. It is specified because the standard library reads its default from the environment, which
+    /// another thread may change at that time.
+    const STACK: usize = 2 << 20;
+    scope(|threads| {
+        let start = || Builder::new().name("interlock".into()).stack_size(STACK).spawn_scoped(threads, run);
+        let started: Vec<_> = (0..others).map_while(|_| start().ok()).collect();
+        let own = run();
+        let joined =
+            started.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.fold(own, Result::and)
+    })
+}
+
+/// The number of elements from which on an operation on elements runs on several threads: about 1 ms of an addition.
+pub(super) const THREADED_ELEMENTS: usize = 1 << 20;
+
+/// The number of elements of a tile.
+pub(super) const TILE: usize = 1 << 16;
+
+/// Calls `work` with each tile of `out` and the position of its first element.
+pub(super) fn for_each_tile<T: Send>(
+    threads: usize,
+    out: &mut [T],
+    work: &(dyn Fn(usize, &mut [T]) + Sync),
+) -> Result<()> {
+    if threads == 1 {
+        work(0, out);
+        return Ok(());
+    }
+    for_each(threads, out.chunks_mut(TILE).enumerate(), &|(number, tile)| {
+        work(number.saturating_mul(TILE), tile);
+        Ok(())
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn for_each_takes_every_item_once_on_several_threads() {
+        for (threads, count) in [(1, 5), (2, 2), (3, 100), (8, 3), (2, 0)] {
+            let seen = Mutex::new(Vec::new());
+            for_each(threads, 0..count, &|item| {
+                lock(&seen).push(item);
+                Ok(())
+            })
+            .unwrap();
+            let mut seen = seen.into_inner().unwrap();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..count).collect::<Vec<_>>(), "{threads} threads");
+        }
+        let (both, ids) = (Barrier::new(2), Mutex::new(HashSet::new()));
+        for_each(2, 0..2, &|_| {
+            both.wait();
+            lock(&ids).insert(std::thread::current().id());
+            Ok(())
+        })
+        .unwrap();
+        assert!(
+            ids.into_inner().unwrap().contains(&std::thread::current().id()),
+            "the calling thread works, too"
+        );
+    }
+
+    #[test]
+    fn for_each_stops_after_an_error() {
+        let error = || Error::not_numeric("test", "it", "");
+        let calls = AtomicUsize::new(0);
+        let result = for_each(2, 0..1000, &|_| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            Err(error())
+        });
+        assert_eq!(result, Err(error()));
+        assert!(calls.into_inner() <= 2, "each thread takes one item at most");
+    }
+
+    #[test]
+    #[should_panic(expected = "in an item")]
+    fn for_each_passes_a_panic_on() {
+        let _ = for_each(3, 0..10, &|item| if item == 7 { panic!("in an item") } else { Ok(()) });
+    }
+}
