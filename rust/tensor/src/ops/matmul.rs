@@ -131,7 +131,7 @@ impl Tensor {
                 other,
             ));
         }
-        self.matmul(other)
+        self.matmul(other).map_err(|error| error.during("mm"))
     }
 }
 
