@@ -1,24 +1,24 @@
 //! "Did you mean" suggestions.
 
-/// Returns the only candidate that begins with `name`, else the one that is most similar; `None` if none is similar.
+/// Returns the candidate that is most similar to `name`, else the only one that begins with it.
 pub fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let candidates: Vec<_> = candidates.collect();
-    let mut prefixed = candidates.iter().filter(|candidate| !name.is_empty() && candidate.starts_with(name));
-    if let (Some(only), None) = (prefixed.next(), prefixed.next()) {
-        return Some(only);
-    }
     // The minimum similarity of a suggestion; Python's difflib uses the same value.
     const MIN_SIMILARITY: f64 = 0.6;
+    let candidates: Vec<_> = candidates.collect();
     // Of two names with the same edit distance, the one with more letters in common.
     let similarity = |candidate: &&str| {
         (strsim::normalized_damerau_levenshtein(name, candidate), strsim::jaro(name, candidate))
     };
-    candidates.into_iter().filter(|candidate| similarity(candidate).0 >= MIN_SIMILARITY).max_by(
-        |one, other| {
-            let ((edits, letters), (other_edits, other_letters)) = (similarity(one), similarity(other));
-            edits.total_cmp(&other_edits).then(letters.total_cmp(&other_letters))
-        },
-    )
+    let similar = candidates.iter().copied().filter(|candidate| similarity(candidate).0 >= MIN_SIMILARITY);
+    let most_similar = similar.max_by(|one, other| {
+        let ((edits, letters), (other_edits, other_letters)) = (similarity(one), similarity(other));
+        edits.total_cmp(&other_edits).then(letters.total_cmp(&other_letters))
+    });
+    most_similar.or_else(|| {
+        let mut prefixed =
+            candidates.iter().filter(|candidate| !name.is_empty() && candidate.starts_with(name));
+        prefixed.next().copied().filter(|_| prefixed.next().is_none())
+    })
 }
 
 #[cfg(test)]
