@@ -80,9 +80,7 @@ class _TaskFactory:
         self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, _T], /, **options: Any
     ) -> asyncio.Future[_T]:
         if not asyncio.iscoroutine(coroutine):
-            raise TypeError(
-                f"task_factory: expected a coroutine, got a value of type {type(coroutine).__name__}"
-            )
+            raise TypeError(f"task_factory: coroutine must be a coroutine, got {type(coroutine).__name__}")
         return self._inner(loop, _StatefulCoroutine(coroutine), **options)
 
 
@@ -111,9 +109,7 @@ def task_factory(inner: _Factory | None = None) -> _Factory:
 
     """
     if inner is not None and not callable(inner):
-        raise TypeError(
-            f"task_factory: inner must be callable or None, got a value of type {type(inner).__name__}"
-        )
+        raise TypeError(f"task_factory: inner must be callable or None, got {type(inner).__name__}")
     return _TaskFactory(inner)
 
 
@@ -180,10 +176,7 @@ class Runner:
 
         """
         # Before Python 3.14, `asyncio.Runner` raises ValueError for anything but a coroutine.
-        value: object = coro
-        if not inspect.isawaitable(value):
-            kind = type(value).__name__
-            raise TypeError(f"Runner.run: coro must be a coroutine or another awaitable, got {kind}")
+        _check_awaitable("Runner.run: coro", coro)
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(
                 "Runner.run: cannot be called while an event loop runs on this thread; await instead"
@@ -191,6 +184,11 @@ class Runner:
         self.get_loop()
         main = coro if asyncio.iscoroutine(coro) else _await(coro)
         return self._runner.run(main, context=context)
+
+
+def _check_awaitable(name: str, value: object) -> None:
+    if not inspect.isawaitable(value):
+        raise TypeError(f"{name} must be a coroutine or another awaitable, got {type(value).__name__}")
 
 
 async def _await(awaitable: Awaitable[_T]) -> _T:
@@ -225,5 +223,6 @@ def run(
     """
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("aio.run: cannot be called while an event loop runs on this thread; await instead")
+    _check_awaitable("aio.run: main", main)
     with Runner(debug=debug, loop_factory=loop_factory) as runner:
         return runner.run(main)

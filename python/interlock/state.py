@@ -66,6 +66,8 @@ class ThreadState(_native.ThreadState):
             TypeError: `function` is not callable.
 
         """
+        if not callable(function):
+            raise TypeError(f"run: function must be callable, got {type(function).__name__}")
         with self.apply():
             return function(*arguments, **named)
 
@@ -93,7 +95,7 @@ def capture(*, pin: bool = False) -> ThreadState:
 
     """
     if not isinstance(pin, bool):
-        raise TypeError(f"capture: pin must be a bool, got a value of type {type(pin).__name__}")
+        raise TypeError(f"capture: pin must be a bool, got {type(pin).__name__}")
     return ThreadState(pin=pin)
 
 

@@ -21,25 +21,48 @@ CUDNN = (
     "deterministic, depthwise_kernel, fp32_precision, allow_tf32"
 )
 
+BEFORE = "Call use() before the first use of a device"
+UNSELECTED = 'no driver is selected. Call accelerator.use("host") first, or set INTERLOCK_ACCELERATOR=host'
+
 NO_DRIVER: list[tuple[str, str, str]] = [
+    (
+        "interlock.ones(2, device='host')",
+        "NoAcceleratorError",
+        f'ones: device "host" is not available: {UNSELECTED}',
+    ),
+    (
+        "interlock.Event('host')",
+        "NoAcceleratorError",
+        f'Event: device "host" is not available: {UNSELECTED}',
+    ),
+    (
+        "memory.Buffer(3, 'host:1')",
+        "NoAcceleratorError",
+        f'accelerator.memory.Buffer: device "host:1" is not available: {UNSELECTED}',
+    ),
+    (
+        "interlock.ones(2, device='meta')",
+        "NoAcceleratorError",
+        'ones: device "meta" is not available: this process has no driver of this type',
+    ),
     ("interlock.Stream()", "NoAcceleratorError", f"Stream: {WITHOUT_A_GPU}"),
     ("interlock.device(0)", "NoAcceleratorError", f"interlock.device: {WITHOUT_A_GPU}"),
     ("interlock.device('gpu')", "DeviceError", 'unknown device "gpu"; available here: cpu'),
     (
         "memory.memory_allocated('cuda:3')",
         "DeviceError",
-        'accelerator.memory: device "cuda:3" is not available: no CUDA device: cannot load libcuda.so.1',
+        'accelerator.memory.memory_allocated: device "cuda:3" is not available: '
+        "no CUDA device: cannot load libcuda.so.1",
     ),
     (
         "testing.FaultInjector().fail_next_copy('x')",
         "NoAcceleratorError",
-        "FaultInjector: no host driver of this process was selected with this injector: "
-        'accelerator.use("host", faults=injector)',
+        'FaultInjector: call accelerator.use("host", faults=...) with this FaultInjector first',
     ),
     (
         "accelerator.use('hots')",
         "DeviceError",
-        'accelerator.use: name must be one of host, host:N, cuda, none, got "hots"',
+        'accelerator.use: name must be one of host, host:N, cuda, none, got "hots"; did you mean "host"?',
     ),
     (
         "accelerator.use('cuda', devices=1)",
@@ -54,7 +77,7 @@ NO_DRIVER: list[tuple[str, str, str]] = [
     (
         "accelerator.use('host', devices='2')",
         "TypeError",
-        "accelerator.use: devices must be an int, got a value of type str",
+        "accelerator.use: devices must be an int, got str",
     ),
 ]
 
@@ -111,12 +134,12 @@ FLAGS: list[tuple[str, str, str]] = [
     (
         "interlock.no_grad(3)",
         "TypeError",
-        "no_grad: orig_func must be a function to decorate, got a value of type int",
+        "no_grad: orig_func must be a function to decorate, got int",
     ),
     (
         "interlock.set_grad_enabled(1)",
         "TypeError",
-        "set_grad_enabled: mode must be a bool, got a value of type int",
+        "set_grad_enabled: mode must be a bool, got int",
     ),
     (
         "interlock.set_grad_enabled()",
@@ -146,21 +169,108 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "memory.memory_allocated('cuda')",
         "DeviceError",
-        f'accelerator.memory: device "cuda" is not available: {HOST}',
+        f'accelerator.memory.memory_allocated: device "cuda" is not available: {HOST}',
     ),
     ("interlock.device('cuda:01')", "DeviceError", f'{INDEX}, got "cuda:01"'),
     ("interlock.device(-1)", "DeviceError", f"{INDEX}, got -1"),
     (
         "interlock.Stream(1.5)",
         "TypeError",
-        "device must be a device, a str or an int, got a value of type float",
+        "device must be a device, a str or an int, got float",
     ),
     (
         "accelerator.use('cuda')",
         "DriverInUseError",
-        'accelerator.use: cannot select the driver "cuda": "host" is in use, and the '
-        "driver is fixed at first use",
+        f'accelerator.use: cannot select the driver "cuda" now: {HOST}. {BEFORE}',
     ),
+    (
+        "accelerator.use('host', memory=1 << 20)",
+        "DriverInUseError",
+        f'accelerator.use: cannot select the driver "host" now: {HOST}. {BEFORE}',
+    ),
+    ("accelerator.use(3)", "TypeError", "accelerator.use: name must be a str, got int"),
+    (
+        "accelerator.use('host', faults=3)",
+        "TypeError",
+        "accelerator.use: faults must be a FaultInjector, got int",
+    ),
+    (
+        "accelerator.device_name(5)",
+        "DeviceError",
+        f'accelerator.device_name: device "host:5" is not available: {HOST}',
+    ),
+    (
+        "memory.snapshot('host:7')",
+        "DeviceError",
+        f'accelerator.memory.snapshot: device "host:7" is not available: {HOST}',
+    ),
+    (
+        "accelerator.device_index('1')",
+        "DeviceError",
+        'device must be an int or a name such as "host:1", got "1"',
+    ),
+    (
+        "interlock.ones(2).to('fp16')",
+        "DeviceError",
+        'to: dtype must be interlock.float32, float64, int64 or bool, got "fp16", for example '
+        "to(interlock.float32)",
+    ),
+    ("interlock.Event(blocking=3)", "TypeError", "Event: blocking must be a bool, got int"),
+    ("interlock.Stream(dedicated='x')", "TypeError", "Stream: dedicated must be a bool, got str"),
+    ("accelerator.Graph(keep_graph=3)", "TypeError", "Graph: keep_graph must be a bool, got int"),
+    (
+        "accelerator.Graph(capture_error_mode=3)",
+        "TypeError",
+        "Graph: capture_error_mode must be a str, got int",
+    ),
+    (
+        "accelerator.current_accelerator(3)",
+        "TypeError",
+        "accelerator.current_accelerator: check_available must be a bool, got int",
+    ),
+    (
+        "interlock.Stream().wait_event(None)",
+        "TypeError",
+        "Stream.wait_event: event must be an Event, got None",
+    ),
+    (
+        "interlock.Stream().record_event(3)",
+        "TypeError",
+        "Stream.record_event: event must be an Event, got int",
+    ),
+    (
+        "interlock.Event().elapsed_time(3)",
+        "TypeError",
+        "Event.elapsed_time: end_event must be an Event, got int",
+    ),
+    ("interlock.capture().run(3)", "TypeError", "run: function must be callable, got int"),
+    (
+        "memory.fill_(bytearray(3), 0)",
+        "TypeError",
+        "accelerator.memory.fill_: buffer must be a Buffer, got bytearray",
+    ),
+    (
+        "memory.copy_(buffer, buffer, non_blocking=3)",
+        "TypeError",
+        "accelerator.memory.copy_: non_blocking must be a bool, got int",
+    ),
+    (
+        "buffer.copy_from(b'', non_blocking=3)",
+        "TypeError",
+        "Buffer.copy_from: non_blocking must be a bool, got int",
+    ),
+    (
+        "buffer.copy_to(b'', non_blocking=3)",
+        "TypeError",
+        "Buffer.copy_to: non_blocking must be a bool, got int",
+    ),
+    ("buffer.__dlpack__(copy=3)", "TypeError", "Buffer.__dlpack__: copy must be a bool, got int"),
+    (
+        "faults.fail_allocation('x')",
+        "TypeError",
+        "FaultInjector.fail_allocation: number must be an int, got str",
+    ),
+    ("faults.fail_next_copy(3)", "TypeError", "FaultInjector.fail_next_copy: reason must be a str, got int"),
     (
         "interlock.Stream(priority=1)",
         "ArgumentError",
@@ -169,12 +279,12 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "accelerator.set_stream(3)",
         "TypeError",
-        "stream must be a Stream or an object with __cuda_stream__, got a value of type int",
+        "stream must be a Stream or an object with __cuda_stream__, got int",
     ),
     (
         "accelerator.launch(interlock.Stream(), 3)",
         "TypeError",
-        "accelerator.launch: function must be callable, got a value of type int",
+        "accelerator.launch: function must be callable, got int",
     ),
     (
         "interlock.Event().elapsed_time(interlock.Event())",
@@ -192,7 +302,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
         "BufferError",
         "Buffer.close: 1 of its views (memoryview, numpy.frombuffer) must be released first",
     ),
-    ("buffer[0]", "TypeError", "a Buffer index must be a slice, got a value of type int"),
+    ("buffer[0]", "TypeError", "a Buffer index must be a slice, got int"),
     (
         "buffer.slice(3, 20)",
         "ArgumentError",
@@ -220,6 +330,11 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
         'unknown key "max_split_size"; did you mean "max_split_size_mb"?',
     ),
     (
+        "memory.set_config('max_split:64')",
+        "ArgumentError",
+        'unknown key "max_split"; did you mean "max_split_size_mb"?',
+    ),
+    (
         "memory.set_config('max_split_size_mb:1')",
         "ArgumentError",
         "max_split_size_mb must be a number of megabytes, at least large_segment_size_mb, got 1",
@@ -230,11 +345,11 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
         'config must be key:value pairs with commas between, got "a,,b"',
     ),
     ("memory.set_limit(-1)", "ArgumentError", f"{LIMIT}, got -1"),
-    ("memory.set_limit([])", "TypeError", f"{LIMIT}, got a value of type list"),
+    ("memory.set_limit([])", "TypeError", f"{LIMIT}, got list"),
     (
         "memory.on_oom(3)",
         "TypeError",
-        "accelerator.memory.on_oom: callback must be callable, got a value of type int",
+        "accelerator.memory.on_oom: callback must be callable, got int",
     ),
     (
         "memory.history(stacks='c++')",
@@ -250,8 +365,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "testing.FaultInjector().lose_device(0, 'x')",
         "NoAcceleratorError",
-        "FaultInjector: no host driver of this process was selected with this injector: "
-        'accelerator.use("host", faults=injector)',
+        'FaultInjector: call accelerator.use("host", faults=...) with this FaultInjector first',
     ),
     (
         "faults.fail_allocation(0)",
@@ -275,10 +389,34 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     ),
 ]
 
+LOST: list[tuple[str, str, str]] = [
+    (
+        "memory.Buffer(4, 'host:0')",
+        "DeviceLostError",
+        "accelerator.memory.Buffer failed: the device host:0 was lost: unplugged",
+    ),
+    (
+        "accelerator.current_stream()",
+        "DeviceLostError",
+        "accelerator.current_stream failed: the device host:0 was lost: unplugged",
+    ),
+]
+
+HOTS: list[tuple[str, str, str]] = [
+    (
+        "interlock.Stream()",
+        "NoAcceleratorError",
+        "Stream: INTERLOCK_ACCELERATOR must be host, host:N, cuda, none or the name of a registered driver, "
+        'got "hots:2"; did you mean "host:2"?',
+    ),
+]
+
 TABLES: dict[str, list[tuple[str, str, str]]] = {
     "no driver": NO_DRIVER,
     "flags": FLAGS,
     "host driver": HOST_DRIVER,
+    "lost device": LOST,
+    "misspelt driver": HOTS,
 }
 
 
@@ -290,9 +428,10 @@ def raised() -> Callable[[str], dict[str, Any]]:
     def of_table(table: str) -> dict[str, Any]:
         if table not in results:
             calls = [call for call, _, _ in TABLES[table]]
-            results[table] = eval_program(
-                "accelerator/raise_errors.py", table, calls, env={"LD_LIBRARY_PATH": ""}
-            )
+            env = {"LD_LIBRARY_PATH": ""}
+            if table == "misspelt driver":
+                env["INTERLOCK_ACCELERATOR"] = "hots:2"
+            results[table] = eval_program("accelerator/raise_errors.py", table, calls, env=env)
         return results[table]
 
     return of_table

@@ -171,7 +171,7 @@ def set_config(config: AllocatorConfig | str) -> None:
     value: object = config
     if not isinstance(value, AllocatorConfig | str):
         kind = type(value).__name__
-        raise TypeError(f"set_config: config must be an AllocatorConfig or a str, got a value of type {kind}")
+        raise TypeError(f"set_config: config must be an AllocatorConfig or a str, got {kind}")
     if isinstance(value, str):
         value = AllocatorConfig.parse(value)
     _native.set_config(_fields_of(value))

@@ -265,9 +265,7 @@ def replay(
     """
     if not hasattr(snapshot, "keys"):
         kind = type(snapshot).__name__
-        raise TypeError(
-            f"replay: snapshot must be a dict, as snapshot() returns it, got a value of type {kind}"
-        )
+        raise TypeError(f"replay: snapshot must be a dict, as snapshot() returns it, got {kind}")
     return _native.replay(snapshot, device)
 
 

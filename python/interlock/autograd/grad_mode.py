@@ -40,7 +40,7 @@ def _enter_inference_mode(mode: bool) -> inference_mode:
     """
     # `inference_mode(function)` would return a decorated function.
     if not isinstance(mode, bool):
-        raise TypeError(f"_enter_inference_mode: mode must be a bool, got a value of type {_type_of(mode)}")
+        raise TypeError(f"_enter_inference_mode: mode must be a bool, got {_type_of(mode)}")
     entered = inference_mode(mode)
     entered.__enter__()
     return entered
@@ -56,7 +56,7 @@ def _exit_inference_mode(mode: inference_mode) -> None:
     if not isinstance(mode, inference_mode):
         raise TypeError(
             "_exit_inference_mode: mode must be the object that _enter_inference_mode returned, "
-            f"got a value of type {_type_of(mode)}"
+            f"got {_type_of(mode)}"
         )
     mode.__exit__(None, None, None)
 
@@ -85,7 +85,7 @@ class _unsafe_preserve_version_counter:
         for each in self.tensors:
             if not isinstance(each, Tensor):
                 raise TypeError(
-                    f"{type(self).__name__}: tensors must be tensors, got a value of type {_type_of(each)}"
+                    f"{type(self).__name__}: each item of tensors must be a Tensor, got {_type_of(each)}"
                 )
         self.prev_versions = self._versions()
         # The object can be entered again while it is open.

@@ -175,7 +175,7 @@ def override(
 
     """
     if flags is not None and not isinstance(flags, dict):
-        raise FlagTypeError(f"override: flags must be a dict, got a value of type {type(flags).__name__}")
+        raise FlagTypeError(f"override: flags must be a dict, got {type(flags).__name__}")
     by_name = {key.name if isinstance(key, Flag) else key: value for key, value in (flags or {}).items()}
     return _native.FlagScope(by_name | named)
 

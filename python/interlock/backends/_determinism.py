@@ -79,7 +79,7 @@ def set_deterministic_debug_mode(debug_mode: Literal[0, 1, 2, "default", "warn",
 def _number_of_debug_mode(mode: Any) -> int:
     expected = "set_deterministic_debug_mode: debug_mode must be 0, 1, 2, 'default', 'warn' or 'error'"
     if not isinstance(mode, int | str):
-        raise FlagTypeError(f"{expected}, got a value of type {type(mode).__name__}")
+        raise FlagTypeError(f"{expected}, got {type(mode).__name__}")
     modes = _DEBUG_MODES if isinstance(mode, str) else range(len(_DEBUG_MODES))
     if mode not in modes:
         raise FlagValueError(f"{expected}, got {repr(mode)[:100]}")

@@ -130,7 +130,7 @@ def restore(snapshot: Iterable[Sequence[Any]]) -> None:
     """
     if not isinstance(snapshot, list | tuple):
         kind = type(snapshot).__name__
-        raise FlagTypeError(f"restore: snapshot must be a Snapshot or a list, got a value of type {kind}")
+        raise FlagTypeError(f"restore: snapshot must be a Snapshot or a list, got {kind}")
     _native.restore(_assigned([_validated(entry) for entry in snapshot]))
 
 

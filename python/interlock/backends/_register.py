@@ -332,13 +332,9 @@ def register(
     """
     for argument, value in (("name", name), ("doc", doc), ("variable", variable), ("affects", affects)):
         if not isinstance(value, str) and (value is not None or argument in ("name", "doc")):
-            raise FlagTypeError(
-                f"register: {argument} must be a str, got a value of type {value.__class__.__name__}"
-            )
+            raise FlagTypeError(f"register: {argument} must be a str, got {value.__class__.__name__}")
     if not isinstance(optional, bool):
-        raise FlagTypeError(
-            f"register: optional must be a bool, got a value of type {optional.__class__.__name__}"
-        )
+        raise FlagTypeError(f"register: optional must be a bool, got {optional.__class__.__name__}")
     flag_type, values = _flag_type(default, type, choices)
     if flag_type in ("int", "float"):
         values = [minimum, maximum]
@@ -384,7 +380,7 @@ def _flag_type(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
         cure = "; give the type of a flag whose default is None" if default is None else ""
         raise FlagTypeError(
             "register: default must be a bool, an int, a float or a str, "
-            f"got a value of type {default.__class__.__name__}{cure}"
+            f"got {default.__class__.__name__}{cure}"
         )
     return kind, []
 
@@ -410,9 +406,7 @@ def check_variables(library: str) -> None:
 
     """
     if not isinstance(library, str):
-        raise FlagTypeError(
-            f"check_variables: library must be a str, got a value of type {library.__class__.__name__}"
-        )
+        raise FlagTypeError(f"check_variables: library must be a str, got {library.__class__.__name__}")
     warn_of_variables(library, stacklevel=3)
 
 

@@ -52,6 +52,11 @@ pub(crate) fn accepted() -> impl Iterator<Item = &'static str> {
     BUILTIN_DRIVERS.iter().flat_map(|builtin| builtin.accepted.iter().copied())
 }
 
+/// Returns the names of the drivers.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    BUILTIN_DRIVERS.iter().map(|builtin| builtin.name)
+}
+
 /// Returns the driver with a name.
 pub(crate) fn find(name: &str) -> Option<&'static BuiltinDriver> {
     BUILTIN_DRIVERS.iter().find(|builtin| builtin.name == name)

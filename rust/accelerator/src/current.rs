@@ -14,7 +14,7 @@ pub(crate) fn resolve(
     device: Option<Device>,
     operation: &'static str,
 ) -> Result<(&'static Accelerator, DeviceIndex)> {
-    let accelerator = registry::accelerator(operation)?;
+    let accelerator = registry::accelerator_for(device, operation)?;
     let given = device.map_or(Ok(None), |device| accelerator.index_of(device, operation))?;
     Ok((accelerator, given.unwrap_or_else(|| current_index_of(accelerator))))
 }
@@ -53,8 +53,9 @@ pub fn set_device(device: Device) -> Result<()> {
 /// Returns the current stream of a device on this thread: its default stream until another one is made current. `None`
 /// means the current device.
 pub fn current_stream(device: Option<Device>) -> Result<Stream> {
-    let (accelerator, index) = resolve(device, "accelerator.current_stream")?;
-    stream_on(accelerator, index)
+    const OPERATION: &str = "accelerator.current_stream";
+    let (accelerator, index) = resolve(device, OPERATION)?;
+    stream_on(accelerator, index).map_err(|error| error.during(OPERATION))
 }
 
 pub(super) fn stream_on(accelerator: &'static Accelerator, index: DeviceIndex) -> Result<Stream> {

@@ -36,7 +36,7 @@ impl Event {
     /// Creates an event that is not recorded yet. Without a device or an index, it belongs to the device of the stream
     /// that records it first.
     pub fn new(device: Option<Device>, options: EventOptions) -> Result<Self> {
-        let accelerator = registry::accelerator("Event")?;
+        let accelerator = registry::accelerator_for(device, "Event")?;
         let device = device.map_or(Ok(None), |device| accelerator.index_of(device, "Event"))?;
         Ok(Event { accelerator, options, device, handle: OnceBox::new() })
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use interlock_core::Error as CoreError;
 use interlock_core::base::env;
 use interlock_core::base::fork::rank;
+use interlock_core::base::suggest::suggest;
 use interlock_core::base::sync::ForkLock;
 use interlock_driver::Driver;
 
@@ -68,9 +69,11 @@ impl Registry {
             DriverSelection::Named(name) => match self.registered_as(&name) {
                 Some(driver) => DriverSelection::Driver(driver),
                 None => DriverSelection::Disabled(format!(
-                    "{} must be {}, none or the name of a registered driver, got {name:?}",
+                    "{} must be {}, none or the name of a registered driver, got {name:?}{}",
                     env::ACCELERATOR,
-                    builtin::accepted().collect::<Vec<_>>().join(", ")
+                    builtin::accepted().collect::<Vec<_>>().join(", "),
+                    suggestion(&name, self.registered_names())
+                        .map_or_else(String::new, |found| format!("; did you mean {found:?}?"))
                 )),
             },
             selection => selection,
@@ -91,9 +94,22 @@ impl Registry {
         }
     }
 
+    fn registered_names(&self) -> Vec<&'static str> {
+        self.registered.iter().map(|driver| driver.device_type().name()).collect()
+    }
+
     fn registered_as(&self, name: &str) -> Option<Arc<dyn Driver>> {
         self.registered.iter().find(|driver| driver.device_type().name() == name).cloned()
     }
+}
+
+/// Returns the driver whose name is most similar to the one in `given`, with the number of devices of `given`.
+fn suggestion(given: &str, registered: Vec<&'static str>) -> Option<String> {
+    let (name, count) = given.split_once(':').map_or((given, None), |(name, count)| (name, Some(count)));
+    let name = suggest(&name.to_lowercase(), builtin::names().chain(["none"]).chain(registered))?;
+    let accepts_count = builtin::find(name).is_some_and(|builtin| builtin.accepts_count);
+    let count = count.filter(|count| accepts_count && count.parse::<u32>().is_ok());
+    Some(count.map_or_else(|| name.to_owned(), |count| format!("{name}:{count}")))
 }
 
 fn read_env() -> Option<String> {
@@ -242,6 +258,35 @@ pub(crate) fn accelerator(operation: &'static str) -> Result<&'static Accelerato
     }
 }
 
+/// Returns the accelerator like [`accelerator`], for an operation on `device`. If no driver is selected, the error
+/// for a device of another type than the default driver's explains how to select its driver.
+pub(crate) fn accelerator_for(
+    device: Option<Device>,
+    operation: &'static str,
+) -> Result<&'static Accelerator> {
+    accelerator(operation).map_err(|error| match (error, device) {
+        (Error::NoAccelerator { operation, .. }, Some(device))
+            if device.kind() != DeviceType::Cuda
+                && matches!(REGISTRY.lock().selection(), DriverSelection::Auto) =>
+        {
+            let kind = device.kind().name();
+            let reason = if builtin::find(kind).is_some() {
+                format!(
+                    "no driver is selected. Call accelerator.use({kind:?}) first, or set {}={kind}",
+                    env::ACCELERATOR
+                )
+            } else {
+                "this process has no driver of this type".to_owned()
+            };
+            Error::NoAccelerator {
+                operation,
+                reason: format!("device \"{device}\" is not available: {reason}"),
+            }
+        }
+        (error, _) => error,
+    })
+}
+
 /// Starts a driver and makes it the one in use, unless another thread has done so in the meantime or has selected a
 /// driver that is not `still_wanted`.
 fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> bool) -> Result<()> {
@@ -322,7 +367,12 @@ pub fn use_named(name: &str) -> Result<()> {
     };
     match driver {
         Some(driver) => use_driver(driver),
-        None => Err(Error::UnknownDriver { given: name.to_owned(), known: accepted() }),
+        None => {
+            let registered = REGISTRY.lock().registered_names();
+            let known = builtin::accepted().chain(["none"]).chain(registered.iter().copied()).collect();
+            let suggestion = suggestion(name, registered);
+            Err(Error::UnknownDriver { given: name.to_owned(), suggestion, known })
+        }
     }
 }
 
@@ -330,7 +380,7 @@ fn select(selection: DriverSelection, name: &'static str) -> Result<()> {
     let mut registry = REGISTRY.lock();
     // A forked child may select again, because it has used no driver yet.
     if let Some(in_use) = registry.current() {
-        return Err(Error::DriverInUse { requested: name, in_use: in_use.kind().name() });
+        return Err(err_driver_in_use(name, in_use));
     }
     registry.in_use = None;
     let replaced = registry.requested.replace(selection);
@@ -340,11 +390,8 @@ fn select(selection: DriverSelection, name: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the names that select a driver, and the form with a number of devices.
-fn accepted() -> Vec<&'static str> {
-    let registered: Vec<_> =
-        REGISTRY.lock().registered.iter().map(|driver| driver.device_type().name()).collect();
-    builtin::accepted().chain(["none"]).chain(registered).collect()
+fn err_driver_in_use(requested: &'static str, in_use: &Accelerator) -> Error {
+    Error::DriverInUse { requested, in_use: available_devices(in_use.kind(), in_use.device_count()) }
 }
 
 /// Describes the devices of the driver of this process, for an error.
@@ -384,7 +431,7 @@ pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
     if let Some(in_use) = registry.current()
         && in_use.kind() == kind
     {
-        return Err(Error::DriverInUse { requested: kind.name(), in_use: kind.name() });
+        return Err(err_driver_in_use(kind.name(), in_use));
     }
     let place = registry.registered.iter_mut().find(|other| other.device_type() == kind);
     let replaced = match place {

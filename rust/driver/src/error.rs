@@ -90,13 +90,15 @@ pub enum Error {
     DriverInUse {
         /// The name of the selected driver.
         requested: &'static str,
-        /// The name of the driver in use.
-        in_use: &'static str,
+        /// The driver in use and its devices, in one sentence.
+        in_use: String,
     },
     /// No driver has this name.
     UnknownDriver {
         /// The name that was passed.
         given: String,
+        /// The known name that is most similar, with the number of devices that was passed.
+        suggestion: Option<String>,
         /// The known names.
         known: Vec<&'static str>,
     },
@@ -146,12 +148,16 @@ impl Error {
         Error::Device { device, operation: operation.into(), reason: reason.into(), code: None }
     }
 
-    /// Replaces the operation of a [`DeviceLost`](Error::DeviceLost) error, which an internal call of the driver
-    /// reported, with the operation of the caller.
+    /// Replaces the operation of an error for a lost or unavailable device, which an internal call reported, with the
+    /// operation of the caller.
     #[must_use]
-    pub fn during(mut self, caller: &str) -> Self {
-        if let Error::DeviceLost { operation, .. } = &mut self {
-            caller.clone_into(operation);
+    pub fn during(mut self, caller: &'static str) -> Self {
+        match &mut self {
+            Error::DeviceLost { operation, .. } | Error::DeviceUnavailable { operation, .. } => {
+                caller.clone_into(operation);
+            }
+            Error::NoAccelerator { operation, .. } => *operation = caller,
+            _ => {}
         }
         self
     }
@@ -187,9 +193,11 @@ interlock_core::messages! { Error {
          only, or start the child with the method spawn or forkserver";
     Error::Graph { operation, reason } => "{operation} failed: {reason}";
     Error::DriverInUse { requested, in_use } =>
-        "accelerator.use: cannot select the driver {requested:?}: {in_use:?} is in use, and the driver is fixed at \
-         first use";
-    Error::UnknownDriver { given, known } =>
+        "accelerator.use: cannot select the driver {requested:?} now: {in_use}. Call use() before the first use of a \
+         device";
+    Error::UnknownDriver { given, suggestion: Some(suggestion), known } =>
+        "accelerator.use: name must be one of {}, got {given:?}; did you mean {suggestion:?}?", known.join(", ");
+    Error::UnknownDriver { given, suggestion: None, known } =>
         "accelerator.use: name must be one of {}, got {given:?}", known.join(", ");
     Error::Argument { name, given, allowed } => "{name} must be {allowed}, got {given}";
     Error::UnknownKey { key, suggestion: Some(suggestion), .. } =>

@@ -85,7 +85,7 @@ impl fmt::Display for OutOfMemory {
             write!(f, ", limit {}", Size(limit))?;
         }
         f.write_str(if cache.is_limited() {
-            "). The limit prevents the allocation: raise it with accelerator.memory.set_limit"
+            "). The device has enough memory; only the limit set with accelerator.memory.set_limit is too low"
         } else if cache.unused() >= cache.rounded as u64 {
             "). The free blocks are large enough in total, but too small each: \
              accelerator.memory.set_config(\"expandable_segments:True\") avoids fragmentation"
@@ -149,8 +149,10 @@ mod tests {
     fn oom_message_names_the_limit_or_fragmentation() {
         let limited = |limit| text(2 << 20, |cache| (cache.limit, cache.free) = (Some(limit), Some(1 << 30)));
         let message = limited(23 << 20);
-        assert!(message.contains(", limit 23.00 MiB). The limit prevents the allocation: "), "{message}");
-        assert!(message.ends_with("accelerator.memory.set_limit"), "{message}");
+        assert!(
+            message.contains(", limit 23.00 MiB). The device has enough memory; only the limit "),
+            "{message}"
+        );
         let message = limited(24 << 20);
         assert!(
             message.ends_with(", limit 24.00 MiB). Free memory of the device, or allocate less"),

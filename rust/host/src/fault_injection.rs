@@ -120,9 +120,7 @@ impl FaultInjector {
         let bound = self.0.get().lock().clone();
         bound.shared.upgrade().ok_or_else(|| Error::NoAccelerator {
             operation: "FaultInjector",
-            reason: "no host driver of this process was selected with this injector: \
-                     accelerator.use(\"host\", faults=injector)"
-                .into(),
+            reason: "call accelerator.use(\"host\", faults=...) with this FaultInjector first".into(),
         })
     }
 

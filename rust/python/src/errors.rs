@@ -3,7 +3,7 @@
 use interlock::Error as CoreError;
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::OutOfMemory;
-use pyo3::exceptions::{PyBaseException, PyRuntimeError};
+use pyo3::exceptions::{PyBaseException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use crate::accelerator::Device;
@@ -126,6 +126,19 @@ pub(crate) fn new_exception(py: Python<'_>, class: &str, message: String) -> PyE
         // An embedding program may have registered the module without the Python layer.
         Err(_) => PyRuntimeError::new_err(message),
     }
+}
+
+/// Returns the name of the type of an object, or "None".
+pub(crate) fn type_name(given: &Bound<'_, PyAny>) -> String {
+    if given.is_none() {
+        return "None".to_owned();
+    }
+    given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
+/// Creates a TypeError with the expected type and the type of the argument.
+pub(crate) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("{what} must be {wanted}, got {}", type_name(given)))
 }
 
 /// Converts a result of the crates below into a `PyResult`.

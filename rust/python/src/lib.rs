@@ -25,6 +25,7 @@ mod signals;
 mod single_instance;
 mod state;
 mod submodule;
+mod switches;
 mod tensor;
 
 /// The Rust side of interlock.

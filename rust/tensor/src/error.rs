@@ -310,14 +310,12 @@ impl Error {
         Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, cure }
     }
 
-    /// Replaces the operation of an error for an unavailable device with the operation of the caller.
+    /// Replaces the operation of an error for operands or an unavailable device with the operation of the caller.
     #[must_use]
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
-            Error::Accelerator(AcceleratorError::NoAccelerator { operation, .. }) => *operation = caller,
-            Error::Accelerator(AcceleratorError::DeviceUnavailable { operation, .. }) => {
-                caller.clone_into(operation);
-            }
+            Error::Shapes { op, .. } | Error::DTypes { op, .. } | Error::DType { op, .. } => *op = caller,
+            Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}
         }
         self

@@ -227,6 +227,9 @@ fn backward_moves_gradients_between_devices() {
 
 #[test]
 fn kernel_error_is_reported_by_the_synchronizing_call() {
+    // A wait of another test for a shared stream would report the error.
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
+    let _current = stream.guard().unwrap();
     let scores = numbers(&[0.0; 6], device(0)).reshape(&[2, 3]).unwrap();
     let classes = Tensor::from_slice(&[0i64, 7], &[2]).unwrap().to((DType::Int64, device(0)), false).unwrap();
     let loss = scores.cross_entropy(&classes, interlock_tensor::Reduction::Mean).unwrap();

@@ -14,6 +14,11 @@ if table == "host driver":
     names["buffer"], names["viewed"], names["closed"] = (memory.Buffer(8) for _ in range(3))
     view = memoryview(names["viewed"])
     names["closed"].close()
+if table == "lost device":
+    faults = testing.FaultInjector()
+    accelerator.use("host", faults=faults)
+    interlock.Stream()
+    faults.lose_device(0, "unplugged")
 
 
 def raised(call):

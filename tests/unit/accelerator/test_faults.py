@@ -57,7 +57,7 @@ def test_lose_device_wakes_waiting_threads_and_is_permanent() -> None:
 
 def test_lost_device_error_names_the_calling_operation() -> None:
     names = ["a fill", "accelerator.memory.copy_", "Stream", "Stream.wait_stream", "Stream.record_event"]
-    names += ["Event.record", "Stream.is_capturing", "an allocation", "an allocation"]
+    names += ["Event.record", "Stream.is_capturing", "accelerator.memory.Buffer", "an allocation"]
     wanted = [["DeviceLostError", f"{name} failed: the device host:1 was lost: x"] for name in names]
     assert result_of("accelerator/lost_device_error_names_the_calling_operation.py") == wanted
 
@@ -84,6 +84,6 @@ def test_destroyed_objects_leave_no_resources_behind() -> None:
 
 
 def test_fault_injector_without_a_driver_raises() -> None:
-    assert 'accelerator.use("host", faults=injector)' in eval_program(
+    assert 'accelerator.use("host", faults=...)' in eval_program(
         "accelerator/fault_injector_without_a_driver_raises.py"
     )

@@ -295,12 +295,12 @@ def test_never_awaited_coroutine_warns_as_in_asyncio() -> None:
 def test_errors_of_wrong_calls_name_the_argument() -> None:
     loop = asyncio.new_event_loop()
     loop.set_task_factory(aio.task_factory())
-    with pytest.raises(TypeError, match="coroutine, got a value of type int"):
+    with pytest.raises(TypeError, match="coroutine, got int"):
         loop.create_task(3)  # type: ignore[arg-type]  # noqa: RUF006 - it creates none
     loop.close()
-    with pytest.raises(TypeError, match="None, got a value of type int"):
+    with pytest.raises(TypeError, match="None, got int"):
         aio.task_factory(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"Runner\.run: coro must be a coroutine .*, got int"):
+    with pytest.raises(TypeError, match=r"aio\.run: main must be a coroutine .*, got int"):
         aio.run(3)  # type: ignore[arg-type]
 
 

@@ -66,6 +66,6 @@ def test_inference_mode_can_be_entered_and_exited_by_functions(mode: bool, insid
 @pytest.mark.parametrize("wrong", [None, 1, "x", public_modes, interlock.no_grad()], ids=stable_repr)
 def test_enter_and_exit_functions_refuse_wrong_arguments(wrong: object) -> None:
     for function in (interlock._enter_inference_mode, interlock._exit_inference_mode):
-        with pytest.raises(TypeError, match=f"{function.__name__}.* got a value of type"):
+        with pytest.raises(TypeError, match=f"{function.__name__}.* got "):
             function(wrong)  # type: ignore[arg-type]
     assert public_modes() == START

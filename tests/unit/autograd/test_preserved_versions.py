@@ -147,5 +147,5 @@ def test_clone_keeps_the_tensors(mixed: tuple[Tensor, ...]) -> None:
 
 @pytest.mark.parametrize("wrong", [[None], (interlock.ones(1), 3), "text"], ids=stable_repr)
 def test_other_objects_are_refused_as_tensors(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="tensors must be tensors, got a value of type"):
+    with pytest.raises(TypeError, match="each item of tensors must be a Tensor, got"):
         preserve(wrong)

@@ -79,7 +79,7 @@ def test_missing_cuda_device_is_refused_with_the_available_ones(
         "None",
         "1.5",
         "True",
-        "a value of type int",
+        "got int",
     )
     for text, shown in zip(mistaken, expected, strict=True):
         assert shown in text

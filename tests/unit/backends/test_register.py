@@ -132,7 +132,7 @@ def test_flag_is_pickled_as_its_name() -> None:
             errors.FlagRegistrationError,
             "default must be one of the choices",
         ),
-        (lambda: register("a.b", b"x", doc="x"), errors.FlagTypeError, "type bytes"),  # type: ignore[call-overload]
+        (lambda: register("a.b", b"x", doc="x"), errors.FlagTypeError, "got bytes"),  # type: ignore[call-overload]
         (lambda: register("a.b", -1, doc="x"), REFUSED, "default must be at least the minimum 0, got -1"),
         (lambda: register("a.b", 2**70, doc="x"), REFUSED, "must be an int of at most"),
         (

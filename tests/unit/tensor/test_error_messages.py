@@ -410,6 +410,18 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "expand: sizes must keep the sizes of shape (2, 3) except where they are 1, got (4, 3)",
     ),
     ("ones(2, 3).select(0, 2)", IndexError, "index 2 is out of bounds for dimension 0 with size 2"),
+    ("ones(2, 3).argmax(5)", IndexError, "argmax: dim must be from -2 to 1, got 5"),
+    ("ones(2, 3).argmin(5)", IndexError, "argmin: dim must be from -2 to 1, got 5"),
+    (
+        "ones(2, 3).mm(ones(2, 3))",
+        ShapeError,
+        "mm: inner dimensions differ (3 and 2) for shapes (2, 3) and (2, 3)",
+    ),
+    (
+        "ones(2, 3).mm(ones(3, 2, dtype=int64))",
+        DTypeError,
+        "mm: dtypes must match, got float32 and int64",
+    ),
     ("ones(2, 3).size(2)", IndexError, "size: dim must be from -2 to 1, got 2"),
     ("ones(2, 3).stride(2)", IndexError, "stride: dim must be from -2 to 1, got 2"),
     (
@@ -586,7 +598,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "(leaf(2) * 2).backward([1])",
         TypeError,
-        "backward: grad_tensors must be a Tensor, None or a sequence of them, got int",
+        "backward: gradient must be a Tensor, None or a sequence of them, got int",
     ),
     (
         "backward_twice()",
@@ -628,7 +640,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "requires_grad: dtype must be floating point, got int64",
     ),
     ('ones(2).requires_grad_("yes")', TypeError, "requires_grad_: requires_grad must be a bool, got str"),
-    ('setattr(ones(2), "requires_grad", "yes")', TypeError, "requires_grad must be a bool, got str"),
+    ('setattr(ones(2), "requires_grad", "yes")', TypeError, "Tensor: requires_grad must be a bool, got str"),
     (
         "(leaf(2) * 2).requires_grad_(False)",
         RuntimeError,

@@ -102,13 +102,13 @@ def _as_list(backends: object) -> list[object]:
 
 def _not_a_kernel(given: object) -> AttentionKernelError:
     expected = "sdpa_kernel: backends must be an SDPBackend or a list of them"
-    return AttentionKernelError(f"{expected}, got a value of type {type(given).__name__}")
+    return AttentionKernelError(f"{expected}, got {type(given).__name__}")
 
 
 def _bool(set_priority: object) -> bool:
     if not isinstance(set_priority, bool):
         kind = type(set_priority).__name__
-        raise FlagTypeError(f"sdpa_kernel: set_priority must be a bool, got a value of type {kind}")
+        raise FlagTypeError(f"sdpa_kernel: set_priority must be a bool, got {kind}")
     return set_priority
 
 
@@ -402,4 +402,4 @@ def _check(function: str, name: str, value: object, types: type | tuple[type, ..
 
 
 def _wrong_type(function: str, name: str, value: object, expected: str) -> TypeError:
-    return TypeError(f"{function}: {name} must be {expected}, got a value of type {type(value).__name__}")
+    return TypeError(f"{function}: {name} must be {expected}, got {type(value).__name__}")

@@ -4,13 +4,12 @@ use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
     self, AllocatorConfig, Applies, Backend, KEYS, Key, Requirement, RoundupDivisions, Value,
 };
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
 use super::args::extract_int;
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, exception};
+use crate::errors::{IntoPyResult, exception, new_type_error};
 use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -201,6 +200,5 @@ fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Round
 }
 
 fn wrong_type(key: &Key, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let class = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{} must be {wanted}, got a value of type {class}", key.name))
+    new_type_error(key.name, wanted, given)
 }

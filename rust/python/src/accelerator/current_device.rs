@@ -14,8 +14,9 @@ use super::device::{self, Device};
 use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
 use crate::detach::{detach, detach_with_env, wait};
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::scope_debug;
+use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DeviceIndex>()?;
@@ -61,11 +62,12 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyo3(signature = (name, *, devices=None, memory=None, faults=None))]
 fn use_driver(
     py: Python<'_>,
-    name: &str,
+    name: &Bound<'_, PyAny>,
     devices: Option<&Bound<'_, PyAny>>,
     memory: Option<&Bound<'_, PyAny>>,
-    faults: Option<&Bound<'_, FaultInjector>>,
+    faults: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    let name = &*args::extract_str(name, "accelerator.use: name")?;
     if name != "host" && (devices.is_some() || memory.is_some() || faults.is_some()) {
         let message = format!(
             "accelerator.use: devices, memory and faults are arguments of the driver \"host\" only, got {name:?}"
@@ -74,7 +76,11 @@ fn use_driver(
     }
     let devices = args::extract_optional_int(devices, "accelerator.use: devices", "from 0 to 128")?;
     let memory = args::extract_optional_int(memory, "accelerator.use: memory", "a number of bytes")?;
-    let faults = faults.map(|faults| faults.get().0.clone());
+    let faults = faults.map(|given| match given.cast::<FaultInjector>() {
+        Ok(faults) => Ok(faults.get().0.clone()),
+        Err(_) => Err(new_type_error("accelerator.use: faults", "a FaultInjector", given)),
+    });
+    let faults = faults.transpose()?;
     let selected = detach_with_env(py, || match name {
         "host" => {
             let mut options = HostOptions::default();
@@ -111,7 +117,10 @@ fn warn_stale_env(py: Python<'_>) -> PyResult<()> {
 ///     device(type='host')
 #[pyfunction]
 #[pyo3(signature = (check_available = false))]
-fn current_accelerator(py: Python<'_>, check_available: bool) -> PyResult<Option<Device>> {
+fn current_accelerator(
+    py: Python<'_>,
+    #[pyo3(from_py_with = switches::current_accelerator::check_available)] check_available: bool,
+) -> PyResult<Option<Device>> {
     if let Some(known) = accelerator::known_devices() {
         let found = known.accelerator.filter(|_| !check_available || known.count > 0);
         return Ok(found.map(Device::of));
@@ -255,7 +264,8 @@ fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> P
 #[pyo3(signature = (device=None, /))]
 fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
     let device = device::optional(device)?;
-    Ok(detach(py, || accelerator::properties(device)).into_py_result(py)?.name)
+    let found = detach(py, || accelerator::properties(device));
+    Ok(found.map_err(|error| error.during("accelerator.device_name")).into_py_result(py)?.name)
 }
 
 /// Return the properties of a device as a dict.

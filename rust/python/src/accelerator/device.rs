@@ -4,12 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error};
 use once_cell::race::OnceBox;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
 
-use crate::detach::detach_with_env;
-use crate::errors::{IntoPyResult, exception, new_exception};
+use crate::detach::{detach, detach_with_env};
+use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::py_int;
 use crate::scope_debug;
 
@@ -64,10 +63,7 @@ impl Device {
         let py = r#type.py();
         let Some(index) = index else { return Ok(Device::of(parse(r#type)?)) };
         if !r#type.is_instance_of::<PyString>() {
-            let class = r#type.get_type().name()?;
-            let message =
-                format!("device: type must be a str if index is passed, got a value of type {class}");
-            return Err(PyTypeError::new_err(message));
+            return Err(new_type_error("device: type", "a str if index is passed", r#type));
         }
         let (device, index) = (parse(r#type)?, checked_index(index)?);
         if device.index().is_some() {
@@ -134,6 +130,11 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
         let text = text.to_cow()?;
         match text.parse() {
             Ok(device) => Ok(device),
+            Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let message =
+                    format!("device must be an int or a name such as \"host:{text}\", got {:?}", &*text);
+                Err(new_exception(py, "DeviceError", message))
+            }
             Err(_) => detach_with_env(py, || accelerator::parse_device(&text)).into_py_result(py),
         }
     } else {
@@ -158,7 +159,10 @@ pub(super) fn optional(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Core
 
 /// Extracts an optional device argument of a memory query, which also works without an accelerator: then an index of 0
 /// means no device, and every other index is an error.
-pub(super) fn for_memory_query(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDevice>> {
+pub(super) fn for_memory_query(
+    given: Option<&Bound<'_, PyAny>>,
+    operation: &'static str,
+) -> PyResult<Option<CoreDevice>> {
     let Some(given) = given else { return Ok(None) };
     if given.is_instance_of::<Device>() || given.is_instance_of::<PyString>() {
         return parse(given).map(Some);
@@ -171,11 +175,22 @@ pub(super) fn for_memory_query(given: Option<&Bound<'_, PyAny>>) -> PyResult<Opt
         Some(_) => Ok(Some(device)),
         None if index == 0 => Ok(None),
         None => {
-            let operation = "accelerator.memory".to_owned();
+            let operation = operation.to_owned();
             let reason = detach_with_env(py, accelerator::unavailable_reason).unwrap_or_default();
             Err(exception(py, &Error::DeviceUnavailable { operation, device, reason }))
         }
     }
+}
+
+/// Calls `function`, a query of memory, with an optional device argument. Errors name `operation`.
+pub(super) fn query<T: Send>(
+    py: Python<'_>,
+    device: Option<&Bound<'_, PyAny>>,
+    operation: &'static str,
+    function: impl FnOnce(Option<CoreDevice>) -> accelerator::Result<T> + Send,
+) -> PyResult<T> {
+    let device = for_memory_query(device, operation)?;
+    detach(py, || function(device)).map_err(|error| error.during(operation)).into_py_result(py)
 }
 
 /// Extracts a device argument that must have an index, for `operation`.
@@ -193,9 +208,7 @@ pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> P
 fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
     let number = given.cast::<PyInt>().ok().filter(|_| !given.is_instance_of::<PyBool>());
     let Some(number) = number else {
-        let class = given.get_type().name()?;
-        let message = format!("device must be a device, a str or an int, got a value of type {class}");
-        return Err(PyTypeError::new_err(message));
+        return Err(new_type_error("device", "a device, a str or an int", given));
     };
     py_int::int64(number)
         .ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(py_int::text(number))))

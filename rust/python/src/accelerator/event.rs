@@ -8,7 +8,8 @@ use pyo3::types::PyBytes;
 use super::device::{self, Device};
 use super::stream;
 use crate::detach::{detach, wait};
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
+use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Event>()
@@ -41,6 +42,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, subclass, weakref, module = "interlock", name = "Event")]
 pub(crate) struct Event(pub(super) CoreEvent);
 
+/// Extracts an event as the argument `name`.
+pub(super) fn extract<'a, 'py>(given: &'a Bound<'py, PyAny>, name: &str) -> PyResult<&'a Bound<'py, Event>> {
+    given.cast::<Event>().map_err(|_| new_type_error(name, "an Event", given))
+}
+
 impl Event {
     /// Creates an event of a device with default options.
     pub(super) fn on(py: Python<'_>, device: CoreDevice) -> PyResult<Self> {
@@ -55,9 +61,9 @@ impl Event {
     fn new(
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,
-        enable_timing: bool,
-        blocking: bool,
-        interprocess: bool,
+        #[pyo3(from_py_with = switches::event::enable_timing)] enable_timing: bool,
+        #[pyo3(from_py_with = switches::event::blocking)] blocking: bool,
+        #[pyo3(from_py_with = switches::event::interprocess)] interprocess: bool,
     ) -> PyResult<Self> {
         let device = device::optional(device)?;
         let options = EventOptions { timing: enable_timing, blocking, interprocess };
@@ -180,8 +186,10 @@ impl Event {
     ///     ArgumentError: An event was created without `enable_timing`, or was never recorded.
     ///     AcceleratorError: An event has not completed, or the events are of different devices.
     #[pyo3(signature = (end_event))]
-    fn elapsed_time(&self, py: Python<'_>, end_event: &Event) -> PyResult<f64> {
-        detach(py, || self.0.elapsed(&end_event.0)).into_py_result(py)
+    fn elapsed_time(&self, end_event: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let (py, end) = (end_event.py(), extract(end_event, "Event.elapsed_time: end_event")?);
+        let end = &end.get().0;
+        detach(py, || self.0.elapsed(end)).into_py_result(py)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

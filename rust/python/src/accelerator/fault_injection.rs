@@ -6,7 +6,7 @@ use interlock::accelerator::host::{self, LiveObjects};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::args::{extract_int, extract_optional_int};
+use super::args::{extract_int, extract_optional_int, extract_str};
 use super::device;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
@@ -18,6 +18,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn extract_times(given: &Bound<'_, PyAny>) -> PyResult<u64> {
     extract_int(given, "FaultInjector: times", "at least 1")
+}
+
+/// Extracts `reason` of a method.
+macro_rules! reason {
+    ($method:literal, $given:expr) => {
+        &*extract_str($given, concat!("FaultInjector.", $method, ": reason"))?
+    };
 }
 
 /// Injects errors into the devices of a host driver, to test error handling: `accelerator.use("host", faults=faults)`.
@@ -114,8 +121,8 @@ impl FaultInjector {
     /// Args:
     ///     reason: The text at the end of the `AcceleratorError`.
     #[pyo3(signature = (reason))]
-    fn fail_next_launch(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        self.0.fail_next_launch(reason).into_py_result(py)
+    fn fail_next_launch(&self, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.fail_next_launch(reason!("fail_next_launch", reason)).into_py_result(reason.py())
     }
 
     /// Make the next copy fail, like `fail_next_launch`.
@@ -123,8 +130,8 @@ impl FaultInjector {
     /// Args:
     ///     reason: The text at the end of the `AcceleratorError`.
     #[pyo3(signature = (reason))]
-    fn fail_next_copy(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        self.0.fail_next_copy(reason).into_py_result(py)
+    fn fail_next_copy(&self, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.fail_next_copy(reason!("fail_next_copy", reason)).into_py_result(reason.py())
     }
 
     /// Make the next fill fail, like `fail_next_launch`.
@@ -132,8 +139,8 @@ impl FaultInjector {
     /// Args:
     ///     reason: The text at the end of the `AcceleratorError`.
     #[pyo3(signature = (reason))]
-    fn fail_next_fill(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        self.0.fail_next_fill(reason).into_py_result(py)
+    fn fail_next_fill(&self, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.fail_next_fill(reason!("fail_next_fill", reason)).into_py_result(reason.py())
     }
 
     /// Lose a device: every later call that uses it, and every wait for its queued work, raises `DeviceLostError`. That
@@ -146,8 +153,8 @@ impl FaultInjector {
     /// Raises:
     ///     DeviceError: The driver does not have the device.
     #[pyo3(signature = (device, reason))]
-    fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &str) -> PyResult<()> {
-        let py = device.py();
+    fn lose_device(&self, device: &Bound<'_, PyAny>, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, reason) = (device.py(), reason!("lose_device", reason));
         let index = device::with_index(device, "FaultInjector.lose_device")?.index().unwrap_or(0);
         detach(py, || self.0.lose_device(index, reason)).into_py_result(py)
     }

@@ -4,8 +4,10 @@ use interlock::accelerator::{CaptureMode, Error, Graph as CoreGraph, PoolId};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::args::extract_str;
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception};
+use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Graph>()
@@ -16,15 +18,16 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 struct Graph(CoreGraph);
 
 /// Parses `capture_error_mode`.
-fn mode_of(py: Python<'_>, name: &str) -> PyResult<CaptureMode> {
-    match name {
+fn mode_of(given: &Bound<'_, PyAny>) -> PyResult<CaptureMode> {
+    const NAME: &str = "Graph: capture_error_mode";
+    match &*extract_str(given, NAME)? {
         "default" | "global" => Ok(CaptureMode::Global),
         "thread_local" => Ok(CaptureMode::ThreadLocal),
         "relaxed" => Ok(CaptureMode::Relaxed),
-        _ => {
+        name => {
             let allowed = "\"default\", \"global\", \"thread_local\" or \"relaxed\"";
-            let error = Error::argument("Graph: capture_error_mode", format!("{name:?}"), allowed);
-            Err(exception(py, &error))
+            let error = Error::argument(NAME, format!("{name:?}"), allowed);
+            Err(exception(given.py(), &error))
         }
     }
 }
@@ -35,18 +38,19 @@ impl Graph {
     #[pyo3(signature = (keep_graph, pool, capture_error_mode))]
     fn new(
         py: Python<'_>,
-        keep_graph: bool,
+        #[pyo3(from_py_with = switches::graph::keep_graph)] keep_graph: bool,
         pool: Option<PoolId>,
-        capture_error_mode: &str,
+        capture_error_mode: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         // Stored by the subclass for the next capture; only validated here.
-        let (_, _) = (pool, mode_of(py, capture_error_mode)?);
+        let (_, _) = (pool, mode_of(capture_error_mode)?);
         detach(py, || CoreGraph::new(keep_graph)).into_py_result(py).map(Graph)
     }
 
     /// Begin the capture.
-    fn _capture_begin(&self, py: Python<'_>, pool: Option<PoolId>, capture_error_mode: &str) -> PyResult<()> {
-        let mode = mode_of(py, capture_error_mode)?;
+    fn _capture_begin(&self, pool: Option<PoolId>, capture_error_mode: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = capture_error_mode.py();
+        let mode = mode_of(capture_error_mode)?;
         detach(py, || self.0.capture_begin(pool, mode)).into_py_result(py)
     }
 

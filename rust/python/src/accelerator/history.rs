@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use super::args::extract_int;
 use super::device;
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, exception};
+use crate::errors::{IntoPyResult, exception, new_type_error};
 use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -75,10 +75,7 @@ fn extract_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(false);
     }
     let Ok(word) = given.cast::<PyString>() else {
-        let class = given.get_type().name()?;
-        let message =
-            format!("accelerator.memory.history: stacks must be a str or None, got a value of type {class}");
-        return Err(PyTypeError::new_err(message));
+        return Err(new_type_error("accelerator.memory.history: stacks", "a str or None", given));
     };
     match &*word.to_cow()? {
         "python" | "all" => Ok(true),

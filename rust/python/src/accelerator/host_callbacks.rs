@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use interlock::accelerator::{HostFn, HostFnScope, Stream as CoreStream};
-use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -19,7 +19,7 @@ use super::callback_queue::{
 use super::stream;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::detach;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::shutdown::close_if_finalizing;
 use crate::state::ThreadState;
 
@@ -50,10 +50,7 @@ impl HostCallback {
     ) -> PyResult<Self> {
         let stream = stream::extract(stream)?;
         if !function.is_callable() {
-            let class = function.get_type().name()?;
-            let message =
-                format!("accelerator.launch: function must be callable, got a value of type {class}");
-            return Err(PyTypeError::new_err(message));
+            return Err(new_type_error("accelerator.launch: function", "callable", &function));
         }
         let name = match function.getattr("__qualname__") {
             Ok(name) => name.cast_into::<PyString>().ok(),

@@ -23,7 +23,9 @@ fn snapshot<'py>(
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
     let device = device::optional(device)?;
-    let snapshot = detach(py, || memory::snapshot(device)).into_py_result(py)?;
+    let snapshot = detach(py, || memory::snapshot(device));
+    let snapshot =
+        snapshot.map_err(|error| error.during("accelerator.memory.snapshot")).into_py_result(py)?;
     let mut converter = Converter { py, stacks: HashMap::new() };
     let segments = snapshot.segments.iter().map(|segment| converter.segment(segment));
     let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;

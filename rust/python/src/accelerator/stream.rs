@@ -12,12 +12,13 @@ use pyo3::types::PyTuple;
 
 use super::args;
 use super::device::{self, Device};
-use super::event::Event;
+use super::event::{self, Event};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_int;
 use crate::scope_debug;
+use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Stream>()
@@ -72,7 +73,7 @@ impl Stream {
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = extract_priority)] priority: i32,
-        dedicated: bool,
+        #[pyo3(from_py_with = switches::stream::dedicated)] dedicated: bool,
         stream_id: Option<&Bound<'_, PyAny>>,
         device_index: Option<&Bound<'_, PyAny>>,
         device_type: Option<&Bound<'_, PyAny>>,
@@ -175,10 +176,10 @@ impl Stream {
     fn record_event<'py>(
         &self,
         py: Python<'py>,
-        event: Option<Bound<'py, Event>>,
+        event: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Event>> {
         let event = match event {
-            Some(event) => event,
+            Some(event) => event::extract(event, "Stream.record_event: event")?.clone(),
             None => Bound::new(py, Event::on(py, self.core.device())?)?,
         };
         let core = &event.get().0;
@@ -191,8 +192,10 @@ impl Stream {
     /// Args:
     ///     event: The event, of any device. An event that was never recorded has no effect.
     #[pyo3(signature = (event))]
-    fn wait_event(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
-        detach(py, || self.core.wait_event(&event.0)).into_py_result(py)
+    fn wait_event(&self, event: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, event) = (event.py(), event::extract(event, "Stream.wait_event: event")?);
+        let event = &event.get().0;
+        detach(py, || self.core.wait_event(event)).into_py_result(py)
     }
 
     /// Make later work of this stream wait for all work that is queued on another stream now. Does not block the
@@ -281,11 +284,7 @@ pub(super) fn extract(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
         return Ok(stream.get().core.clone());
     }
     let Some(protocol) = given.getattr_opt("__cuda_stream__")? else {
-        let message = format!(
-            "stream must be a Stream or an object with __cuda_stream__, got a value of type {}",
-            given.get_type().name()?
-        );
-        return Err(PyTypeError::new_err(message));
+        return Err(new_type_error("stream", "a Stream or an object with __cuda_stream__", given));
     };
     // A few libraries have it as an attribute, from before the protocol was final.
     let answer = if protocol.is_callable() { protocol.call0()? } else { protocol };

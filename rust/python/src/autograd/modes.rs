@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use super::decorated;
 use super::mode_object;
+use crate::errors::new_type_error;
 use crate::raw_types::{ffi_ptr, ffi_status};
 use crate::scope_debug;
 
@@ -339,9 +340,7 @@ unsafe extern "C" fn init<C: ModeClass>(
 }
 
 fn wrong_type<C: ModeClass>(given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
-    let class = given.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default();
-    let (name, argument) = (C::NAME, C::ARGUMENT.0);
-    PyTypeError::new_err(format!("{name}: {argument} must be {allowed}, got a value of type {class}"))
+    new_type_error(&format!("{}: {}", C::NAME, C::ARGUMENT.0), allowed, given)
 }
 
 /// Returns the argument by position or by name; `None` if it is missing.

@@ -93,8 +93,7 @@ pub(super) fn display(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 fn type_of(value: &Bound<'_, PyAny>) -> String {
-    let name = value.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default();
-    format!("a value of type {name}")
+    value.get_type().fully_qualified_name().map(|name| name.to_string()).unwrap_or_default()
 }
 
 /// Returns the flag with this dotted name.

@@ -5,32 +5,19 @@
 use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
 use super::dtype::DType;
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
-use crate::errors::{exception, new_exception};
+use crate::errors::{exception, new_exception, new_type_error};
 use crate::py_int;
 
 /// Returns the function in the name of a function and its argument.
 pub(super) fn function_of(what: &str) -> &str {
     what.split_once(':').map_or(what, |(function, _)| function)
-}
-
-/// Returns the name of the type of an object, or "None".
-pub(super) fn type_name(given: &Bound<'_, PyAny>) -> String {
-    if given.is_none() {
-        return "None".to_owned();
-    }
-    given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
-}
-
-/// Returns a TypeError with the expected type and the type of the argument.
-pub(super) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("{what} must be {wanted}, got {}", type_name(given)))
 }
 
 /// Returns the exception for an int that int64 cannot hold.

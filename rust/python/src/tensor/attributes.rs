@@ -6,12 +6,13 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::args::{extract_int, function_of, new_type_error};
+use super::args::{extract_int, function_of};
 use super::dtype;
 use super::gradients::Node;
-use super::{Tensor, maybe_detach, run_op, switches, work_size};
+use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
+use crate::switches;
 
 /// The pickled state of a tensor: a function and its arguments.
 type PickledState<'py> =
@@ -182,7 +183,7 @@ impl Tensor {
 
     #[setter]
     fn set_requires_grad(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let requires_grad = switches::extract_bool("requires_grad", value)?;
+        let requires_grad = switches::extract_bool("Tensor", "requires_grad", value)?;
         self.0.set_requires_grad(requires_grad).into_py_result(value.py())
     }
 

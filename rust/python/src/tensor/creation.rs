@@ -11,11 +11,12 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use super::args::{
     checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_scalar, extract_tensor,
-    function_of, new_type_error, placement,
+    function_of, placement,
 };
 use super::dtype::DType;
-use super::{Tensor, from_data, numpy, switches};
-use crate::errors::{IntoPyResult, new_exception};
+use super::{Tensor, from_data, numpy};
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::switches;
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 

@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use crate::detach::detach;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
 
-use super::args::{PyNumber, type_name};
+use super::args::PyNumber;
 use super::numpy;
 use super::scalars::item;
 use super::{Tensor, fallible_alloc, maybe_detach, work_size};
-use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
+use crate::errors::{new_exception, type_name};
 use crate::py_int;
 
 /// The maximum depth of nested sequences. Deeper ones are assumed to be cyclic.

@@ -11,9 +11,10 @@ use pyo3::prelude::*;
 use crate::detach::detach;
 use pyo3::types::{PyInt, PyTuple};
 
-use super::args::{new_type_error, try_iter_arg};
-use super::{Tensor, fallible_alloc, switches};
-use crate::errors::IntoPyResult;
+use super::args::try_iter_arg;
+use super::{Tensor, fallible_alloc};
+use crate::errors::{IntoPyResult, new_type_error};
+use crate::switches;
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
@@ -174,7 +175,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::backward::create_graph)] create_graph: bool,
         inputs: OptionalArg<'_, '_>,
     ) -> PyResult<()> {
-        self::backward(slf.as_any(), gradient, retain_graph, create_graph, inputs)
+        run_backward(slf.as_any(), ("backward: gradient", gradient), retain_graph, create_graph, inputs)
     }
 }
 
@@ -211,9 +212,20 @@ fn backward(
     #[pyo3(from_py_with = switches::backward::create_graph)] create_graph: bool,
     inputs: OptionalArg<'_, '_>,
 ) -> PyResult<()> {
+    run_backward(tensors, ("backward: grad_tensors", grad_tensors), retain_graph, create_graph, inputs)
+}
+
+/// Runs a backward pass. The gradients are passed with the name of their argument.
+fn run_backward(
+    tensors: &Bound<'_, PyAny>,
+    (what, given): (&str, OptionalArg<'_, '_>),
+    retain_graph: Option<bool>,
+    create_graph: bool,
+    inputs: OptionalArg<'_, '_>,
+) -> PyResult<()> {
     let py = tensors.py();
     let outputs = self::tensors("backward: tensors", tensors)?;
-    let gradients = gradients(py, "backward: grad_tensors", grad_tensors, outputs.len())?;
+    let gradients = gradients(py, what, given, outputs.len())?;
     let inputs = inputs.map(|inputs| self::tensors("backward: inputs", inputs)).transpose()?;
     let retain_graph = retain_graph.unwrap_or(create_graph);
     if create_graph {

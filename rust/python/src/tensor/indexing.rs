@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
-use super::args::{PyNumber, extract_int, new_type_error, type_name};
+use super::args::{PyNumber, extract_int};
 use super::{Tensor, fallible_alloc, from_data, maybe_detach, run_op, scalars, work_size};
-use crate::errors::new_exception;
 use crate::errors::{IntoPyResult, exception};
+use crate::errors::{new_exception, new_type_error, type_name};
 use crate::py_int;
 
 /// Extracts a bound of a slice. Bounds beyond 64 bits are clamped, as in Python.

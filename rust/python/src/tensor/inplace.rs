@@ -3,9 +3,11 @@
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{TensorOrScalar, extract_tensor, new_type_error};
+use super::args::{TensorOrScalar, extract_tensor};
 use super::arithmetic::factor;
-use super::{Tensor, maybe_detach, switches, work_size};
+use super::{Tensor, maybe_detach, work_size};
+use crate::errors::new_type_error;
+use crate::switches;
 
 type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
 

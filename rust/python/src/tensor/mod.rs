@@ -18,7 +18,6 @@ mod numpy;
 mod ops;
 mod reduce;
 mod scalars;
-mod switches;
 mod views;
 
 use interlock_tensor::{Tensor as CoreTensor, check_memory};

@@ -14,10 +14,10 @@ use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError}
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::args::new_type_error;
-use super::{Tensor, run_op, switches, work_size};
-use crate::errors::IntoPyResult;
+use super::{Tensor, run_op, work_size};
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
+use crate::switches;
 
 /// Returns the dtype of the elements of a buffer, or `None` if it is not supported.
 fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_tensor, try_iter_arg};
 use super::arithmetic::factor;
-use super::{Tensor, fallible_alloc, reduce, run_op, switches, work_size};
+use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
+use crate::switches;
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 

@@ -5,8 +5,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::args::{extract_dtype, extract_int, extract_int_or_ints, new_type_error};
-use super::{Tensor, run_op, switches, work_size};
+use super::args::{extract_dtype, extract_int, extract_int_or_ints};
+use super::{Tensor, run_op, work_size};
+use crate::errors::new_type_error;
+use crate::switches;
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 

@@ -7,9 +7,10 @@ use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints, placement};
 use super::dtype::DType;
-use super::{Tensor, run_op, switches, work_size};
+use super::{Tensor, run_op, work_size};
 use crate::accelerator::parse;
 use crate::errors::{IntoPyResult, new_exception};
+use crate::switches;
 
 #[pymethods]
 impl Tensor {
@@ -322,12 +323,41 @@ impl Tensor {
     }
 }
 
+/// Names of dtypes of PyTorch and NumPy that do not exist here.
+const MISSING_DTYPES: &[&str] = &[
+    "half",
+    "float16",
+    "fp16",
+    "bfloat16",
+    "bf16",
+    "float",
+    "fp32",
+    "double",
+    "fp64",
+    "uint8",
+    "int8",
+    "int16",
+    "short",
+    "int32",
+    "int",
+    "long",
+    "complex64",
+    "complex128",
+];
+
 /// Returns an error for the name of a dtype where a device is expected.
 fn check_not_dtype(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let Ok(name) = given.cast::<PyString>() else { return Ok(()) };
     let name = name.to_cow()?;
     if CoreDType::ALL.iter().any(|dtype| dtype.name() == name) {
         let message = format!("to: {name:?} is a dtype: use to(interlock.{name})");
+        return Err(new_exception(given.py(), "DeviceError", message));
+    }
+    if MISSING_DTYPES.contains(&&*name) {
+        let message = format!(
+            "to: dtype must be interlock.float32, float64, int64 or bool, got {name:?}, for example \
+             to(interlock.float32)"
+        );
         return Err(new_exception(given.py(), "DeviceError", message));
     }
     Ok(())

@@ -136,7 +136,7 @@ impl Tensor {
                 other,
             ));
         }
-        self.matmul(other)
+        self.matmul(other).map_err(|error| error.during("mm"))
     }
 
     /// Returns the products of two batches of matrices with equal batch sizes.

@@ -219,8 +219,8 @@ impl Tensor {
         let (rows, over) = match dim {
             None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced_dims(op, self.shape(), None)?),
             Some(dim) => {
-                let last = plain.transpose(dim, -1)?.contiguous()?;
-                (last, reduced_dims(op, self.shape(), Some(&[dim]))?)
+                let over = reduced_dims(op, self.shape(), Some(&[dim]))?;
+                (plain.transpose(dim, -1)?.contiguous()?, over)
             }
         };
         let length = rows.shape().last().copied().unwrap_or(1);

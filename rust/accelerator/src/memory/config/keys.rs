@@ -140,7 +140,7 @@ keys! {
         applies Immediately;
     /// Whether errors are ignored when pinned memory is released.
     pinned_free_catch_all: bool = false, expects "True or False" if |_| true,
-        applies Never("releasing pinned memory never fails here");
+        applies Never("no error is reported when pinned memory is released");
     /// Whether freed memory is cached; never if `PYTORCH_NO_CUDA_MEMORY_CACHING` is set.
     caching: bool = true, expects "True or False" if |_| true, applies Immediately, not in conf string: true;
 }

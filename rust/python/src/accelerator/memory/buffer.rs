@@ -14,7 +14,8 @@ use crate::accelerator::args::{extract_int, extract_optional_int};
 use crate::accelerator::device::{self, Device};
 use crate::accelerator::stream::{self, Stream};
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, exception, new_exception};
+use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
+use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Buffer>()
@@ -141,6 +142,7 @@ impl Buffer {
             Some(stream) => DeviceBuffer::on(stream, nbytes),
             None => DeviceBuffer::new(device, nbytes),
         });
+        let memory = memory.map_err(|error| error.during("accelerator.memory.Buffer"));
         memory.into_py_result(py).map(Buffer::of)
     }
 
@@ -192,7 +194,7 @@ impl Buffer {
     fn copy_from<'py>(
         slf: Bound<'py, Self>,
         source: &Bound<'py, PyAny>,
-        non_blocking: bool,
+        #[pyo3(from_py_with = switches::buffer_copy_from::non_blocking)] non_blocking: bool,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
         copies::copy_(slf.as_any(), source, non_blocking, stream)?;
@@ -218,7 +220,7 @@ impl Buffer {
     fn copy_to<'py>(
         slf: Bound<'py, Self>,
         destination: &Bound<'py, PyAny>,
-        non_blocking: bool,
+        #[pyo3(from_py_with = switches::buffer_copy_to::non_blocking)] non_blocking: bool,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
         copies::copy_(destination, slf.as_any(), non_blocking, stream)?;
@@ -243,7 +245,7 @@ impl Buffer {
         value: &Bound<'py, PyAny>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        copies::fill_(slf.py(), &slf, value, stream)?;
+        copies::fill_(slf.as_any(), value, stream)?;
         Ok(slf)
     }
 
@@ -269,9 +271,7 @@ impl Buffer {
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = key.py();
         let Ok(slice) = key.cast::<PySlice>() else {
-            let class = key.get_type().name()?;
-            let message = format!("a Buffer index must be a slice, got a value of type {class}");
-            return Err(PyTypeError::new_err(message));
+            return Err(new_type_error("a Buffer index", "a slice", key));
         };
         let memory = self.memory(py, "Buffer slice")?;
         let range = slice.indices(isize::try_from(memory.bytes()).unwrap_or(isize::MAX))?;

@@ -13,8 +13,9 @@ use crate::accelerator::args::extract_int;
 use crate::accelerator::stream;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
+use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(copy_, module)?)?;
@@ -60,12 +61,8 @@ fn new_buffer_error(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyTypeError>(py) {
         return error;
     }
-    let class = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    let message = format!(
-        "accelerator.memory.copy_: an operand must be a Buffer or an object with the buffer protocol, got a value of \
-         type {class}"
-    );
-    let refused = PyTypeError::new_err(message);
+    let wanted = "a Buffer or an object with the buffer protocol";
+    let refused = new_type_error("accelerator.memory.copy_: an operand", wanted, given);
     refused.set_cause(py, Some(error));
     refused
 }
@@ -101,7 +98,7 @@ fn new_buffer_error(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 pub(super) fn copy_(
     destination: &Bound<'_, PyAny>,
     source: &Bound<'_, PyAny>,
-    non_blocking: bool,
+    #[pyo3(from_py_with = switches::memory_copy_::non_blocking)] non_blocking: bool,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let py = destination.py();
@@ -126,11 +123,14 @@ pub(super) fn copy_(
 #[pyfunction]
 #[pyo3(signature = (buffer, value, *, stream=None))]
 pub(super) fn fill_(
-    py: Python<'_>,
-    buffer: &Bound<'_, Buffer>,
+    buffer: &Bound<'_, PyAny>,
     value: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    let py = buffer.py();
+    let buffer = buffer
+        .cast::<Buffer>()
+        .map_err(|_| new_type_error("accelerator.memory.fill_: buffer", "a Buffer", buffer))?;
     let value = extract_int(value, "accelerator.memory.fill_: value", "from 0 to 255")?;
     let stream = stream::optional(stream)?;
     let memory = buffer.get().memory(py, "fill_")?;

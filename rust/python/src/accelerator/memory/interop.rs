@@ -16,6 +16,7 @@ use super::dlpack;
 use crate::accelerator::args::extract_optional_int;
 use crate::detach::{detach, wait};
 use crate::errors::IntoPyResult;
+use crate::switches;
 
 /// DLPack's device types of CPU and CUDA memory.
 const CPU: i32 = 1;
@@ -162,7 +163,7 @@ impl Buffer {
         stream: Option<&Bound<'py, PyAny>>,
         max_version: Option<(u32, u32)>,
         dl_device: Option<(i32, i32)>,
-        copy: Option<bool>,
+        #[pyo3(from_py_with = switches::buffer_dlpack::copy)] copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let stream = extract_optional_int(stream, "Buffer.__dlpack__: stream", "the handle of a stream")?;
         let memory = self.memory(py, "Buffer.__dlpack__")?;

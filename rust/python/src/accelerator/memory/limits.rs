@@ -1,13 +1,12 @@
 //! Limits of reserved and cached memory.
 
 use interlock::accelerator::memory::{self, Limit};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
 use crate::accelerator::{args, device};
 use crate::detach::detach;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -30,9 +29,7 @@ fn extract_limit(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
         return Limit::fraction(fraction.value()).into_py_result(py).map(Some);
     }
     if given.is_instance_of::<PyBool>() || !py_int::has_index(given) {
-        let class = given.get_type().name()?;
-        let message = format!("limit must be {}, got a value of type {class}", Limit::ALLOWED);
-        return Err(PyTypeError::new_err(message));
+        return Err(new_type_error("limit", Limit::ALLOWED, given));
     }
     args::extract_int(given, "limit", Limit::ALLOWED).map(Limit::Bytes).map(Some)
 }
@@ -79,8 +76,7 @@ fn set_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyR
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let device = device::for_memory_query(device)?;
-    detach(py, || memory::limit(device)).into_py_result(py)
+    device::query(py, device, "accelerator.memory.get_limit", memory::limit)
 }
 
 /// Limit the memory that is cached on a device. Cached blocks beyond the limit are released to the driver, those that
@@ -116,6 +112,5 @@ fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) 
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn get_cache_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let device = device::for_memory_query(device)?;
-    detach(py, || memory::cache_limit(device)).into_py_result(py)
+    device::query(py, device, "accelerator.memory.get_cache_limit", memory::cache_limit)
 }

@@ -68,7 +68,10 @@ impl Tracker {
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Tracker { device: device::for_memory_query(device)?, counts: Mutex::default() })
+        Ok(Tracker {
+            device: device::for_memory_query(device, "accelerator.memory.MemoryTracker")?,
+            counts: Mutex::default(),
+        })
     }
 
     /// The bytes that were allocated in the block and are still in use.

@@ -6,13 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, OutOfMemory, Registration as CoreRegistration};
 use once_cell::race::OnceBox;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call};
-use crate::errors::exception;
+use crate::errors::{exception, new_type_error};
 use crate::pending_exception;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -123,10 +122,7 @@ fn add_context(py: Python<'_>, raised: &PyErr, context: &PyErr) -> PyResult<()> 
 fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {
     static REGISTRATION: OnceBox<CoreRegistration> = OnceBox::new();
     if !callback.is_callable() {
-        let class = callback.get_type().name()?;
-        let message =
-            format!("accelerator.memory.on_oom: callback must be callable, got a value of type {class}");
-        return Err(PyTypeError::new_err(message));
+        return Err(new_type_error("accelerator.memory.on_oom: callback", "callable", &callback));
     }
     REGISTRATION.get_or_init(|| Box::new(memory::on_oom(call_callbacks)));
     let callback = DeferredDrop::new(callback);

@@ -3,7 +3,7 @@
 use interlock::accelerator::memory::{self, Statistics};
 use pyo3::prelude::*;
 
-use crate::accelerator::device;
+use crate::accelerator::device::query;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
@@ -20,9 +20,12 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fragmentation, module)?)
 }
 
-fn statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Statistics> {
-    let device = device::for_memory_query(device)?;
-    detach(py, || memory::statistics(device)).into_py_result(py)
+fn statistics(
+    py: Python<'_>,
+    device: Option<&Bound<'_, PyAny>>,
+    operation: &'static str,
+) -> PyResult<Statistics> {
+    query(py, device, operation, memory::statistics)
 }
 
 /// Release the unused cached memory of all devices to the driver, after waiting for the work that is queued now. Ctrl-C
@@ -49,7 +52,7 @@ fn empty_cache(py: Python<'_>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn memory_allocated(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    Ok(statistics(py, device_index)?.allocated_bytes.all.current)
+    Ok(statistics(py, device_index, "accelerator.memory.memory_allocated")?.allocated_bytes.all.current)
 }
 
 /// Return the maximum of `memory_allocated` in bytes since `reset_peak_memory_stats`.
@@ -62,7 +65,7 @@ fn memory_allocated(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> 
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn max_memory_allocated(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    Ok(statistics(py, device_index)?.allocated_bytes.all.peak)
+    Ok(statistics(py, device_index, "accelerator.memory.max_memory_allocated")?.allocated_bytes.all.peak)
 }
 
 /// Return the bytes that the caching allocator has reserved on a device, allocated or cached.
@@ -75,7 +78,7 @@ fn max_memory_allocated(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>)
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn memory_reserved(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    Ok(statistics(py, device_index)?.reserved_bytes.all.current)
+    Ok(statistics(py, device_index, "accelerator.memory.memory_reserved")?.reserved_bytes.all.current)
 }
 
 /// Return the maximum of `memory_reserved` in bytes since `reset_peak_memory_stats`.
@@ -88,14 +91,14 @@ fn memory_reserved(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> P
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn max_memory_reserved(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    Ok(statistics(py, device_index)?.reserved_bytes.all.peak)
+    Ok(statistics(py, device_index, "accelerator.memory.max_memory_reserved")?.reserved_bytes.all.peak)
 }
 
 /// Return the statistics of `memory_stats`, sorted by name.
 #[pyfunction]
 #[pyo3(signature = (device))]
 fn named_statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, i64)>> {
-    Ok(statistics(py, device)?.named())
+    Ok(statistics(py, device, "accelerator.memory.memory_stats")?.named())
 }
 
 /// Set every peak of a device's `memory_stats` to the current amount.
@@ -108,8 +111,7 @@ fn named_statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResu
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn reset_peak_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let device = device::for_memory_query(device_index)?;
-    detach(py, || memory::reset_peak_statistics(device)).into_py_result(py)
+    query(py, device_index, "accelerator.memory.reset_peak_memory_stats", memory::reset_peak_statistics)
 }
 
 /// Set the sums and counts of a device's `memory_stats` to 0.
@@ -122,8 +124,12 @@ fn reset_peak_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn reset_accumulated_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let device = device::for_memory_query(device_index)?;
-    detach(py, || memory::reset_accumulated_statistics(device)).into_py_result(py)
+    query(
+        py,
+        device_index,
+        "accelerator.memory.reset_accumulated_memory_stats",
+        memory::reset_accumulated_statistics,
+    )
 }
 
 /// Return the size of the largest free block of a device in bytes, which can be allocated for its stream without a
@@ -137,8 +143,7 @@ fn reset_accumulated_memory_stats(py: Python<'_>, device_index: Option<&Bound<'_
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn largest_free_block(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    let device = device::for_memory_query(device)?;
-    detach(py, || memory::largest_free_block(device)).into_py_result(py)
+    query(py, device, "accelerator.memory.largest_free_block", memory::largest_free_block)
 }
 
 /// Return the fragmentation of the cached memory of a device: 0.0 for at most one free block, and close to 1.0 if the
@@ -152,6 +157,5 @@ fn largest_free_block(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyRe
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 fn fragmentation(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
-    let device = device::for_memory_query(device)?;
-    detach(py, || memory::fragmentation(device)).into_py_result(py)
+    query(py, device, "accelerator.memory.fragmentation", memory::fragmentation)
 }

@@ -3,35 +3,49 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::args::new_type_error;
+use crate::errors::new_type_error;
 
-/// Extracts a bool of Python or NumPy, or an `Option<bool>`. `what` names the function and its argument.
-pub(super) fn extract_bool<'a, 'py, T: FromPyObject<'a, 'py>>(
-    what: &str,
+/// Extracts a bool of Python or NumPy, or an `Option<bool>`.
+pub(crate) fn extract_bool<'a, 'py, T: FromPyObject<'a, 'py>>(
+    function: &str,
+    argument: &str,
     given: &'a Bound<'py, PyAny>,
 ) -> PyResult<T> {
     given.extract().map_err(|error: T::Error| {
         let error: PyErr = error.into();
         if error.is_instance_of::<PyTypeError>(given.py()) {
-            new_type_error(what, "a bool", given)
+            new_type_error(&format!("{function}: {argument}"), "a bool", given)
         } else {
             error
         }
     })
 }
 
-/// Defines a module for each function with an extractor for each argument.
+/// Defines a module for each function with an extractor for each argument. The text is the name of the function in
+/// errors, if it differs from that of the module.
 macro_rules! switches {
-    ($($function:ident: $($argument:ident)+;)+) => {
-        $(pub(super) mod $function {
+    ($($function:ident $($shown:literal)?: $($argument:ident)+;)+) => {
+        $(pub(crate) mod $function {
             use pyo3::prelude::*;
+
+            const FUNCTION: &str = shown!($function $($shown)?);
 
             $(pub(crate) fn $argument<'a, 'py, T: FromPyObject<'a, 'py>>(
                 given: &'a Bound<'py, PyAny>,
             ) -> PyResult<T> {
-                super::extract_bool(concat!(stringify!($function), ": ", stringify!($argument)), given)
+                super::extract_bool(FUNCTION, stringify!($argument), given)
             })+
         })+
+    };
+}
+
+/// Returns the name of a function in errors.
+macro_rules! shown {
+    ($function:ident) => {
+        stringify!($function)
+    };
+    ($function:ident $shown:literal) => {
+        $shown
     };
 }
 
@@ -44,17 +58,25 @@ switches! {
     argmax: keepdim;
     argmin: keepdim;
     backward: retain_graph create_graph;
+    buffer_copy_from "Buffer.copy_from": non_blocking;
+    buffer_copy_to "Buffer.copy_to": non_blocking;
+    buffer_dlpack "Buffer.__dlpack__": copy;
     copy_: non_blocking;
+    current_accelerator "accelerator.current_accelerator": check_available;
     empty: requires_grad pin_memory;
+    event "Event": enable_timing blocking interprocess;
     full: requires_grad pin_memory;
     grad: retain_graph create_graph allow_unused materialize_grads;
+    graph "Graph": keep_graph;
     mean: keepdim;
+    memory_copy_ "accelerator.memory.copy_": non_blocking;
     numpy: force;
     ones: requires_grad pin_memory;
     ones_like: requires_grad pin_memory;
     rand: requires_grad pin_memory;
     randn: requires_grad pin_memory;
     requires_grad_: requires_grad;
+    stream "Stream": dedicated;
     sum: keepdim;
     tensor: requires_grad pin_memory;
     to: non_blocking copy;
