@@ -33,6 +33,7 @@ STATEMENTS = {
     "device_count": "accelerator.device_count()",
     "current_accelerator": "accelerator.current_accelerator()",
     "available accelerator": "accelerator.current_accelerator(check_available=True)",
+    "product": "x @ y",
 }
 # Operations without an equivalent in PyTorch.
 OURS = {
@@ -67,6 +68,8 @@ def names_of(library: Any) -> dict[str, Any]:
         "inference_mode": library.inference_mode,
         "bare": lambda: None,
         "decorated": library.no_grad()(lambda: None),
+        "x": library.ones(8, 8),
+        "y": library.ones(8, 8),
     }
 
 

@@ -61,7 +61,7 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
         measured = theirs and all(name in process for process in theirs)
         return PyTorch(middle(theirs, name) / middle(ours, name) if measured else None, least)
 
-    def row(what: str, name: str, baseline: str, times: float | None, least: float) -> Row:
+    def row(what: str, name: str, baseline: str, times: float | None, least: float | None) -> Row:
         return Row(what, middle(ours, name), middle(ours, baseline), times=times, pytorch=slower(name, least))
 
     def scope_rows(note: str, key: str) -> list[Row]:
@@ -112,6 +112,7 @@ def python_rows(ours: Times, theirs: Times) -> list[Row]:
             middle(ours, "C getset"),
             most=20_000,
         ),
+        row("x @ y of 8x8 matrices, from Python", "product", "C getset", None, None),
         query("is_available(), no driver", "is_available"),
         query("device_count(), no driver", "device_count"),
         query("current_accelerator(check_available=True), no driver", "available accelerator"),
@@ -164,9 +165,23 @@ def rust_rows() -> list[Row]:
             cell,
             more=4,
         ),
+        *choice_rows(program),
         *memory_rows(program, cell),
         Row("mode read, cdylib", library["mode_read"], shared, more=3.5),
         Row("guard enter + exit, cdylib", library["guard"], shared, more=6),
+    ]
+
+
+def choice_rows(program: dict[str, float]) -> list[Row]:
+    """Return the rows of the choice of a kernel, of which two others refuse the call."""
+    call, what = program["dispatch/baseline"], "choice of a kernel among three, Rust"
+    return [
+        Row(f"{what} (baseline: a call of the kernel)", program["dispatch/choice"], call, more=20),
+        Row(
+            f"{what}, recorded (baseline: not recorded)",
+            program["dispatch/recorded_choice"],
+            program["dispatch/choice"],
+        ),
     ]
 
 

@@ -64,18 +64,24 @@ class Classifier:
             parameter.grad = None
 
 
-def train(model: Classifier, images: Tensor, labels: Tensor) -> None:
-    """Train with stochastic gradient descent in batches."""
-    for epoch in range(1, EPOCHS + 1):
-        total = 0.0
-        for start in range(0, len(images), BATCH):
-            scores = model(images[start : start + BATCH])
-            loss = interlock.cross_entropy(scores, labels[start : start + BATCH])
-            loss.backward()
-            model.step()
-            total += loss.item() * len(scores)
+def train_epoch(model: Classifier, images: Tensor, labels: Tensor) -> float:
+    """Train with stochastic gradient descent in batches, and return the mean loss."""
+    total = 0.0
+    for start in range(0, len(images), BATCH):
+        scores = model(images[start : start + BATCH])
+        loss = interlock.cross_entropy(scores, labels[start : start + BATCH])
+        loss.backward()
+        model.step()
+        total += loss.item() * len(scores)
+    return total / len(images)
+
+
+def train(model: Classifier, images: Tensor, labels: Tensor, epochs: int) -> None:
+    """Train, and print some of the losses."""
+    for epoch in range(1, epochs + 1):
+        loss = train_epoch(model, images, labels)
         if epoch % 5 == 0:
-            print(f"epoch {epoch:2d}  loss {total / len(images):.4f}")
+            print(f"epoch {epoch:2d}  loss {loss:.4f}")
 
 
 @interlock.inference_mode()
@@ -97,7 +103,9 @@ def main() -> None:
     """Train on four fifths of the digits and test on the rest."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--device", default="cpu", help="cpu, host, or a device of the accelerator")
-    device = interlock.device(parser.parse_args().device)
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help=f"{EPOCHS} by default")
+    arguments = parser.parse_args()
+    device = interlock.device(arguments.device)
     # INTERLOCK_ACCELERATOR may have selected the driver already, with more devices.
     if device.type == "host" and accelerator.current_accelerator() != interlock.device("host"):
         accelerator.use("host")
@@ -111,7 +119,7 @@ def main() -> None:
     # An assignment affects the whole process, a scope only this thread.
     backends.mkldnn.deterministic = True
     with backends.override({"fp32_precision": "ieee", "cudnn.deterministic": True}):
-        train(model, images[:count], labels[:count])
+        train(model, images[:count], labels[:count], arguments.epochs)
         show_flags()
     print(f"\naccuracy {accuracy(model, images[count:], labels[count:]):.1%}".replace("%", " %"))
 

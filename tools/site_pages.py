@@ -78,7 +78,8 @@ def on_post_page(output: str, **_: object) -> str:
 
 def _narrow(found: re.Match[str]) -> str:
     table = CODE.sub(lambda code: BREAK.sub(r"\1<wbr>", code[0]), found[0])
-    columns = re.findall("<th[^>]*>(.*?)</th>", table)
+    headings = re.findall("<th[^>]*>(.*?)</th>", table)
+    columns = [re.sub("<[^>]*>", "", heading).replace('"', "&quot;") for heading in headings]
     if len(columns) < 3:
         return table
     cells = itertools.cycle(columns)

@@ -53,6 +53,26 @@ def _key(key: Any) -> Any:
     )
 
 
+def _addmm(added: Any, one: Any, other: Any, beta: Any, alpha: Any) -> Any:
+    product = alpha * np.matmul(one, other) if alpha else one[:, :0] @ other[:0]
+    return product if beta == 0 else beta * added + product
+
+
+def _linear(x: Any, weight: Any, bias: Any = 0) -> Any:
+    return np.matmul(x, weight.T) + bias
+
+
+def rounded(x: Any, precision: str) -> Any:
+    """Round float32 numbers to 10 bits of mantissa (TF32, ties away from zero) or 7 (BF16, ties to even)."""
+    dropped = {"tf32": 13, "bf16": 16}[precision]
+    bits = np.ascontiguousarray(x).view(np.uint32).astype(np.uint64)
+    added = np.full_like(bits, 1 << (dropped - 1))
+    if precision == "bf16":
+        added += (bits >> np.uint64(dropped) & np.uint64(1)) - np.uint64(1)
+    kept = ((bits + added) >> np.uint64(dropped) << np.uint64(dropped)).astype(np.uint32).view(np.float32)
+    return np.where(np.isfinite(x), kept.reshape(np.shape(x)), x)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": np.exp,
     "log": np.log,
@@ -82,6 +102,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add alpha": lambda x, other, alpha: x + alpha * other,
     "sub alpha": lambda x, other, alpha: x - alpha * other,
     "matmul": np.matmul,
+    "mm": np.matmul,
+    "bmm": np.matmul,
+    "addmm": _addmm,
+    "linear": _linear,
     "logical_not": np.logical_not,
     "max": np.max,
     "min": np.min,

@@ -1,8 +1,8 @@
 """Programs of tensor operations that run on interlock and on PyTorch.
 
-A program is a list of steps: a name of `OPERATIONS`, its arguments and whether grad mode is disabled.
-Arguments are JSON; `{"t": 3}` is the tensor that step 3 returned. The module imports neither of the two
-libraries.
+A program is a list of steps: a name of `OPERATIONS`, its arguments, whether grad mode is disabled, and the
+flags that apply to interlock. Arguments are JSON; `{"t": 3}` is the tensor that step 3 returned. The module
+imports neither of the two libraries.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ class Step(NamedTuple):
     name: str
     arguments: list[Any]
     no_grad: bool = False
+    flags: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         text = f"{self.name}({', '.join(_shown(argument) for argument in self.arguments)})"
+        if self.flags:
+            text = f"{self.flags}: {text}"
         return f"no_grad: {text}" if self.no_grad else text
 
 
@@ -126,7 +129,14 @@ def _reduction(name: str) -> Callable[..., Any]:
     return reduce
 
 
+def _linear(T: Any, x: Any, weight: Any, *bias: Any) -> Any:
+    # The submodule of interlock is imported by tests/fuzz/tensors.py.
+    return T.nn.functional.linear(x, weight, *bias)
+
+
 MOST_ELEMENTS = 200
+# The products of matrices, with the places of their two factors among the arguments.
+PRODUCTS = {"matmul": (0, 1), "mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "linear": (0, 1)}
 UNARY = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs")
 BINARY = ("add", "sub", "mul", "div", "pow", "eq", "ne", "lt", "le", "gt", "ge")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "argmax", "argmin")
@@ -162,6 +172,10 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "setitem": _set_item,
     "T": lambda _T, tensor: tensor.T,
     "matmul": lambda T, one, other: T.matmul(one, other),
+    "mm": lambda T, one, other: T.mm(one, other),
+    "bmm": lambda T, one, other: T.bmm(one, other),
+    "addmm": lambda T, added, one, other, beta, alpha: T.addmm(added, one, other, beta=beta, alpha=alpha),
+    "linear": _linear,
     "logical_not": _method("logical_not"),
     "max": _method("max"),
     "min": _method("min"),

@@ -4,6 +4,9 @@ Each step is compared with NumPy, applied to the elements of its operands. After
 runs it on PyTorch and compares each step: error or not, dtype, shape, strides, `requires_grad`, `is_leaf`
 and elements, first and second gradients among them. `tolerances.py` has the tolerances. An action is one
 step.
+
+Products of matrices run under random precision flags. If their record says that a kernel rounded the inputs,
+the result is compared with NumPy's product of rounded inputs instead of PyTorch's.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ import json
 import os
 import signal
 import subprocess
-from typing import Any
+from typing import Any, NamedTuple
 
 import interlock
+import interlock.nn.functional
 import numpy as np
-from interlock import accelerator
+from interlock import accelerator, backends, dispatch
 
 from tests.fuzz import numpy_side
 from tests.fuzz.actions import Actions
@@ -24,6 +28,7 @@ from tests.fuzz.harness import ROOT
 from tests.fuzz.programs import (
     DTYPES,
     IN_PLACE,
+    PRODUCTS,
     REDUCTIONS,
     UNARY,
     Step,
@@ -54,6 +59,31 @@ SHAPES: tuple[list[int], ...] = (
     [2, 0],
     [4],
     [2, 2],
+)
+
+
+class Setting(NamedTuple):
+    """Flags, and the precisions to which products round float32 inputs under them."""
+
+    flags: dict[str, Any]
+    on_devices: str
+    on_cpu: str
+
+
+MODEL = {"mkldnn.numerics": "model"}
+SETTINGS = (
+    Setting({}, "float32", "float32"),
+    Setting(MODEL, "float32", "float32"),
+    Setting({"cuda.matmul.fp32_precision": "tf32"}, "tf32", "float32"),
+    Setting({"cuda.matmul.allow_tf32": True, "cuda.blas_library": "cublaslt"}, "tf32", "float32"),
+    Setting({"cuda.matmul.fp32_precision": "ieee", "fp32_precision": "tf32", **MODEL}, "float32", "tf32"),
+    Setting({"fp32_precision": "tf32"}, "tf32", "float32"),
+    Setting({"fp32_precision": "bf16", **MODEL}, "float32", "bf16"),
+    Setting({"mkldnn.fp32_precision": "bf16", **MODEL}, "float32", "bf16"),
+    Setting(
+        {"mkldnn.matmul.fp32_precision": "tf32", "mkldnn.fp32_precision": "bf16", **MODEL}, "float32", "tf32"
+    ),
+    Setting({"mkldnn.matmul.fp32_precision": "bf16", "mkldnn.enabled": False, **MODEL}, "float32", "float32"),
 )
 
 
@@ -109,6 +139,8 @@ class Program:
         self.steps: list[Step] = []
         self.results: list[dict[str, Any]] = []
         self.tensors: list[Any] = []
+        self.queued: list[Step] = []
+        """Steps that follow a drawn one."""
 
     def text(self, end: int) -> str:
         """Return the relevant steps for a report."""
@@ -145,8 +177,10 @@ class Program:
 
     def leaf(self) -> Step:
         """Return a step that creates a tensor from data."""
-        shape = self.random.choice(SHAPES)
-        dtype = self.random.choice((*DTYPES, "float32", "float64"))
+        return self.filled(self.random.choice(SHAPES), self.random.choice((*DTYPES, "float32", "float64")))
+
+    def filled(self, shape: list[int], dtype: str) -> Step:
+        """Return a step that creates a tensor of a shape and a dtype."""
         floating = dtype.startswith("float")
         special = floating and self.random.random() < 0.25
 
@@ -187,6 +221,8 @@ class Program:
 
     def next_step(self) -> Step:
         """Return a step that mostly succeeds."""
+        if self.queued:
+            return self.queued.pop(0)
         number = self.choose()
         if number is None or self.random.random() < 0.12:
             return self.random.choice((self.leaf, self.leaf, self.leaf, self.creation))()
@@ -200,8 +236,9 @@ class Program:
                 self.copy,
                 self.joining,
                 self.history,
+                self.product,
             ),
-            (14, 22, 18, 14, 12, 6, 6, 6),
+            (14, 22, 18, 14, 12, 6, 6, 6, 16),
         )[0](number)
         return step._replace(no_grad=self.random.random() < (0.3 if step.name in IN_PLACE else 0.08))
 
@@ -228,7 +265,7 @@ class Program:
         way = self.random.random()
         tensor = self.tensors[number]
         if way < 0.15:
-            return Step("matmul", [{"t": number}, {"t": self.product_of(number)}])
+            return Step("matmul", [{"t": number}, {"t": self.product_of(number)}], flags=self.flags())
         if way < 0.3:
             return Step(
                 self.random.choice(("radd", "rsub", "rmul", "rdiv", "rpow")), [{"t": number}, self.number()]
@@ -254,6 +291,62 @@ class Program:
             and tensor.dtype is other.dtype
         ]
         return self.random.choice(fitting) if fitting else self.like(number)
+
+    def flags(self) -> dict[str, Any]:
+        """Return flags for a product."""
+        return self.random.choice(SETTINGS).flags
+
+    def product(self, number: int) -> Step:
+        """Return a product of new tensors of any layout, after the steps that create them."""
+        name = self.random.choice(tuple(PRODUCTS))
+        dtype = self.random.choice(("float32", "float32", "float32", "float64", "int64"))
+        rows, columns = self.random.randrange(1, 9), self.random.randrange(1, 9)
+        depth = self.random.choice((0, 1, 2, 3, 7, 16, 24))
+        batch = [self.random.choice((0, 1, 2))] if name == "bmm" else []
+        left = [*batch, rows, depth]
+        right = [*batch, depth, columns] if name != "linear" else [columns, depth]
+        if name in ("matmul", "linear") and self.random.random() < 0.4:
+            left = self.random.choice(([depth], [2, rows, depth], [1, 2, rows, depth]))
+        if name == "matmul" and self.random.random() < 0.4:
+            right = self.random.choice(([depth], [2, depth, columns], [2, 1, depth, columns]))
+        count = self.firsts[-1]
+        one, count = self.operand(left, dtype, count)
+        other, count = self.operand(right, dtype, count)
+        arguments: list[Any] = [{"t": one}, {"t": other}]
+        if name == "addmm" or (name == "linear" and self.random.random() < 0.7):
+            shape = (
+                self.random.choice(([rows, columns], [1, columns], [columns]))
+                if name == "addmm"
+                else [columns]
+            )
+            added, count = self.operand(shape, dtype, count)
+            arguments.insert(0 if name == "addmm" else 2, {"t": added})
+        if name == "addmm":
+            factors = (1, 2, -1, 0, 0.5) if dtype != "int64" else (1, 2, -1, 0)
+            arguments += [self.random.choice(factors), self.random.choice(factors)]
+        self.queued.append(Step(name, arguments, self.random.random() < 0.08, self.flags()))
+        return self.queued.pop(0)
+
+    def operand(self, shape: list[int], dtype: str, count: int) -> tuple[int, int]:
+        """Queue the steps of a tensor of any layout. Return its number and the number of the next tensor."""
+        layout = self.random.choice(("contiguous", "transposed", "every second", "expanded"))
+        last = len(shape) - 1
+        stored = list(shape)
+        views: list[tuple[str, list[Any]]] = []
+        if layout == "transposed" and last:
+            stored[-1], stored[-2] = stored[-2], stored[-1]
+            views.append(("transpose", [-1, -2]))
+        elif layout == "every second":
+            stored[last] *= 2
+            every = [{"slice": [None, None, None]}] * last
+            views.append(("getitem", [{"tuple": [*every, {"slice": [None, None, 2]}]}]))
+        elif layout == "expanded":
+            stored[self.random.randrange(len(shape))] = 1
+            views.append(("expand", [shape]))
+        self.queued.append(self.filled(stored, dtype))
+        for number, (name, arguments) in enumerate(views, count):
+            self.queued.append(Step(name, [{"t": number}, *arguments]))
+        return count + len(views), count + len(views) + 1
 
     def dim(self, number: int) -> int:
         """Return a dimension of a tensor; rarely an invalid one."""
@@ -459,8 +552,10 @@ class Program:
         operands = [self.array(argument) for argument in step.arguments]
         scale = self.scale(step)
         self.steps.append(step)
+        calls = dispatch.record()
         try:
-            made = run_step(interlock, step, self.tensors)
+            with backends.override(**(step.flags or {})), calls:
+                made = run_step(interlock, step, self.tensors)
         except Exception as error:
             text = f"{type(error).__name__}: {error}".splitlines()[0]
             self.results.append({"error": text, "made": [None], "scale": scale})
@@ -479,11 +574,33 @@ class Program:
             self.results.append({"error": "", "made": [None] * len(made), "scale": scale})
             self.tensors += [None] * len(made)
             return f"the result can't be read: {type(error).__name__}: {error}"
-        self.results.append({"error": "", "made": results, "scale": scale})
+        inputs = self.inputs(step, calls)
+        self.results.append({"error": "", "made": results, "scale": scale, "inputs": inputs})
         self.tensors += made
         if wrong:
             return "planted"
+        if step.name not in PRODUCTS:
+            return self.compared_with_numpy(step, operands, made, scale)
+        self.actions.add(f"products, inputs {inputs}")
+        expected = self.expected_inputs(step)
+        if [call.inputs for call in calls] != [expected]:
+            return f"recorded {list(calls)} instead of inputs {expected}"
+        if inputs != "float32":
+            for place in PRODUCTS[step.name]:
+                operands[place] = numpy_side.rounded(operands[place], inputs)
         return self.compared_with_numpy(step, operands, made, scale)
+
+    def inputs(self, step: Step, calls: dispatch.Recording) -> str:
+        """Return the precision to which a recorded product has rounded its inputs."""
+        return calls[0].inputs if step.name in PRODUCTS and len(calls) else "float32"
+
+    def expected_inputs(self, step: Step) -> str:
+        """Return the precision that the flags of a product request."""
+        tensor = self.tensors[step.arguments[PRODUCTS[step.name][0]]["t"]]
+        if tensor.dtype is not interlock.float32:
+            return "float32"
+        setting = next(setting for setting in SETTINGS if setting.flags == step.flags)
+        return setting.on_cpu if tensor.device.type == "cpu" else setting.on_devices
 
     def array(self, argument: Any) -> Any:
         """Return an argument for NumPy."""
@@ -501,8 +618,9 @@ class Program:
 
     def scale(self, step: Step) -> float:
         """Return the largest finite element of the operands; for sums and products times their number."""
+        if step.name in PRODUCTS:
+            return self.scale_of_product(step)
         largest, count = 0.0, 1
-        product = 1.0
         for argument in step.arguments:
             each = self.tensors[argument["t"]] if isinstance(argument, dict) and "t" in argument else None
             if each is None or not each.numel():
@@ -510,10 +628,7 @@ class Program:
             array = np.abs(values_of(each).astype("float64"))
             finite = array[np.isfinite(array)]
             own = float(finite.max()) if finite.size else 0.0
-            largest, product = max(largest, own), product * max(own, 1e-3)
-            count = max(count, array.size)
-        if step.name == "matmul":
-            return product * count
+            largest, count = max(largest, own), max(count, array.size)
         if step.name in ("sum", "mean", "cross_entropy"):
             return largest * count
         if step.name in ("softmax",):
@@ -521,6 +636,20 @@ class Program:
         if step.name in ("sin", "cos", "log_softmax"):
             return max(largest, 1.0)
         return largest if step.name not in ("pow", "rpow", "exp") else 0.0
+
+    def scale_of_product(self, step: Step) -> float:
+        """Return the largest possible sum of a product of matrices, and of the addend."""
+        values = [self.array(each) for each in step.arguments if isinstance(each, dict)]
+        if any(each is None for each in values):
+            return 0.0
+        arrays = [np.abs(each.astype("float64")) for each in values]
+        largest = [float(np.max(array, initial=0.0, where=np.isfinite(array))) for array in arrays]
+        numbers = [abs(number) for number in step.arguments if not isinstance(number, dict)]
+        one, other = PRODUCTS[step.name]
+        depth = arrays[one].shape[-1] if arrays[one].ndim else 1
+        factor = float(max([1, *numbers]))
+        product = largest[one] * largest[other] * float(max(depth, 1)) * factor
+        return product + sum(largest) * factor if len(arrays) > 2 else product
 
     def compared_with_numpy(
         self, step: Step, operands: list[Any], made: list[Any], scale: float

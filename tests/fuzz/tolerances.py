@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tests.fuzz.programs import PRODUCTS
+
 # Relative to the larger of the expected element and the scale of the operation. The scale is the largest
 # element of its operands, for sums and products of matrices times their number. Integers and bools must be
 # equal.
@@ -30,7 +32,7 @@ CLASSES: dict[str, str] = {
     ),
     **dict.fromkeys(("add_", "sub_", "mul_", "div_", "+=", "-=", "*=", "/=", "arange"), "rounded"),
     **dict.fromkeys(("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "pow", "rpow"), "function"),
-    **dict.fromkeys(("sum", "mean", "matmul", "softmax", "log_softmax", "cross_entropy"), "sum"),
+    **dict.fromkeys(("sum", "mean", *PRODUCTS, "softmax", "log_softmax", "cross_entropy"), "sum"),
     **dict.fromkeys(("gradients", "grad", "backward"), "gradient"),
     "second": "second",
 }
@@ -56,7 +58,7 @@ def difference(name: str, got: npt.NDArray[Any], want: npt.NDArray[Any], scale: 
             scale = max([scale, *finite.tolist()])
         allowed = relative * np.maximum(np.abs(want), scale) + 4 * np.finfo(got.dtype).smallest_subnormal
         same = (got == want) | (np.isnan(got) & np.isnan(want))
-        if name == "matmul" and scale > np.finfo(got.dtype).max:
+        if name in PRODUCTS and scale > np.finfo(got.dtype).max:
             # A product of two elements overflows unless it is added without intermediate rounding (FMA).
             same |= ~np.isfinite(got) & ~np.isfinite(want)
         # Near the largest number one side may round to infinity.

@@ -36,9 +36,11 @@ BLOCK = re.compile(MARKER + r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (\w+\.py)\n")
 # The tests that run the commands of a page, if this one does not.
 COMMANDS_TESTED_BY = {
+    "dispatch.md": "tests/integration/embedding/test_dispatch.py",
     "driver.md": "tests/integration/embedding/test_host.py",
     "launcher.md": "tests/unit/launcher/test_render.py",
     "memory_timeline.md": "tests/unit/cli/test_memory.py",
+    "precision.md": "tests/integration/test_precision.py",
     "command_line.md": "tests/unit/cli/test_docs_command_line.py",
 }
 # These blocks contain commands and settings of a user's system.

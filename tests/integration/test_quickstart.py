@@ -26,6 +26,37 @@ def test_quickstart_prints_equal_results_on_every_device(device: str) -> None:
     assert any(line.startswith("accuracy 9") for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("device", "kernels"),
+    [
+        (
+            "cpu",
+            "native | cublas: needs a device, got cpu | cublaslt: needs a device, got cpu"
+            " | mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'",
+        ),
+        (
+            "host:0",
+            "cublas (model) | cublaslt: behind cublas"
+            " | mkldnn: backends.mkldnn.numerics is 'hardware', not 'model' | native: behind cublas",
+        ),
+    ],
+)
+def test_quickstart_with_dispatch_lines_prints_one_for_each_product(device: str, kernels: str) -> None:
+    command = [sys.executable, "-W", "error", str(EXAMPLE), "--device", device, "--epochs", "1"]
+    done = run_command(command, env={"INTERLOCK_DISPATCH": "1"})
+    assert done.code == 0
+    prefix = f"interlock: matmul {device} float32 "
+    lines = done.stderr.splitlines()
+    assert all(line.startswith(prefix) and line.endswith(f" -> {kernels}") for line in lines)
+    # The products of a step: two forward and three backward, as the images have no gradient.
+    step = ["32x64 @ 64x64", "32x64 @ 64x10", "32x10 @ 10x64", "64x32 @ 32x10", "64x32 @ 32x64"]
+    products = [line.removeprefix(prefix).partition(" -> ")[0] for line in lines]
+    assert products[:10] == step * 2
+    # 45 batches of the training images; then the test images.
+    assert len(products) == 45 * 5 + 2
+    assert products[-2:] == ["360x64 @ 64x64", "360x64 @ 64x10"]
+
+
 def test_device_that_does_not_exist_is_named() -> None:
     done = run_command([sys.executable, str(EXAMPLE), "--device", "nowhere"])
     assert done.code == 1

@@ -1,5 +1,5 @@
 //! Reads of flags and modes, and guards, next to the load that is their lower bound; some while scopes of another
-//! thread are open, which do not affect the reader.
+//! thread are open, which do not affect the reader. The choice of a kernel, next to a call of the kernel.
 
 #![allow(clippy::expect_used, reason = "a benchmark of the wrong name must stop")]
 
@@ -8,10 +8,12 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use interlock::autograd;
 use interlock::backends::{FlagDecl, FlagHandle, FlagScope, FlagType, InputValue, find, flags, register};
+use interlock::dispatch::{Gate, Kernel, NoKernel, Numerics, Op, Operation, Reason, Recording, Stop};
 
 // Both baselines are written at run time: a constant could be folded by the compiler.
 static BARE_WORD: AtomicU64 = AtomicU64::new(1);
@@ -92,5 +94,61 @@ fn enter_and_exit() {
     black_box(())
 }
 
-criterion_group!(benches, flag_reads, modes);
+/// An operation with three kernels, of which a flag refuses the first and a condition the second.
+struct Scale;
+
+impl Operation for Scale {
+    const NAME: &'static str = "scale";
+    type Call = usize;
+    type Args<'a> = u64;
+    type Out = u64;
+    type Error = NoKernel;
+}
+
+static SCALE: Op<Scale> = Op::new(&[
+    Kernel::<Scale>::new("gated", scale).gates(&[Gate::off(&flags::CUDNN_ENABLED)]),
+    Kernel::<Scale>::new("limited", scale)
+        .condition(|length| if *length > 8 { Ok(()) } else { Err(Reason::from("needs more than 8")) }),
+    Kernel::<Scale>::new("native", scale),
+]);
+
+#[inline(never)]
+fn scale(length: &usize, _: Numerics, number: &u64) -> Result<u64, Stop<NoKernel>> {
+    Ok(*number * *length as u64)
+}
+
+fn choose() -> Result<u64, NoKernel> {
+    SCALE.call(black_box(&8), None, black_box(&3))
+}
+
+/// Returns the time of choices while they are recorded, in recordings of limited size.
+fn recorded(mut count: u64) -> Duration {
+    const MOST: u64 = 1000;
+    let mut time = Duration::ZERO;
+    while count > 0 {
+        let recording = Recording::default();
+        let guard = recording.guard();
+        let start = Instant::now();
+        for _ in 0..count.min(MOST) {
+            black_box(choose()).ok();
+        }
+        time += start.elapsed();
+        drop(guard);
+        count -= count.min(MOST);
+    }
+    time
+}
+
+fn choices(criterion: &mut Criterion) {
+    assert_eq!(SCALE.explain(&8).kernel(), Some("native"));
+    let mut group = criterion.benchmark_group("dispatch");
+    group.bench_function("baseline", |b| {
+        b.iter(|| scale(black_box(&8), Numerics::default(), black_box(&3)));
+    });
+    group.bench_function("choice", |b| b.iter(choose));
+    group.bench_function("recorded_choice", |b| b.iter_custom(recorded));
+    group.finish();
+}
+
+criterion_group!(benches, flag_reads, modes, choices);
 criterion_main!(benches);

@@ -1556,7 +1556,7 @@ def addmm(
         mat1: A matrix of shape [n, k], of the same dtype.
         mat2: A matrix of shape [k, m], of the same dtype.
         beta: A number; None means 1.
-        alpha: A number; None means 1.
+        alpha: A number; None means 1. The elements of the product are ignored if it is 0.
 
     Returns:
         A matrix of shape [n, m].

@@ -41,6 +41,32 @@ def test_addmm_with_beta_0_ignores_its_input(everywhere: str) -> None:
     assert interlock.addmm(nan, eye, eye, beta=0).tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
+def test_addmm_with_alpha_0_ignores_its_product(everywhere: str) -> None:
+    nan = interlock.full((2, 2), float("nan"), device=everywhere, requires_grad=True)
+    ones = interlock.ones(2, 2, device=everywhere)
+    out = interlock.addmm(ones, nan, ones, alpha=0)
+    assert out.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    out.sum().backward()
+    assert nan.grad is not None
+    assert nan.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert interlock.addmm(nan, nan, ones, beta=0, alpha=0).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_addmm_with_factors_of_0_has_the_history_of_its_arguments(everywhere: str) -> None:
+    x = interlock.ones(2, device=everywhere, requires_grad=True)
+    eye = interlock.tensor([[1.0, 0.0], [0.0, 1.0]], device=everywhere)
+    out = interlock.addmm(x, eye, eye, beta=0)
+    out.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_addmm_with_alpha_0_refuses_shapes_that_do_not_fit(everywhere: str) -> None:
+    ones = interlock.ones(2, 2, device=everywhere)
+    with pytest.raises(errors.ShapeError, match="inner dimensions differ"):
+        interlock.addmm(ones, ones, interlock.ones(3, 2, device=everywhere), alpha=0)
+
+
 def test_addmm_of_integers_accepts_integer_factors_only(everywhere: str) -> None:
     x = interlock.tensor([[1, 2], [3, 4]], device=everywhere)
     assert interlock.addmm(x, x, x, beta=2, alpha=3).tolist() == [[23, 34], [51, 74]]

@@ -47,16 +47,26 @@ impl Gate {
         Gate { word: flag.word(), required: Required::Name(name) }
     }
 
-    /// Returns the reason for a refusal, unless the effective value on this thread is the required one.
+    /// Returns whether the effective value on this thread is the required one.
     #[inline]
-    pub fn refusal(&self) -> Option<Reason> {
-        let value = self.word.effective();
-        let is_open = match (self.required, value) {
+    pub(super) fn is_open(&self) -> bool {
+        self.accepts(self.word.effective())
+    }
+
+    #[inline]
+    fn accepts(&self, value: Value) -> bool {
+        match (self.required, value) {
             (Required::Switch(required), Value::Bool(value)) => required == value,
             (Required::Name(required), Value::Name(value)) => required == value,
             _ => false,
-        };
-        (!is_open).then(|| Reason::Flag { name: self.word.name, value, required: self.required_value() })
+        }
+    }
+
+    /// Returns the reason for a refusal, unless the effective value on this thread is the required one.
+    pub fn refusal(&self) -> Option<Reason> {
+        let value = self.word.effective();
+        let reason = || Reason::Flag { name: self.word.name, value, required: self.required_value() };
+        (!self.accepts(value)).then(reason)
     }
 
     fn required_value(&self) -> Value {

@@ -146,6 +146,14 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
+    /// Returns whether the kernel can run a call on this thread now. Builds no reason of a gate.
+    #[inline]
+    fn accepts(&self, call: &O::Call) -> bool {
+        self.gates.iter().all(Gate::is_open)
+            && self.library.is_none_or(|library| library.presence() != Presence::Absent)
+            && self.condition.is_none_or(|condition| condition(call).is_ok())
+    }
+
     /// Returns the reason why the kernel cannot run a call on this thread now.
     #[inline]
     fn refusal(&self, call: &O::Call) -> Option<Reason> {
@@ -293,10 +301,15 @@ impl<O: Operation> Op<O> {
         self.registered.iter().chain(self.own)
     }
 
-    /// Iterates over the kernels in the order in which they are tried for a call.
+    /// Returns the names of the kernels that are tried first for a call, if there are any.
     #[inline]
-    fn ordered(&'static self, call: &O::Call) -> impl Iterator<Item = &'static Kernel<O>> {
-        let preferred = self.order.as_ref().map_or([None; 5], |order| (order.preferred)(call));
+    fn preferred(&self, call: &O::Call) -> Option<Preferred> {
+        let preferred = (self.order.as_ref()?.preferred)(call);
+        preferred.iter().any(Option::is_some).then_some(preferred)
+    }
+
+    /// Iterates over the kernels in the order in which they are tried.
+    fn ordered(&'static self, preferred: Preferred) -> impl Iterator<Item = &'static Kernel<O>> {
         let first = preferred.into_iter().flatten();
         let first = first.flat_map(|name| self.listed().filter(move |kernel| kernel.name == name));
         first.chain(self.listed().filter(move |kernel| !preferred.contains(&Some(kernel.name))))
@@ -313,15 +326,31 @@ impl<O: Operation> Op<O> {
         args: &O::Args<'_>,
     ) -> Result<O::Out, O::Error> {
         self.announce();
+        match self.preferred(call) {
+            None => self.call_first(self.listed(), call, composite, args),
+            Some(preferred) => self.call_first(self.ordered(preferred), call, composite, args),
+        }
+    }
+
+    /// Runs the first of some kernels that accepts the call.
+    #[inline]
+    fn call_first(
+        &'static self,
+        mut kernels: impl Iterator<Item = &'static Kernel<O>>,
+        call: &O::Call,
+        composite: Option<Composite>,
+        args: &O::Args<'_>,
+    ) -> Result<O::Out, O::Error> {
         let is_recorded = record::is_active();
         // Without a recording it lists only the kernels that refuse when they run, so it is rarely allocated.
         let mut considered = Vec::new();
-        let mut kernels = self.ordered(call);
         while let Some(kernel) = kernels.next() {
-            if let Some(reason) = kernel.refusal(call) {
-                if is_recorded {
-                    considered.push(kernel.refused(reason));
+            if !is_recorded {
+                if !kernel.accepts(call) {
+                    continue;
                 }
+            } else if let Some(reason) = kernel.refusal(call) {
+                considered.push(kernel.refused(reason));
                 continue;
             }
             let given = composite.and_then(|composite| composite.numerics);
@@ -345,7 +374,7 @@ impl<O: Operation> Op<O> {
             let noted = considered;
             let again = |kernel: &Kernel<O>| noted.iter().find(|noted| noted.kernel == kernel.name).cloned();
             let considered = |kernel| again(kernel).unwrap_or_else(|| kernel.behind("none", call));
-            let considered = self.ordered(call).map(considered).collect();
+            let considered = self.ordered(self.preferred(call).unwrap_or_default()).map(considered).collect();
             return Err(NoKernel { call: Self::record(call, composite, None, considered) }.into());
         }
         let call = Self::record(call, composite, None, considered);
@@ -356,7 +385,8 @@ impl<O: Operation> Op<O> {
     /// Returns the choice for a call on this thread now, without running it. The kernel may still refuse when it runs.
     pub fn explain(&'static self, call: &O::Call) -> Call {
         let mut chosen = None;
-        let considered = self.ordered(call).map(|kernel| match (chosen, kernel.refusal(call)) {
+        let kernels = self.ordered(self.preferred(call).unwrap_or_default());
+        let considered = kernels.map(|kernel| match (chosen, kernel.refusal(call)) {
             (_, Some(reason)) => kernel.refused(reason),
             (Some((first, _)), None) => kernel.behind(Kernel::name(first), call),
             (None, None) => {

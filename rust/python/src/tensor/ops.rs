@@ -143,7 +143,7 @@ fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     mat1: A matrix of shape [n, k], of the same dtype.
 ///     mat2: A matrix of shape [k, m], of the same dtype.
 ///     beta: A number; None means 1.
-///     alpha: A number; None means 1.
+///     alpha: A number; None means 1. The elements of the product are ignored if it is 0.
 ///
 /// Returns:
 ///     A matrix of shape [n, m].

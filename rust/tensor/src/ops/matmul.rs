@@ -150,7 +150,7 @@ impl Tensor {
     }
 
     /// Returns `beta * self + alpha * (left @ right)` for matrices; this tensor is broadcast to the product. If `beta`
-    /// is 0, the elements of this tensor are ignored.
+    /// is 0, the elements of this tensor are ignored, and those of the product if `alpha` is 0.
     pub fn addmm(&self, left: &Tensor, right: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
         const OP: &str = "addmm";
         if left.ndim() != 2 || right.ndim() != 2 {
@@ -159,13 +159,24 @@ impl Tensor {
         if self.dtype() != left.dtype() {
             return Err(Error::DTypes { op: OP, left: self.dtype(), right: left.dtype() });
         }
+        let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
         let product = left.matmul_in(right, Some(Composite { name: OP, numerics: None }))?;
         if !self.shape().is_empty() && broadcast(OP, self.shape(), product.shape())? != product.shape() {
             return Err(err_shapes(OP, "input must be broadcastable to the product", self, &product));
         }
         let scaled = scale_by_alpha(OP, &product, (&product).into(), ("alpha", alpha))?.into_tensor(&product);
         let input = scale_by_alpha(OP, &product, self.into(), ("beta", beta))?.into_tensor(self);
-        if beta.cast::<f64>() == 0.0 { Ok(scaled) } else { scaled.add(&input) }
+        let scaled = if is_zero(alpha) { product.zeros_with_history()? } else { scaled };
+        match is_zero(beta) {
+            true if self.requires_grad() => scaled.add(&self.zeros_with_history()?),
+            true => Ok(scaled),
+            false => scaled.add(&input),
+        }
+    }
+
+    /// Returns zeros with the history of this tensor, even if its elements are infinite or NaN.
+    fn zeros_with_history(&self) -> Result<Tensor> {
+        self.unsqueeze(0)?.slice(0, None, Some(0), 1)?.sum(Some(&[0]), false)
     }
 
     /// Returns `self @ weight.T + bias`: the linear layer of `torch.nn.functional`. `weight` has the shape
