@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use super::args::new_type_error;
 use crate::errors::new_exception;
+use crate::errors::new_type_error;
 use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
