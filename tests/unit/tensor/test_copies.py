@@ -44,6 +44,8 @@ def test_deepcopy_refuses_results_of_operations() -> None:
     x.grad = x * 3
     with pytest.raises(RuntimeError, match="leaf"):
         copy.deepcopy([x])
+    # A gradient with a graph of its own tensor is a cycle, which is never collected.
+    x.grad = None
 
 
 def test_deepcopy_in_no_grad_mode_returns_leaves() -> None:
