@@ -90,22 +90,29 @@ impl RelaxedBool {
 /// A thread that reads the count and then values reads no value older than the count: a change is counted after it has
 /// been stored (release), and the count is read before the values (acquire).
 #[derive(Debug, Default)]
-pub struct Epoch(AtomicU64);
+pub struct Epoch {
+    published: AtomicU64,
+    /// The same count, which only writers access, under their lock. loom explores a load of `published` by a reader
+    /// and a store, but not if the writer also loads it.
+    counted: RelaxedU64,
+}
 
 impl Epoch {
     pub const fn new() -> Self {
-        Epoch(AtomicU64::new(0))
+        Epoch { published: AtomicU64::new(0), counted: RelaxedU64::new(0) }
     }
 
     #[inline]
     pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.published.load(Ordering::Acquire)
     }
 
     /// Counts a change. The caller holds the lock under which the values are written, so that no two calls overlap and
-    /// a load and a store suffice.
+    /// stores suffice.
     pub fn advance(&self) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        let count = self.counted.get().wrapping_add(1);
+        self.counted.set(count);
+        self.published.store(count, Ordering::Release);
     }
 }
 

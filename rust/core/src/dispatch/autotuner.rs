@@ -39,6 +39,13 @@ impl<K> Default for Measured<K> {
 }
 
 /// The result of a measurement.
+///
+/// ```
+/// use interlock_core::dispatch::Tuned;
+///
+/// let tuned = Tuned { kept: "im2col", tried: 2, candidates: 3, is_cached: true };
+/// assert_eq!(tuned.to_string(), "tried 2 of 3, kept im2col, cached");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuned {
     /// The fastest candidate.

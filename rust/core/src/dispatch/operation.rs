@@ -55,6 +55,28 @@ pub trait Operation: 'static {
 }
 
 /// The reason why a kernel that was chosen computes no result.
+///
+/// ```
+/// # use interlock_core::dispatch::{Kernel, NoKernel, Op, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = i64;
+/// #     type Out = i64;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::dispatch::{Reason, Stop};
+///
+/// static NEGATE: Op<Negate> = Op::new(&[
+///     Kernel::new("small", |_, _, x| match x {
+///         -9..=9 => Ok(-x),
+///         _ => Err(Stop::Refused(Reason::from("needs one digit"))),
+///     }),
+///     Kernel::new("native", |_, _, x| Ok(-x)),
+/// ]);
+/// assert_eq!(NEGATE.call(&"int64".to_owned(), None, &10), Ok(-10));
+/// ```
 #[derive(Debug)]
 pub enum Stop<E> {
     /// The kernel cannot run this call. It has written nothing; the next kernel is tried.
@@ -77,7 +99,25 @@ type Run<O> = for<'a, 'b> fn(
 
 type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
 
-/// A kernel of an operation. [`Op`] has an example.
+/// A kernel of an operation.
+///
+/// ```
+/// # use interlock_core::dispatch::{Kernel, NoKernel, Op, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = i64;
+/// #     type Out = i64;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::flags::Node;
+///
+/// static NEGATE: Op<Negate> = Op::new(&[
+///     Kernel::new("cublas", |_, _, x| Ok(-x)).model().node(Node::CudaMatmul),
+/// ]);
+/// assert_eq!(NEGATE.explain(&"float32".to_owned()).to_string(), "negate float32 -> cublas (model)");
+/// ```
 pub struct Kernel<O: Operation> {
     name: &'static str,
     is_model: bool,
@@ -202,6 +242,28 @@ impl<O: Operation> fmt::Debug for Kernel<O> {
 pub type Preferred = [Option<&'static str>; 5];
 
 /// A flag that puts kernels in front of the list.
+///
+/// ```
+/// # use interlock_core::dispatch::{Kernel, NoKernel, Op, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = i64;
+/// #     type Out = i64;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::dispatch::Order;
+/// use interlock_core::flags::BlasLibrary;
+/// use interlock_core::flags::flags::CUDA_BLAS_LIBRARY;
+///
+/// static NEGATE: Op<Negate> =
+///     Op::new(&[Kernel::new("cublas", |_, _, x| Ok(-x)), Kernel::new("cublaslt", |_, _, x| Ok(-x))])
+///         .order(Order::new(&CUDA_BLAS_LIBRARY, |_| [Some(CUDA_BLAS_LIBRARY.get().name()), None, None, None, None]));
+/// let _guard = CUDA_BLAS_LIBRARY.scope(BlasLibrary::Cublaslt)?.guard();
+/// assert_eq!(NEGATE.explain(&"float32".to_owned()).kernel(), Some("cublaslt"));
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
 pub struct Order<O: Operation> {
     word: &'static FlagWord,
     preferred: fn(&O::Call) -> Preferred,
@@ -215,6 +277,27 @@ impl<O: Operation> Order<O> {
 }
 
 /// The composite operation that a call is part of.
+///
+/// ```
+/// # use interlock_core::dispatch::{Kernel, NoKernel, Op, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = i64;
+/// #     type Out = i64;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::dispatch::{Composite, Recording};
+///
+/// static NEGATE: Op<Negate> = Op::new(&[Kernel::new("native", |_, _, x| Ok(-x))]);
+/// let recording = Recording::default();
+/// let guard = recording.guard();
+/// let subtract = Composite { name: "subtract", numerics: None };
+/// assert_eq!(NEGATE.call(&"int64".to_owned(), Some(subtract), &2), Ok(-2));
+/// assert_eq!(recording.calls()[0].composite, Some("subtract"));
+/// # drop(guard);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Composite {
     /// The name in the record of the call.

@@ -70,6 +70,25 @@ fn quoted(value: &Value) -> String {
 }
 
 /// The result of the choice for one kernel.
+///
+/// ```
+/// # use interlock_core::dispatch::{Kernel, NoKernel, Op, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = i64;
+/// #     type Out = i64;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::dispatch::Outcome;
+///
+/// static NEGATE: Op<Negate> =
+///     Op::new(&[Kernel::new("native", |_, _, x| Ok(-x)), Kernel::new("slow", |_, _, x| Ok(0 - x))]);
+/// let considered = NEGATE.explain(&"int64".to_owned()).considered;
+/// assert_eq!(considered[0].outcome, Outcome::Chosen);
+/// assert_eq!(considered[1].outcome, Outcome::Behind("native"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The kernel ran the call.
@@ -81,6 +100,13 @@ pub enum Outcome {
 }
 
 /// A kernel that was considered for a call.
+///
+/// ```
+/// use interlock_core::dispatch::{Considered, Outcome, Reason};
+///
+/// let refused = Considered { kernel: "fast", outcome: Outcome::Refused(Reason::from("needs float16")) };
+/// assert_eq!(refused.to_string(), "fast: needs float16");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
     /// The name of the kernel.
@@ -100,6 +126,24 @@ impl fmt::Display for Considered {
 }
 
 /// A call of an operation, and the choice of its kernel. Its `Display` is the line of `INTERLOCK_DISPATCH=1`.
+///
+/// ```
+/// # use interlock_core::dispatch::{Kernel, NoKernel, Op, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = i64;
+/// #     type Out = i64;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::dispatch::Call;
+///
+/// static NEGATE: Op<Negate> = Op::new(&[Kernel::new("native", |_, _, x| Ok(-x))]);
+/// let call: Call = NEGATE.explain(&"int64".to_owned());
+/// assert_eq!((call.operation, call.kernel()), ("negate", Some("native")));
+/// assert_eq!(call.to_string(), "negate int64 -> native");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
