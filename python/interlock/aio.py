@@ -168,7 +168,7 @@ class Runner:
 
         Args:
             coro: The coroutine or other awaitable to run.
-            context: The `contextvars` context of the task; None means that of the runner.
+            context: The `contextvars` context of the task; None means the context of the runner.
 
         Raises:
             RuntimeError: An event loop runs on this thread, or the runner was closed.

@@ -55,7 +55,7 @@ pub enum Error {
         /// The source location of the call that froze the flags.
         by: SourceLocation,
     },
-    /// The name of a namespace is used as that of a flag.
+    /// A namespace of flags is named where a flag is required.
     FlagNamespace {
         /// The namespace.
         name: String,

@@ -11,7 +11,7 @@ static THREADS: RelaxedU64 = RelaxedU64::new(0);
 
 /// Returns the number of threads on which an operation may run, as `torch.get_num_threads`.
 ///
-/// The default is the value of `OMP_NUM_THREADS`, else that of `MKL_NUM_THREADS`, else the number of CPUs that the
+/// The default is the first that is set of `OMP_NUM_THREADS` and `MKL_NUM_THREADS`, else the number of CPUs that the
 /// process may use. A forked child continues with the number of its parent.
 ///
 /// ```

@@ -456,7 +456,12 @@ impl<O: Operation> Op<O> {
         if !is_recorded {
             let noted = considered;
             let again = |kernel: &Kernel<O>| noted.iter().find(|noted| noted.kernel == kernel.name).cloned();
-            let considered = |kernel| again(kernel).unwrap_or_else(|| kernel.behind("none", call));
+            // A flag that another thread has changed since may accept the kernel now.
+            let changed = || Reason::from("refused when the call was made");
+            let considered = |kernel: &Kernel<O>| {
+                let refused = || kernel.refused(kernel.refusal(call).unwrap_or_else(changed));
+                again(kernel).unwrap_or_else(refused)
+            };
             let considered = self.ordered(self.preferred(call).unwrap_or_default()).map(considered).collect();
             return Err(NoKernel { call: Self::record(call, composite, None, considered) }.into());
         }

@@ -269,7 +269,7 @@ impl FlagDecl {
         let other = flag_specs().find(|other| other.name != self.name && other.own_variable() == variable);
         other.map_or(Ok(()), |other| {
             Err(format!(
-                "variable must not be that of another flag, got {variable}, which sets {}",
+                "variable must not belong to another flag, got {variable}, which sets {}",
                 other.name
             ))
         })

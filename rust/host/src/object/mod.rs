@@ -14,6 +14,6 @@ pub(crate) fn err_released(operation: &'static str, number: u64, what: &str) -> 
     Error::argument(
         format!("{operation}: the handle"),
         number.to_string(),
-        format!("that of {what} that was not released"),
+        format!("the id of {what} that was not released"),
     )
 }

@@ -162,7 +162,7 @@ unsafe extern "C" fn repr(owner: *mut ffi::PyObject) -> *mut ffi::PyObject {
     })
 }
 
-/// `tp_getattro` of objects of flags: the error for an unknown flag suggests a similar one, as that of an assignment does.
+/// `tp_getattro` of objects of flags: the error for an unknown flag suggests a similar one, as an assignment does.
 unsafe extern "C" fn get_or_suggest(
     owner: *mut ffi::PyObject,
     name: *mut ffi::PyObject,
