@@ -10,6 +10,7 @@
 
 mod autotuner;
 mod gate;
+mod kernel;
 mod kernel_list;
 mod numerics;
 mod operation;
@@ -17,6 +18,7 @@ mod record;
 
 pub use autotuner::{Autotuner, Tuned};
 pub use gate::Gate;
+pub use kernel::{Kernel, Stop};
 pub use numerics::{Numerics, Rounding};
-pub use operation::{Composite, Kernel, NoKernel, Op, Operation, Order, Preferred, Stop};
+pub use operation::{Composite, NoKernel, Op, Operation, Order, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording};
