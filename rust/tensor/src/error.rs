@@ -259,6 +259,15 @@ pub enum Error {
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(AcceleratorError),
+    /// The kernel of another library failed.
+    Kernel {
+        /// The operation.
+        op: &'static str,
+        /// The name of the kernel.
+        kernel: String,
+        /// The message of the kernel.
+        message: String,
+    },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
 }
@@ -484,6 +493,7 @@ impl fmt::Display for Error {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
+            Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
             Error::NoKernel(error) => error.fmt(f),
         }
     }

@@ -30,7 +30,10 @@ pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
-pub use ops::{Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack};
+pub use ops::{
+    Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed,
+    register_foreign_kernel, stack,
+};
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;

@@ -1,6 +1,7 @@
 //! Gates: the values of flags that a kernel requires.
 
-use crate::flags::{Flag, FlagValue, FlagWord, Value};
+use crate::flags::{Flag, FlagValue, FlagWord, Value, find};
+use crate::{Error, Result};
 
 use super::Reason;
 
@@ -45,6 +46,23 @@ impl Gate {
     /// Requires a flag whose value is one of several names to have this name.
     pub const fn is<T: FlagValue>(flag: &'static Flag<T>, name: &'static str) -> Self {
         Gate { word: flag.word(), required: Required::Name(name) }
+    }
+
+    /// Requires a value of a flag, both by name: `"True"`, `"False"` or a name that the flag accepts.
+    ///
+    /// # Errors
+    /// Fails for an unknown flag, a value that the flag does not accept, and a flag with other values than bools and
+    /// names.
+    pub fn named(flag: &str, value: &str) -> Result<Self> {
+        match find(flag)?.word_and_value(value)? {
+            Some((word, Value::Bool(value))) => Ok(Gate { word, required: Required::Switch(value) }),
+            Some((word, Value::Name(name))) => Ok(Gate { word, required: Required::Name(name) }),
+            _ => Err(Error::KernelDescriptor {
+                argument: "gates: flag",
+                given: flag.to_owned(),
+                allowed: "a flag with bools or names".to_owned(),
+            }),
+        }
     }
 
     /// Returns whether the effective value on this thread is the required one.

@@ -253,7 +253,7 @@ impl<O: Operation> Op<O> {
             }
             let given = composite.and_then(|composite| composite.numerics);
             let numerics = given.unwrap_or_else(|| kernel.numerics(call));
-            let result = match (kernel.run)(call, numerics, args) {
+            let result = match kernel.run(call, numerics, args) {
                 Ok(out) => Ok(out),
                 Err(Stop::Error(error)) => Err(error),
                 Err(Stop::Refused(reason)) => {

@@ -1,6 +1,7 @@
 //! Kernels: loops over elements. They are independent of automatic differentiation.
 
 mod elementwise;
+mod foreign;
 mod gather;
 mod int_matmul;
 mod launch;
@@ -11,8 +12,9 @@ mod strided_iter;
 mod workspace;
 
 pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
+pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};
-pub(crate) use launch::launch_nullary;
+pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
 pub(crate) use strided_iter::StridedIter;

@@ -205,7 +205,7 @@ fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tens
 
 /// Returns a matrix with the sizes and strides of the last two dimensions, and the strides of the others, which are 0
 /// in dimensions that are broadcast.
-fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
+pub(super) fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
     let mut dims = sizes_and_strides(tensor.layout());
     let (columns, column_stride) = dims.pop().unwrap_or_default();
     let (rows, row_stride) = dims.pop().unwrap_or_default();

@@ -8,6 +8,7 @@ mod compare;
 mod creation;
 mod display;
 mod expanded_index_put;
+mod foreign;
 mod index;
 mod inplace;
 mod item;
@@ -26,6 +27,7 @@ mod view;
 
 pub(crate) use as_strided::{as_strided, as_strided_node};
 pub(crate) use cast::copy_with_layout;
+pub use foreign::register_foreign_kernel;
 pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
 pub use join::{cat, stack};
