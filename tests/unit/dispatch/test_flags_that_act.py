@@ -11,8 +11,8 @@ import pytest
 from interlock import accelerator, backends, dispatch
 from interlock._core.backends import table
 
-# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs registers kernels that
-# obey them.
+# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs registers
+# kernels that obey them.
 REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
