@@ -1465,7 +1465,11 @@ def set_num_threads(threads: int, /) -> None:
 
     Matrix products and other large operations use several threads. Results do not depend on their number. An
     operation that is running continues with the number with which it began, and a forked child with that of its
-    parent. The number does not affect OpenMP runtimes or libraries that other packages use.
+    parent.
+
+    The number is passed to the OpenMP runtimes that are loaded under their own names, and to MKL if it has been called
+    before, as by `torch.set_num_threads`; no library is loaded. In an OpenMP runtime it applies to parallel regions of
+    the calling thread. A library that is loaded later begins with its own default.
 
     Args:
         threads: A positive int; 1 runs every operation on the thread that calls it.

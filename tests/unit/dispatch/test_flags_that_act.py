@@ -11,6 +11,10 @@ import pytest
 from interlock import accelerator, backends, dispatch
 from interlock._core.backends import table
 
+# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs registers
+# kernels that obey them.
+REGISTERED_KERNELS = "a registered kernel only"
+
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
     "convolution": [
@@ -23,8 +27,6 @@ NOTHING_OBEYS = {
         "cudnn.conv.fp32_precision",
         "mkldnn.conv.fp32_precision",
         "mkldnn.deterministic",
-        "miopen.immediate",
-        "nnpack.enabled",
     ],
     "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
     "float16 and bfloat16": [
@@ -41,7 +43,6 @@ NOTHING_OBEYS = {
         "cuda.cudnn_sdp",
         "cuda.fp16_bf16_reduction_math_sdp",
         "cuda.sdp_priority",
-        "cuda.rocm_fa_library",
         "mha.fastpath",
     ],
     "operations without a fixed order of sums": [
@@ -52,7 +53,12 @@ NOTHING_OBEYS = {
     "decompositions": ["cuda.linalg_library"],
     "quantized operations": ["quantized.engine"],
     "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
-    "kernels of Intel GPUs": ["mkldnn.allow_tf32"],
+    REGISTERED_KERNELS: [
+        "miopen.immediate",
+        "nnpack.enabled",
+        "cuda.rocm_fa_library",
+        "mkldnn.allow_tf32",
+    ],
 }
 
 
@@ -99,6 +105,14 @@ def test_every_flag_is_obeyed_or_listed_with_a_reason() -> None:
     not_obeyed = {name for name, operations in writable().items() if not operations}
     read_only = {flag["name"] for flag in table() if flag["accepts"] is None}
     assert set(listed) - read_only == not_obeyed
+
+
+def test_flags_of_registered_kernels_say_that_none_is_registered() -> None:
+    listed = NOTHING_OBEYS[REGISTERED_KERNELS]
+    assert {flag["name"] for flag in table() if flag["needs_registered_kernel"]} == set(listed)
+    for name in listed:
+        affects = backends.explain(name).affects
+        assert affects.endswith(": no effect here, no kernel that obeys it is registered")
 
 
 def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:

@@ -1,6 +1,6 @@
 //! Gates: the values of flags that a kernel requires.
 
-use crate::flags::{Flag, FlagValue, FlagWord, Value, find};
+use crate::flags::{Flag, FlagValue, FlagWord, Switch, Value, find};
 use crate::{Error, Result};
 
 use super::Reason;
@@ -33,13 +33,13 @@ enum Required {
 }
 
 impl Gate {
-    /// Requires a switch to be on.
-    pub const fn on(flag: &'static Flag<bool>) -> Self {
+    /// Requires a switch to be on. One that is unspecified is not on.
+    pub const fn on<T: Switch>(flag: &'static Flag<T>) -> Self {
         Gate { word: flag.word(), required: Required::Switch(true) }
     }
 
-    /// Requires a switch to be off.
-    pub const fn off(flag: &'static Flag<bool>) -> Self {
+    /// Requires a switch to be off. One that is unspecified is not off.
+    pub const fn off<T: Switch>(flag: &'static Flag<T>) -> Self {
         Gate { word: flag.word(), required: Required::Switch(false) }
     }
 
@@ -96,5 +96,25 @@ impl Gate {
 
     pub(super) fn word(&self) -> &'static FlagWord {
         self.word
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::flags::MKLDNN_ALLOW_TF32;
+
+    #[test]
+    fn gate_of_an_unspecified_switch_is_neither_on_nor_off() {
+        static ON: Gate = Gate::on(&MKLDNN_ALLOW_TF32);
+        static OFF: Gate = Gate::off(&MKLDNN_ALLOW_TF32);
+        let refusals = || [&ON, &OFF].map(|gate| gate.refusal().map(|reason| reason.to_string()));
+        let reason = |text: &str| Some(format!("backends.mkldnn.allow_tf32 is {text}"));
+        assert_eq!(refusals(), [reason("None, not True"), reason("None, not False")]);
+        let on = MKLDNN_ALLOW_TF32.scope(Some(true)).unwrap().guard();
+        assert_eq!(refusals(), [None, reason("True")]);
+        drop(on);
+        let _off = MKLDNN_ALLOW_TF32.scope(Some(false)).unwrap().guard();
+        assert_eq!(refusals(), [reason("False"), None]);
     }
 }
