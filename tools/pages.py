@@ -262,6 +262,7 @@ OPERATIONS = {
         "mm": "x.mm(y)",
         "bmm": "x.unsqueeze(0).bmm(y.unsqueeze(0))",
         "addmm": "x.addmm(x, y)",
+        "einsum": "T.einsum('ij,jk->ik', x, y)",
         "linear": "T.nn.functional.linear(x, y)",
     },
     "Comparison and logic": {

@@ -24,6 +24,7 @@ mod testing;
 /// operation does so too.
 pub fn announce_operations() {
     MATMUL.announce();
+    EINSUM.announce();
 }
 
 pub use dtype::{DType, Scalar};
@@ -31,8 +32,8 @@ pub use element::Element;
 pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
 pub use ops::{
-    Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed,
-    register_foreign_kernel, stack,
+    EINSUM, Einsum, EinsumArgs, EinsumCall, Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand,
+    PathOptimizer, PathRequest, Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -7,7 +7,7 @@ use super::foreign::ForeignKernel;
 use super::gate::Gate;
 use super::operation::Operation;
 use super::record::{Considered, Outcome, Reason};
-use crate::flags::{Flag, FlagWord, Node};
+use crate::flags::{Flag, FlagValue, FlagWord, Node};
 use crate::libraries::{Library, Presence};
 
 /// The reason why a kernel that was chosen computes no result.
@@ -80,7 +80,7 @@ pub struct Kernel<O: Operation> {
     library: Option<&'static Library>,
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
-    workspace: Option<&'static FlagWord>,
+    obeyed: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
     body: Body<O>,
 }
@@ -149,7 +149,7 @@ impl<O: Operation> Kernel<O> {
             library: None,
             gates: &[],
             node: None,
-            workspace: None,
+            obeyed: None,
             condition: None,
             body: Body::Function(run),
         }
@@ -164,7 +164,7 @@ impl<O: Operation> Kernel<O> {
             library: None,
             gates: kernel.gates(),
             node: kernel.node(),
-            workspace: None,
+            obeyed: None,
             condition: None,
             body: Body::Foreign(kernel, functions),
         }
@@ -194,15 +194,16 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
-    /// Names the flag that sets the size of the workspace, which `run` allocates.
-    pub const fn workspace(mut self, flag: &'static Flag<u64>) -> Self {
-        self.workspace = Some(flag.word());
+    /// Names a further flag that the kernel obeys, such as the size of its workspace. The operation reads it when it is
+    /// called.
+    pub const fn obeys<T: FlagValue>(mut self, flag: &'static Flag<T>) -> Self {
+        self.obeyed = Some(flag.word());
         self
     }
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
-        self.gates.iter().map(Gate::word).chain(self.workspace)
+        self.gates.iter().map(Gate::word).chain(self.obeyed)
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.

@@ -27,4 +27,4 @@ pub use gate::Gate;
 pub use kernel::{ForeignFunctions, Kernel, Stop};
 pub use numerics::{Numerics, Rounding};
 pub use operation::{Composite, NoKernel, Op, Operation, Order, Preferred};
-pub use record::{Call, Considered, Outcome, Reason, Recording};
+pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};

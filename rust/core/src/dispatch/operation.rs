@@ -255,7 +255,8 @@ impl<O: Operation> Op<O> {
             }
             let given = composite.and_then(|composite| composite.numerics);
             let numerics = given.unwrap_or_else(|| kernel.numerics(call));
-            let result = match kernel.run(call, numerics, args) {
+            let (result, notes) = record::with_notes(is_recorded, || kernel.run(call, numerics, args));
+            let result = match result {
                 Ok(out) => Ok(out),
                 Err(Stop::Error(error)) => Err(error),
                 Err(Stop::Refused(reason)) => {
@@ -266,7 +267,10 @@ impl<O: Operation> Op<O> {
             if is_recorded {
                 considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
                 considered.extend(kernels.map(|other| other.behind(kernel.name, call)));
-                record::note(Self::record(call, composite, Some((kernel, numerics)), considered));
+                record::note(Call {
+                    notes,
+                    ..Self::record(call, composite, Some((kernel, numerics)), considered)
+                });
             }
             return result;
         }
@@ -315,6 +319,7 @@ impl<O: Operation> Op<O> {
             composite: composite.map(|composite| composite.name),
             is_model: chosen.is_some_and(|(kernel, _)| kernel.is_model),
             numerics: chosen.map(|(_, numerics)| numerics).unwrap_or_default(),
+            notes: Vec::new(),
             considered,
         }
     }

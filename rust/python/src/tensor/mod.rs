@@ -6,6 +6,7 @@ mod attributes;
 mod copy;
 mod creation;
 mod dtype;
+mod einsum;
 mod errors;
 mod fallible_alloc;
 mod from_data;
@@ -40,6 +41,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(&module)?;
     num_threads::register(&module)?;
     ops::register(&module)?;
+    einsum::register(&module)?;
     gradients::register(&module)
 }
 

@@ -124,12 +124,12 @@ static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NU
 /// ```
 pub static MATMUL: Op<Matmul> = Op::new(&[
     Kernel::<Matmul>::new("cublas", run_with_workspace)
-        .workspace(&CUDA_CUBLAS_WORKSPACE)
+        .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
         .condition(is_float_on_device),
     Kernel::<Matmul>::new("cublaslt", run_with_workspace)
-        .workspace(&CUDA_CUBLAS_WORKSPACE)
+        .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
         .condition(is_float_on_device),

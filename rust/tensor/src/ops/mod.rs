@@ -7,6 +7,7 @@ mod cast;
 mod compare;
 mod creation;
 mod display;
+mod einsum;
 mod expanded_index_put;
 mod foreign;
 mod index;
@@ -27,6 +28,7 @@ mod view;
 
 pub(crate) use as_strided::{as_strided, as_strided_node};
 pub(crate) use cast::copy_with_layout;
+pub use einsum::{EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum};
 pub use foreign::register_foreign_kernel;
 pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
