@@ -223,6 +223,13 @@ pub enum Error {
         /// The name of the node.
         node: &'static str,
     },
+    /// A recorded backward pass through an operation whose backward function cannot be differentiated.
+    OneBackward {
+        /// The name of the node.
+        node: &'static str,
+        /// How to compute the gradient of the gradient.
+        cure: &'static str,
+    },
     /// A backward pass through a node whose saved tensor was changed in place.
     Modified {
         /// The name of the node.
@@ -460,6 +467,9 @@ impl fmt::Display for Error {
             ),
             Error::GraphFreed { node } => {
                 write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
+            }
+            Error::OneBackward { node, cure } => {
+                write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {cure}")
             }
             Error::Modified { node, shape, saved, now } => write!(
                 f,

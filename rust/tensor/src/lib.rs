@@ -24,13 +24,17 @@ mod testing;
 /// operation does so too.
 pub fn announce_operations() {
     MATMUL.announce();
+    ATTENTION.announce();
 }
 
 pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
-pub use ops::{Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack};
+pub use ops::{
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, Index, MATMUL,
+    Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack,
+};
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;

@@ -75,7 +75,7 @@ type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
 /// ```
 pub struct Kernel<O: Operation> {
     pub(super) name: &'static str,
-    pub(super) is_model: bool,
+    pub(super) is_model: fn(&O::Call) -> bool,
     library: Option<&'static Library>,
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
@@ -90,7 +90,7 @@ impl<O: Operation> Kernel<O> {
     pub const fn new(name: &'static str, run: Run<O>) -> Self {
         Kernel {
             name,
-            is_model: false,
+            is_model: |_| false,
             library: None,
             gates: &[],
             node: None,
@@ -101,8 +101,13 @@ impl<O: Operation> Kernel<O> {
     }
 
     /// Marks a kernel that computes like the library of this name, without the library.
-    pub const fn model(mut self) -> Self {
-        self.is_model = true;
+    pub const fn model(self) -> Self {
+        self.model_if(|_| true)
+    }
+
+    /// Marks a kernel that computes some calls like the library of this name, without the library.
+    pub const fn model_if(mut self, is_model: fn(&O::Call) -> bool) -> Self {
+        self.is_model = is_model;
         self
     }
 

@@ -20,5 +20,5 @@ pub use autotuner::{Autotuner, Tuned};
 pub use gate::Gate;
 pub use kernel::{Kernel, Stop};
 pub use numerics::{Numerics, Rounding};
-pub use operation::{Composite, NoKernel, Op, Operation, Order, Preferred};
+pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording};

@@ -31,6 +31,27 @@ impl Matrix {
         last().is_some_and(|last| last < length)
     }
 
+    /// Returns a matrix without gaps between the elements of a row, whose rows begin every `stride` elements.
+    pub fn of_rows(rows: usize, columns: usize, stride: usize) -> Self {
+        Matrix { start: 0, rows, columns, row_stride: stride, column_stride: 1 }
+    }
+
+    /// Returns a matrix of equal sizes and strides that begins at `start`.
+    pub fn at(self, start: usize) -> Self {
+        Matrix { start, ..self }
+    }
+
+    /// Returns the matrix of `rows` rows from `first` on.
+    pub fn rows_from(self, (first, rows): (usize, usize)) -> Self {
+        self.submatrix((first, rows), (0, self.columns))
+    }
+
+    /// Returns the transposed matrix, over the same elements.
+    pub fn transposed(self) -> Self {
+        let Matrix { start, rows, columns, row_stride, column_stride } = self;
+        Matrix { start, rows: columns, columns: rows, row_stride: column_stride, column_stride: row_stride }
+    }
+
     /// Returns the submatrix of `rows` rows from `row` on and `columns` columns from `column` on.
     fn submatrix(self, (row, rows): (usize, usize), (column, columns): (usize, usize)) -> Self {
         let offset =
@@ -66,7 +87,7 @@ impl MatmulElement for i64 {
 
 /// The number of multiplications from which on a product runs on several threads: about 1 ms, ten times what a thread
 /// costs.
-const THREADED_WORK: usize = 1 << 26;
+pub(super) const THREADED_WORK: usize = 1 << 26;
 
 /// Returns the rows of a block of a product, which one thread computes. They depend on the shape only, so that results
 /// do not depend on the number of threads.

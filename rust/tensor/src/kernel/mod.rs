@@ -1,5 +1,6 @@
 //! Kernels: loops over elements. They are independent of automatic differentiation.
 
+mod attention;
 mod elementwise;
 mod gather;
 mod int_matmul;
@@ -10,6 +11,7 @@ mod reduce;
 mod strided_iter;
 mod workspace;
 
+pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
 pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};
 pub(crate) use launch::launch_nullary;

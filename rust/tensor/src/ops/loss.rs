@@ -73,18 +73,31 @@ impl Tensor {
 
     /// Returns the exponentials of the elements, normalized to a sum of 1 along `dim`.
     pub fn softmax(&self, dim: i64) -> Result<Tensor> {
-        let op = "softmax";
+        self.softmax_as("softmax", "SoftmaxBackward0", dim, false)
+    }
+
+    /// Returns the [`softmax`](Tensor::softmax) along `dim`, and 0 where all elements are minus infinity: PyTorch's
+    /// `_safe_softmax`.
+    pub(super) fn safe_softmax(&self, dim: i64) -> Result<Tensor> {
+        self.softmax_as("softmax", "SafeSoftmaxBackward0", dim, true)
+    }
+
+    /// Returns the softmax along `dim`. Where all elements are minus infinity it is 0 if `is_safe`, else NaN.
+    fn softmax_as(&self, op: &'static str, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
         check_floating_point(op, self)?;
         wrap_dim(op, dim, self.ndim())?;
         let out = apply_along_dim(self, dim, |rows, length| {
-            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, move |row: &[T], out: &mut [T]| {
                 let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
+                if is_safe && row.iter().all(|&value| value == T::NEG_INFINITY) {
+                    return out.fill(T::default());
+                }
                 out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest).exp());
                 let sum: f64 = out.iter().map(|value| value.to_f64()).sum();
                 out.iter_mut().for_each(|out| *out = T::from_f64(out.to_f64() / sum));
             }))
         })?;
-        if let Some(mut builder) = NodeBuilder::new("SoftmaxBackward0", &[self])? {
+        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
             let saved = builder.save_output(&out)?;
             builder.set_history(&out, move |ctx, gradient| {
                 let share = ctx.saved(saved)?;

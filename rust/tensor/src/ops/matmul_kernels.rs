@@ -7,7 +7,9 @@ use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device, DeviceType, current_stream};
 use interlock::backends::flags::{CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, MKLDNN_ENABLED, MKLDNN_NUMERICS};
 use interlock::backends::{BlasLibrary, Node};
-use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Order, Preferred, Reason, Rounding, Stop};
+use interlock::dispatch::{
+    Gate, Kernel, Numerics, Op, Operation, Order, Preference, Preferred, Reason, Rounding, Stop,
+};
 
 use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
 use crate::shape::{Layout, sizes_and_strides};
@@ -146,7 +148,7 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
 fn preferred_library(call: &MatmulCall) -> Preferred {
     let library = CUDA_BLAS_LIBRARY.get();
     let is_preferred = !call.is_on_cpu() && library != BlasLibrary::Default;
-    [is_preferred.then_some(library.name()), None, None, None, None]
+    [is_preferred.then_some(Preference::Kernel(library.name())), None, None, None, None]
 }
 
 fn is_float_on_device(call: &MatmulCall) -> Result<(), Reason> {

@@ -2,6 +2,10 @@
 
 mod advanced_index;
 mod as_strided;
+mod attention;
+mod attention_kernels;
+mod attention_math;
+mod attention_tiled;
 mod binary;
 mod cast;
 mod compare;
@@ -25,6 +29,8 @@ mod unary;
 mod view;
 
 pub(crate) use as_strided::{as_strided, as_strided_node};
+pub use attention::AttentionOptions;
+pub use attention_kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut};
 pub(crate) use cast::copy_with_layout;
 pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
