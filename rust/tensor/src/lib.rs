@@ -30,6 +30,7 @@ pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
+pub use half::{bf16, f16};
 pub use ops::{Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack};
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
