@@ -31,6 +31,7 @@ pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
+pub use half::{bf16, f16};
 pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, Index, MATMUL,
     Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack,

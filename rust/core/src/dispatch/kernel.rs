@@ -6,7 +6,7 @@ use super::Numerics;
 use super::gate::Gate;
 use super::operation::Operation;
 use super::record::{Considered, Outcome, Reason};
-use crate::flags::{Flag, FlagWord, Node};
+use crate::flags::{Flag, FlagValue, FlagWord, Node};
 use crate::libraries::{Library, Presence};
 
 /// The reason why a kernel that was chosen computes no result.
@@ -79,7 +79,7 @@ pub struct Kernel<O: Operation> {
     library: Option<&'static Library>,
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
-    workspace: Option<&'static FlagWord>,
+    option: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
     pub(super) run: Run<O>,
 }
@@ -94,7 +94,7 @@ impl<O: Operation> Kernel<O> {
             library: None,
             gates: &[],
             node: None,
-            workspace: None,
+            option: None,
             condition: None,
             run,
         }
@@ -130,14 +130,19 @@ impl<O: Operation> Kernel<O> {
     }
 
     /// Names the flag that sets the size of the workspace, which `run` allocates.
-    pub const fn workspace(mut self, flag: &'static Flag<u64>) -> Self {
-        self.workspace = Some(flag.word());
+    pub const fn workspace(self, flag: &'static Flag<u64>) -> Self {
+        self.option(flag)
+    }
+
+    /// Names a flag that `run` reads on the calling thread.
+    pub const fn option<T: FlagValue>(mut self, flag: &'static Flag<T>) -> Self {
+        self.option = Some(flag.word());
         self
     }
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
-        self.gates.iter().map(Gate::word).chain(self.workspace)
+        self.gates.iter().map(Gate::word).chain(self.option)
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.

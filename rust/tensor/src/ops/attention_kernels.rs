@@ -5,7 +5,8 @@ use std::fmt;
 
 use interlock::accelerator::{Device, DeviceType};
 use interlock::backends::flags::{
-    CUDA_CUDNN_SDP, CUDA_FLASH_SDP, CUDA_MATH_SDP, CUDA_MEM_EFFICIENT_SDP, CUDA_SDP_PRIORITY,
+    CUDA_CUDNN_SDP, CUDA_FLASH_SDP, CUDA_FP16_BF16_REDUCTION_MATH_SDP, CUDA_MATH_SDP, CUDA_MEM_EFFICIENT_SDP,
+    CUDA_SDP_PRIORITY,
 };
 use interlock::dispatch::{Gate, Kernel, Op, Operation, Order, Preference, Preferred, Reason};
 
@@ -216,7 +217,10 @@ pub static ATTENTION: Op<Attention> = Op::new(&[
         .model()
         .gates(&EFFICIENT_GATES)
         .condition(can_run_efficient),
-    Kernel::<Attention>::new("math", run_math).gates(&MATH_GATES).condition(can_run_math),
+    Kernel::<Attention>::new("math", run_math)
+        .gates(&MATH_GATES)
+        .option(&CUDA_FP16_BF16_REDUCTION_MATH_SDP)
+        .condition(can_run_math),
     Kernel::<Attention>::new("cudnn", run_cudnn).model().gates(&CUDNN_GATES).condition(can_run_cudnn),
 ])
 .order(Order::new(&CUDA_SDP_PRIORITY, preferred_kernels));
@@ -334,10 +338,7 @@ fn needs_dtypes(dtypes: &str, call: &AttentionCall) -> Reason {
 }
 
 fn check_half(call: &AttentionCall) -> Condition {
-    match call.dtype {
-        DType::Float32 | DType::Float64 => Err(needs_dtypes("float16 or bfloat16", call)),
-        _ => Ok(()),
-    }
+    if call.dtype.is_half() { Ok(()) } else { Err(needs_dtypes("float16 or bfloat16", call)) }
 }
 
 fn check_multiples(sizes: [usize; 2], unit: usize) -> Condition {

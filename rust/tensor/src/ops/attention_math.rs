@@ -1,25 +1,32 @@
 //! Attention as products of matrices and a softmax. Its memory grows with the square of the sequence, and its gradients
 //! can be differentiated again.
 
-use interlock::dispatch::{Composite, Numerics, Stop};
+use interlock::backends::flags::CUDA_FP16_BF16_REDUCTION_MATH_SDP;
+use interlock::dispatch::{Numerics, Stop};
 
 use super::attention::{OP, heads};
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::masked::zero_where;
-use crate::dtype::dispatch_float;
-use crate::{DType, Error, Result, Tensor, TensorOptions, kernel};
-
-/// The products inside are recorded as part of the attention, and obey their own flags.
-const COMPOSITE: Composite = Composite { name: OP, numerics: None };
+use crate::dtype::dispatch;
+use crate::{DType, Element, Error, Result, Tensor, TensorOptions, kernel};
 
 pub(super) fn run_math(
     _: &AttentionCall,
     _: Numerics,
     args: &AttentionArgs<'_>,
 ) -> Result<AttentionOut, Stop<Error>> {
-    Ok(attention(args)?.into())
+    let dtype = args.query.dtype();
+    if !dtype.is_half() || CUDA_FP16_BF16_REDUCTION_MATH_SDP.get() {
+        return Ok(attention(args)?.into());
+    }
+    let computed = |tensor: &Tensor| tensor.cast(dtype.compute());
+    let (query, key, value) = (computed(args.query)?, computed(args.key)?, computed(args.value)?);
+    let args = AttentionArgs { query: &query, key: &key, value: &value, ..*args };
+    Ok(attention(&args)?.cast(dtype)?.into())
 }
 
+/// Computes an attention in the type of its operands. The products inside are recorded as part of it, and obey their
+/// own flags.
 fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     let AttentionArgs { query, key, value, .. } = *args;
     let heads = if args.enable_gqa { heads(query).unwrap_or(1) } else { 1 };
@@ -27,7 +34,7 @@ fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     // Each operand is scaled by the square root, as in PyTorch, so that fewer products overflow.
     let root = args.scale.abs().sqrt();
     let query = query.mul(root.copysign(args.scale))?;
-    let mut scores = query.matmul_in(&key.transpose(-2, -1)?.mul(root)?, Some(COMPOSITE))?;
+    let mut scores = query.matmul_in(OP, &key.transpose(-2, -1)?.mul(root)?, false)?;
     if args.is_causal {
         let [.., rows, columns] = scores.shape() else { return Err(Error::NoDimensions) };
         scores = scores.add(&causal_mask(*rows, *columns, scores.options())?)?;
@@ -35,7 +42,7 @@ fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     if let Some(mask) = args.mask {
         scores = scores.add(&additive_mask(mask, scores.dtype())?)?;
     }
-    scores.safe_softmax(-1)?.matmul_in(&value, Some(COMPOSITE))
+    scores.safe_softmax(-1)?.matmul_in(OP, &value, false)
 }
 
 /// Returns keys or values with `count` heads, each of which is repeated as often as necessary.
@@ -52,10 +59,10 @@ fn repeat_heads(tensor: &Tensor, count: usize) -> Result<Tensor> {
 
 /// Returns a matrix of 0, and minus infinity above the diagonal.
 fn causal_mask(rows: usize, columns: usize, options: TensorOptions) -> Result<Tensor> {
-    dispatch_float!(options.dtype, T => {
+    dispatch!(options.dtype, T => {
         kernel::launch_nullary(OP, options, &[rows, columns], move |out: &mut [T]| {
             for (row, line) in out.chunks_mut(columns.max(1)).enumerate() {
-                line.iter_mut().skip(row.saturating_add(1)).for_each(|out| *out = T::NEG_INFINITY);
+                line.iter_mut().skip(row.saturating_add(1)).for_each(|out| *out = T::from_f64(f64::NEG_INFINITY));
             }
         })
     })

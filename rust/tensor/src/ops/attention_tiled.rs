@@ -46,7 +46,7 @@ struct Operands {
 impl Operands {
     fn new(args: &AttentionArgs<'_>) -> Result<Self> {
         let dtype = args.query.dtype();
-        let computed = if dtype == DType::Float64 { DType::Float64 } else { DType::Float32 };
+        let computed = dtype.compute();
         let operand = |tensor: &Tensor| kernel::cast(&tensor.detach(), computed);
         Ok(Operands {
             query: operand(args.query)?,

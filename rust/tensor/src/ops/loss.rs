@@ -1,7 +1,7 @@
 //! Softmax and loss functions.
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch_float;
+use crate::dtype::{dispatch, dispatch_float};
 use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
@@ -116,7 +116,7 @@ impl Tensor {
     /// Returns the loss like [`nll_loss`](Tensor::nll_loss), for an operation that errors name.
     fn nll_loss_for(&self, op: &'static str, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         let classes = check_classes(op, self, target)?;
-        let losses = dispatch_float!(self.dtype(), T => {
+        let losses = dispatch!(self.dtype(), T => {
             let rows = self.detach().contiguous()?;
             kernel::gather::<T>(op, &rows, &target.detach().contiguous()?, classes)
         })?;
@@ -144,7 +144,7 @@ impl Tensor {
 /// Returns the gradient of the input of `nll_loss`: zeros except for the negated gradient at the target class of each
 /// row.
 fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
-    let out = dispatch_float!(gradient.dtype(), T => {
+    let out = dispatch!(gradient.dtype(), T => {
         let (gradient, targets) = (gradient.detach().contiguous()?, targets.detach().contiguous()?);
         kernel::scatter_add::<T>("nll_loss", &gradient, &targets, classes)
     })?;
@@ -157,15 +157,17 @@ fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Res
     Ok(out)
 }
 
-/// Runs `f` on the rows along `dim`, made contiguous, and transposes the result back.
+/// Runs `f` on the rows along `dim`, made contiguous and in the type of arithmetic. Transposes the result back and
+/// rounds it to the type of the tensor.
 fn apply_along_dim(
     tensor: &Tensor,
     dim: i64,
     f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let rows = tensor.detach().transpose(dim, -1)?.contiguous()?;
+    let loaded = kernel::cast(&tensor.detach(), tensor.dtype().compute())?;
+    let rows = loaded.transpose(dim, -1)?.contiguous()?;
     let length = rows.shape().last().copied().unwrap_or(1);
-    let out = f(&rows, length)?.transpose(dim, -1)?.contiguous()?;
+    let out = kernel::cast(&f(&rows, length)?, tensor.dtype())?.transpose(dim, -1)?.contiguous()?;
     // The strides of dimensions of size 1 may differ after the transpose.
     Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
 }

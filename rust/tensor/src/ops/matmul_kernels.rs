@@ -87,6 +87,9 @@ pub struct MatmulArgs<'a> {
     pub batch: &'a [usize],
     /// The shape of the result.
     pub shape: &'a [usize],
+    /// The element type of the result: that of the operands, or `float32` for a product of halves to which a composite
+    /// operation adds before it rounds.
+    pub dtype: DType,
 }
 
 impl Operation for Matmul {
@@ -190,9 +193,10 @@ fn run_with_workspace(
     out
 }
 
-/// Multiplies operands that are rounded as the flags request.
+/// Multiplies operands that are rounded as the flags request. Products of halves are summed in single precision and
+/// rounded once.
 fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, Stop<Error>> {
-    let (a, b) = (rounded(args.a, numerics.inputs)?, rounded(args.b, numerics.inputs)?);
+    let (a, b) = (loaded(args.a, numerics.inputs)?, loaded(args.b, numerics.inputs)?);
     let [(left, strides_a), (right, strides_b)] = [&a, &b].map(|operand| split(operand, args.batch.len()));
     let operands = [(strides_a.as_slice(), a.storage_offset()), (strides_b.as_slice(), b.storage_offset())];
     let batch = MatrixBatch { iter: StridedIter::new(args.batch, operands), left, right };
@@ -200,9 +204,12 @@ fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tens
         DType::Float32 => kernel::matmul::<f32>(args.shape, &a, &b, batch),
         DType::Float64 => kernel::matmul::<f64>(args.shape, &a, &b, batch),
         DType::Int64 => kernel::matmul::<i64>(args.shape, &a, &b, batch),
-        DType::Bool => Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them")),
+        // Halves were converted.
+        DType::Bool | DType::Float16 | DType::BFloat16 => {
+            Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them"))
+        }
     };
-    Ok(out?)
+    Ok(kernel::cast(&out?, args.dtype)?)
 }
 
 /// Returns a matrix with the sizes and strides of the last two dimensions, and the strides of the others, which are 0
@@ -216,18 +223,23 @@ fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
     (Matrix { start: 0, rows, columns, row_stride, column_stride }, strides)
 }
 
-/// Returns the operand with rounded elements, in memory of its own unless nothing is rounded.
-fn rounded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
-    if rounding == Rounding::None {
+/// Returns the operand in the type of arithmetic with rounded elements, in memory of its own unless nothing changes.
+fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
+    let is_half = tensor.dtype().is_half();
+    if rounding == Rounding::None && !is_half {
         return Ok(Cow::Borrowed(tensor));
     }
-    // An element that a stride of 0 repeats is rounded once.
+    // An element that a stride of 0 repeats is converted once.
     let layout = tensor.layout();
     let is_repeated = |stride: &usize| *stride == 0;
     let stored = layout.shape.iter().zip(&layout.strides);
     let shape = stored.map(|(&size, stride)| if is_repeated(stride) { size.min(1) } else { size }).collect();
     let once = tensor.alias(Layout { shape, ..layout.clone() });
-    let once = kernel::map(Matmul::NAME, &once, move |element: f32| rounding.round(element))?;
+    let once = if is_half {
+        kernel::cast(&once, DType::Float32)?
+    } else {
+        kernel::map(Matmul::NAME, &once, move |element: f32| rounding.round(element))?
+    };
     let strides = once.strides().iter().zip(&layout.strides);
     let strides = strides.map(|(&own, stride)| if is_repeated(stride) { 0 } else { own }).collect();
     let expanded = Layout { shape: layout.shape.clone(), strides, offset: once.storage_offset() };
