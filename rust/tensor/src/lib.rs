@@ -25,6 +25,7 @@ mod testing;
 pub fn announce_operations() {
     MATMUL.announce();
     ATTENTION.announce();
+    MULTI_HEAD_ATTENTION.announce();
 }
 
 pub use dtype::{DType, Scalar};
@@ -34,7 +35,8 @@ pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, Index, MATMUL,
-    Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack,
+    MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
+    Operand, Reduction, cat, manual_seed, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

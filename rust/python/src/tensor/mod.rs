@@ -2,6 +2,7 @@
 
 mod args;
 mod arithmetic;
+pub(crate) mod attention;
 mod attributes;
 mod copy;
 mod creation;
@@ -40,6 +41,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(&module)?;
     num_threads::register(&module)?;
     ops::register(&module)?;
+    attention::register(&module)?;
     gradients::register(&module)
 }
 

@@ -48,15 +48,16 @@ impl Tensor {
         self.attention_in(key, value, options, None)
     }
 
-    /// Computes an attention that is part of a composite operation.
+    /// Computes an attention, which may be part of the operation with the name `composite`.
     pub(super) fn attention_in(
         &self,
         key: &Tensor,
         value: &Tensor,
         options: &AttentionOptions<'_>,
-        composite: Option<Composite>,
+        composite: Option<&'static str>,
     ) -> Result<Tensor> {
         let args = checked(self, key, value, options)?;
+        let composite = composite.map(|name| Composite { name, numerics: None });
         let out = ATTENTION.call(&AttentionCall::new(&args), composite, &args)?;
         with_history(out, &args)
     }

@@ -187,17 +187,26 @@ impl Tensor {
     /// Returns `self @ weight.T + bias`: the linear layer of `torch.nn.functional`. `weight` has the shape
     /// (outputs, inputs), or (inputs) for one output; `bias` is broadcast to the result.
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-        const OP: &str = "linear";
+        self.linear_in("linear", weight, bias)
+    }
+
+    /// Computes a [`linear`](Tensor::linear) layer whose product is part of the composite operation `name`.
+    pub(super) fn linear_in(
+        &self,
+        name: &'static str,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+    ) -> Result<Tensor> {
         if weight.ndim() > 2 {
-            return Err(err_shapes(OP, "weight must have one or two dimensions", self, weight));
+            return Err(err_shapes("linear", "weight must have one or two dimensions", self, weight));
         }
         let weight = if weight.ndim() == 2 { weight.t()? } else { weight.clone() };
         match bias {
             Some(bias) if bias.dtype() == self.dtype() => {
-                add_products(&self.matmul_in(OP, &weight, true)?, bias, self.dtype())
+                add_products(&self.matmul_in(name, &weight, true)?, bias, self.dtype())
             }
-            Some(bias) => self.matmul_in(OP, &weight, false)?.add(bias),
-            None => self.matmul_in(OP, &weight, false),
+            Some(bias) => self.matmul_in(name, &weight, false)?.add(bias),
+            None => self.matmul_in(name, &weight, false),
         }
     }
 }
