@@ -102,28 +102,16 @@ def record() -> Recording:
         ('matmul', 'native')
     """
 
-def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
-    """Return the choice of a kernel for a call on this thread now, without running it.
-
-    The kernel that is chosen may still refuse when it runs; the next one is then tried.
-
-    Args:
-        operation: The name of the operation: ``"matmul"``.
-        tensors: The operands.
-
-    Raises:
-        ArgumentError: There is no operation of this name.
-        ShapeError: The shapes are incompatible.
-        TypeError: The operation takes another number of operands, or one of them is not a tensor.
-
-    Example:
-        >>> import interlock
-        >>> from interlock import dispatch
-        >>> x = interlock.ones(2, 2)
-        >>> for considered in dispatch.explain("matmul", x, x).considered:
-        ...     print(considered)
-        cublas: needs a device, got cpu
-        cublaslt: needs a device, got cpu
-        mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
-        native: chosen
-    """
+@overload
+def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call: ...
+@overload
+def explain(
+    operation: Literal["scaled_dot_product_attention"],
+    /,
+    *tensors: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Call: ...

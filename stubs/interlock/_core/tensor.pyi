@@ -48,11 +48,14 @@ __all__ = [
     "matmul",
     "mean",
     "mm",
+    "multi_head_attention",
+    "nll_loss",
     "ones",
     "ones_like",
     "rand",
     "randn",
     "relu",
+    "scaled_dot_product_attention",
     "set_num_threads",
     "softmax",
     "stack",
@@ -612,6 +615,8 @@ class Tensor:
     def __truediv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __rtruediv__(self, other: _Number | _Array, /) -> Tensor: ...
     def __itruediv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __mod__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rmod__(self, other: _Number | _Array, /) -> Tensor: ...
     def __pow__(self, exponent: Tensor | _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __rpow__(self, base: _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __matmul__(self, other: Tensor | _Array, /) -> Tensor: ...
@@ -704,6 +709,7 @@ class Tensor:
             >>> interlock.tensor([2, 3]).pow(2)
             tensor([4, 9])
         """
+    def remainder(self, other: Tensor | _Number) -> Tensor: ...
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
@@ -1807,6 +1813,36 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
         tensor([0.5000, 0.5000])
     """
 
+def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor: ...
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: builtins.float = 0.0,
+    is_causal: builtins.bool = False,
+    *,
+    scale: builtins.float | None = None,
+    enable_gqa: builtins.bool = False,
+) -> Tensor: ...
+def multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    num_heads: int,
+    in_proj_weight: Tensor,
+    in_proj_bias: Tensor | None,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    *,
+    training: builtins.bool,
+    batch_first: builtins.bool,
+    key_padding_mask: Tensor | None = None,
+    need_weights: builtins.bool = True,
+    attn_mask: Tensor | None = None,
+    average_attn_weights: builtins.bool = True,
+    is_causal: builtins.bool = False,
+) -> tuple[Tensor, Tensor | None]: ...
 def cross_entropy(
     input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean"
 ) -> Tensor:
