@@ -2,6 +2,7 @@
 
 mod elementwise;
 mod gather;
+mod half_matmul;
 mod int_matmul;
 mod launch;
 mod matmul;
