@@ -66,6 +66,13 @@ impl Call {
         self.0.numerics.inputs.name()
     }
 
+    /// The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
+    /// ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
+    #[getter]
+    fn sums(&self) -> &'static str {
+        self.0.numerics.sums.name()
+    }
+
     /// The operation that the call is part of, such as ``"linear"``, or None.
     #[getter]
     fn composite(&self) -> Option<&'static str> {

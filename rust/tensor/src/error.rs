@@ -266,6 +266,11 @@ pub enum Error {
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(AcceleratorError),
+    /// A product on a library that may split sums, although a flag forbids it.
+    UnsplitSums {
+        /// The name of the flag below `backends.cuda.matmul`.
+        flag: &'static str,
+    },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
 }
@@ -494,6 +499,11 @@ impl fmt::Display for Error {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
+            Error::UnsplitSums { flag } => write!(
+                f,
+                "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
+                 (False, True), or backends.cuda.blas_library to 'cublaslt'"
+            ),
             Error::NoKernel(error) => error.fmt(f),
         }
     }

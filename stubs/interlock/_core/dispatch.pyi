@@ -33,6 +33,11 @@ class Call:
     def inputs(self) -> Literal["float32", "tf32", "bf16"]:
         """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``."""
     @property
+    def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"]:
+        """The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
+        ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
+        """
+    @property
     def composite(self) -> str | None:
         """The operation that the call is part of, such as ``"linear"``, or None."""
     @property

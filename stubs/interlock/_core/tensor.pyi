@@ -25,6 +25,7 @@ __all__ = [
     "argmax",
     "as_tensor",
     "backward",
+    "bfloat16",
     "bmm",
     "bool",
     "cat",
@@ -32,12 +33,14 @@ __all__ = [
     "dtype",
     "empty",
     "exp",
+    "float16",
     "float32",
     "float64",
     "from_numpy",
     "full",
     "get_num_threads",
     "grad",
+    "half",
     "int64",
     "is_inference",
     "is_tensor",
@@ -83,7 +86,7 @@ _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
 @final
 class dtype:
-    """The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`.
+    """The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64` or `bool`.
 
     Example:
         >>> import interlock
@@ -103,6 +106,9 @@ class dtype:
 
 _DType: TypeAlias = dtype
 
+float16: dtype
+half: dtype
+bfloat16: dtype
 float32: dtype
 float64: dtype
 int64: dtype
@@ -595,6 +601,10 @@ class Tensor:
         Raises:
             DeviceError: `device` does not name a device.
         """
+    def half(self) -> Tensor:
+        """Convert to float16. Returns the tensor itself if it is a float16 tensor."""
+    def bfloat16(self) -> Tensor:
+        """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor."""
     def float(self) -> Tensor:
         """Convert to float32. Returns the tensor itself if it is a float32 tensor."""
     def double(self) -> Tensor:
@@ -1141,7 +1151,7 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
     Read-only and unaligned arrays are copied.
 
     Args:
-        ndarray: A `numpy.ndarray` of dtype float32, float64, int64 or bool.
+        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
 
     Raises:
         TypeError: `ndarray` is not an array, or its dtype is not supported.
@@ -1508,7 +1518,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the matrix product of two matrices.
 
     Args:
-        input: The left matrix, of shape [n, k]. Float32, float64 or int64.
+        input: The left matrix, of shape [n, k]. Floating point or int64.
         mat2: The right matrix, of shape [k, m], of the same dtype.
 
     Returns:
@@ -1529,7 +1539,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the matrix products of two batches of matrices.
 
     Args:
-        input: The left batch, of shape [b, n, k]. Float32, float64 or int64.
+        input: The left batch, of shape [b, n, k]. Floating point or int64.
         mat2: The right batch, of shape [b, k, m], of the same dtype.
 
     Returns:
@@ -1606,7 +1616,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     last two are broadcast.
 
     Args:
-        input: The left tensor, of shape [..., n, k] or [k]. Float32, float64 or int64.
+        input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
         other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
 
     Returns:

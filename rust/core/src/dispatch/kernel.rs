@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Numerics;
 use super::gate::Gate;
+use super::numerics::{HalfSum, Numerics, Sums};
 use super::operation::Operation;
 use super::record::{Considered, Outcome, Reason};
 use crate::flags::{Flag, FlagValue, FlagWord, Node};
@@ -79,6 +79,7 @@ pub struct Kernel<O: Operation> {
     library: Option<&'static Library>,
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
+    half_sum: Option<fn(&O::Call) -> Option<HalfSum>>,
     option: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
     pub(super) run: Run<O>,
@@ -94,6 +95,7 @@ impl<O: Operation> Kernel<O> {
             library: None,
             gates: &[],
             node: None,
+            half_sum: None,
             option: None,
             condition: None,
             run,
@@ -129,6 +131,13 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
+    /// Sums products of halves as the flags of `cuda.matmul` request. The function returns the sums of a call, or `None`
+    /// if its inputs are of other types.
+    pub const fn half_sum(mut self, sum: fn(&O::Call) -> Option<HalfSum>) -> Self {
+        self.half_sum = Some(sum);
+        self
+    }
+
     /// Names the flag that sets the size of the workspace, which `run` allocates.
     pub const fn workspace(self, flag: &'static Flag<u64>) -> Self {
         self.option(flag)
@@ -142,7 +151,8 @@ impl<O: Operation> Kernel<O> {
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
-        self.gates.iter().map(Gate::word).chain(self.option)
+        let sums = if self.half_sum.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
+        self.gates.iter().map(Gate::word).chain(self.option).chain(sums.iter().copied())
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.
@@ -188,7 +198,10 @@ impl<O: Operation> Kernel<O> {
     pub(super) fn numerics(&self, call: &O::Call) -> Numerics {
         match self.node {
             Some(node) if O::obeys_precision(call) => Numerics::of_node(node),
-            _ => Numerics::default(),
+            _ => {
+                let sum = self.half_sum.and_then(|half_sum| half_sum(call));
+                sum.map_or(Numerics::default(), Numerics::of_cuda_sum)
+            }
         }
     }
 }

@@ -19,6 +19,6 @@ mod record;
 pub use autotuner::{Autotuner, Tuned};
 pub use gate::Gate;
 pub use kernel::{Kernel, Stop};
-pub use numerics::{Numerics, Rounding};
+pub use numerics::{HalfSum, Numerics, Rounding, Sums};
 pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording};

@@ -69,7 +69,7 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// last two are broadcast.
 ///
 /// Args:
-///     input: The left tensor, of shape [..., n, k] or [k]. Float32, float64 or int64.
+///     input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
 ///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
 ///
 /// Returns:
@@ -92,7 +92,7 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 /// Return the matrix product of two matrices.
 ///
 /// Args:
-///     input: The left matrix, of shape [n, k]. Float32, float64 or int64.
+///     input: The left matrix, of shape [n, k]. Floating point or int64.
 ///     mat2: The right matrix, of shape [k, m], of the same dtype.
 ///
 /// Returns:
@@ -116,7 +116,7 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Return the matrix products of two batches of matrices.
 ///
 /// Args:
-///     input: The left batch, of shape [b, n, k]. Float32, float64 or int64.
+///     input: The left batch, of shape [b, n, k]. Floating point or int64.
 ///     mat2: The right batch, of shape [b, k, m], of the same dtype.
 ///
 /// Returns:

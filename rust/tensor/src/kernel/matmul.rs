@@ -21,6 +21,14 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
+    /// Returns an element, or the default if it is beyond the memory.
+    #[inline]
+    pub fn element<T: Element>(&self, memory: &[T], row: usize, column: usize) -> T {
+        let offset =
+            row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
+        memory.get(self.start.saturating_add(offset)).copied().unwrap_or_default()
+    }
+
     /// Returns whether every element is inside a memory of `length` elements.
     fn is_within(&self, length: usize) -> bool {
         let span = |count: usize, step: usize| count.checked_sub(1)?.checked_mul(step);
@@ -50,6 +58,11 @@ impl Matrix {
     pub fn transposed(self) -> Self {
         let Matrix { start, rows, columns, row_stride, column_stride } = self;
         Matrix { start, rows: columns, columns: rows, row_stride: column_stride, column_stride: row_stride }
+    }
+
+    /// Returns the matrix at an offset that is counted from `by`.
+    fn moved(self, by: usize) -> Self {
+        Matrix { start: self.start.saturating_add(by), ..self }
     }
 
     /// Returns the submatrix of `rows` rows from `row` on and `columns` columns from `column` on.
@@ -180,6 +193,19 @@ pub(crate) struct MatrixBatch {
 }
 
 impl MatrixBatch {
+    /// Returns the products of the first and of the second half of the columns of the left matrices with the rows of
+    /// the right matrices. Their sum is the product.
+    pub fn halves(&self) -> [Self; 2] {
+        let MatrixBatch { left, right, .. } = self;
+        let (rows, depth, columns) = (left.rows, left.columns, right.columns);
+        let middle = depth / 2;
+        [(0, middle), (middle, depth - middle)].map(|part| MatrixBatch {
+            iter: self.iter.clone(),
+            left: left.submatrix((0, rows), part),
+            right: right.submatrix(part, (0, columns)),
+        })
+    }
+
     /// Returns the number of multiplications.
     fn work(&self) -> usize {
         let MatrixBatch { iter, left, right } = self;
@@ -232,8 +258,8 @@ impl TiledMatmul {
         ];
         Some(Tile {
             first: self.index.saturating_mul(size).saturating_add(self.row * columns + self.column),
-            left: Matrix { start: start_a, ..*left }.submatrix(row_part, depth_part),
-            right: Matrix { start: start_b, ..*right }.submatrix(depth_part, column_part),
+            left: left.moved(start_a).submatrix(row_part, depth_part),
+            right: right.moved(start_b).submatrix(depth_part, column_part),
         })
     }
 

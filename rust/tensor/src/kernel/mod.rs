@@ -3,6 +3,7 @@
 mod attention;
 mod elementwise;
 mod gather;
+mod half_matmul;
 mod int_matmul;
 mod launch;
 mod matmul;
