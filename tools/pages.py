@@ -319,6 +319,8 @@ OPERATIONS = {
     },
     "Conversion and copies": {
         "to": "x.float().to(T.float64)",
+        "half": "x.half()",
+        "bfloat16": "x.bfloat16()",
         "float": "x.double().float()",
         "double": "x.float().double()",
         "long": "x.float().long()",

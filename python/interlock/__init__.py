@@ -31,6 +31,7 @@ from interlock._core.tensor import (
     arange,
     argmax,
     as_tensor,
+    bfloat16,
     bmm,
     bool,
     cat,
@@ -39,11 +40,13 @@ from interlock._core.tensor import (
     einsum,
     empty,
     exp,
+    float16,
     float32,
     float64,
     from_numpy,
     full,
     get_num_threads,
+    half,
     int64,
     is_inference,
     is_tensor,
@@ -110,6 +113,7 @@ __all__ = [
     "as_tensor",
     "autograd",
     "backends",
+    "bfloat16",
     "bmm",
     "bool",
     "capture",
@@ -124,6 +128,7 @@ __all__ = [
     "enforce_grad_layout_policy",
     "errors",
     "exp",
+    "float16",
     "float32",
     "float64",
     "from_numpy",
@@ -132,6 +137,7 @@ __all__ = [
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "get_num_threads",
+    "half",
     "inference_mode",
     "int64",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -170,7 +176,14 @@ __all__ = [
     "zeros_like",
 ]
 
-_TYPE_NAMES = {float32: "FloatTensor", float64: "DoubleTensor", int64: "LongTensor", bool: "BoolTensor"}
+_TYPE_NAMES = {
+    bool: "BoolTensor",
+    int64: "LongTensor",
+    float16: "HalfTensor",
+    bfloat16: "BFloat16Tensor",
+    float32: "FloatTensor",
+    float64: "DoubleTensor",
+}
 
 
 def typename(obj: object, /) -> str:

@@ -1,5 +1,9 @@
-"""Functions of neural networks, under PyTorch's names. There are no modules here: see `functional`."""
+"""Functions of neural networks, under PyTorch's names: see `functional` and `attention`.
 
-from interlock.nn import functional
+There are no modules here except for `MultiheadAttention`, because a flag selects its fast path.
+"""
 
-__all__ = ["functional"]
+from interlock.nn import attention, functional
+from interlock.nn._multihead_attention import MultiheadAttention
+
+__all__ = ["MultiheadAttention", "attention", "functional"]

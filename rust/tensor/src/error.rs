@@ -223,6 +223,13 @@ pub enum Error {
         /// The name of the node.
         node: &'static str,
     },
+    /// A recorded backward pass through an operation whose backward function cannot be differentiated.
+    OneBackward {
+        /// The name of the node.
+        node: &'static str,
+        /// How to compute the gradient of the gradient.
+        cure: &'static str,
+    },
     /// A backward pass through a node whose saved tensor was changed in place.
     Modified {
         /// The name of the node.
@@ -267,6 +274,11 @@ pub enum Error {
         kernel: String,
         /// The message of the kernel.
         message: String,
+    },
+    /// A product on a library that may split sums, although a flag forbids it.
+    UnsplitSums {
+        /// The name of the flag below `backends.cuda.matmul`.
+        flag: &'static str,
     },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
@@ -470,6 +482,9 @@ impl fmt::Display for Error {
             Error::GraphFreed { node } => {
                 write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
             }
+            Error::OneBackward { node, cure } => {
+                write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {cure}")
+            }
             Error::Modified { node, shape, saved, now } => write!(
                 f,
                 "{node}: a saved tensor of shape {} was changed in place: \
@@ -494,6 +509,11 @@ impl fmt::Display for Error {
             }
             Error::Accelerator(error) => error.fmt(f),
             Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
+            Error::UnsplitSums { flag } => write!(
+                f,
+                "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
+                 (False, True), or backends.cuda.blas_library to 'cublaslt'"
+            ),
             Error::NoKernel(error) => error.fmt(f),
         }
     }

@@ -25,15 +25,20 @@ mod testing;
 pub fn announce_operations() {
     MATMUL.announce();
     EINSUM.announce();
+    ATTENTION.announce();
+    MULTI_HEAD_ATTENTION.announce();
 }
 
 pub use dtype::{DType, Scalar};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
+pub use half::{bf16, f16};
 pub use ops::{
-    EINSUM, Einsum, EinsumArgs, EinsumCall, Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand,
-    PathOptimizer, PathRequest, Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
+    EinsumArgs, EinsumCall, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall,
+    MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat,
+    einsum, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -25,6 +25,7 @@ __all__ = [
     "argmax",
     "as_tensor",
     "backward",
+    "bfloat16",
     "bmm",
     "bool",
     "cat",
@@ -33,12 +34,14 @@ __all__ = [
     "einsum",
     "empty",
     "exp",
+    "float16",
     "float32",
     "float64",
     "from_numpy",
     "full",
     "get_num_threads",
     "grad",
+    "half",
     "int64",
     "is_inference",
     "is_tensor",
@@ -49,11 +52,14 @@ __all__ = [
     "matmul",
     "mean",
     "mm",
+    "multi_head_attention",
+    "nll_loss",
     "ones",
     "ones_like",
     "rand",
     "randn",
     "relu",
+    "scaled_dot_product_attention",
     "set_num_threads",
     "softmax",
     "stack",
@@ -81,7 +87,7 @@ _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
 @final
 class dtype:
-    """The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`.
+    """The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64` or `bool`.
 
     Example:
         >>> import interlock
@@ -101,6 +107,9 @@ class dtype:
 
 _DType: TypeAlias = dtype
 
+float16: dtype
+half: dtype
+bfloat16: dtype
 float32: dtype
 float64: dtype
 int64: dtype
@@ -593,6 +602,10 @@ class Tensor:
         Raises:
             DeviceError: `device` does not name a device.
         """
+    def half(self) -> Tensor:
+        """Convert to float16. Returns the tensor itself if it is a float16 tensor."""
+    def bfloat16(self) -> Tensor:
+        """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor."""
     def float(self) -> Tensor:
         """Convert to float32. Returns the tensor itself if it is a float32 tensor."""
     def double(self) -> Tensor:
@@ -613,6 +626,8 @@ class Tensor:
     def __truediv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __rtruediv__(self, other: _Number | _Array, /) -> Tensor: ...
     def __itruediv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __mod__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rmod__(self, other: _Number | _Array, /) -> Tensor: ...
     def __pow__(self, exponent: Tensor | _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __rpow__(self, base: _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __matmul__(self, other: Tensor | _Array, /) -> Tensor: ...
@@ -705,6 +720,7 @@ class Tensor:
             >>> interlock.tensor([2, 3]).pow(2)
             tensor([4, 9])
         """
+    def remainder(self, other: Tensor | _Number) -> Tensor: ...
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
@@ -1136,7 +1152,7 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
     Read-only and unaligned arrays are copied.
 
     Args:
-        ndarray: A `numpy.ndarray` of dtype float32, float64, int64 or bool.
+        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
 
     Raises:
         TypeError: `ndarray` is not an array, or its dtype is not supported.
@@ -1507,7 +1523,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the matrix product of two matrices.
 
     Args:
-        input: The left matrix, of shape [n, k]. Float32, float64 or int64.
+        input: The left matrix, of shape [n, k]. Floating point or int64.
         mat2: The right matrix, of shape [k, m], of the same dtype.
 
     Returns:
@@ -1528,7 +1544,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the matrix products of two batches of matrices.
 
     Args:
-        input: The left batch, of shape [b, n, k]. Float32, float64 or int64.
+        input: The left batch, of shape [b, n, k]. Floating point or int64.
         mat2: The right batch, of shape [b, k, m], of the same dtype.
 
     Returns:
@@ -1605,7 +1621,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     last two are broadcast.
 
     Args:
-        input: The left tensor, of shape [..., n, k] or [k]. Float32, float64 or int64.
+        input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
         other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
 
     Returns:
@@ -1848,6 +1864,36 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
         tensor([0.5000, 0.5000])
     """
 
+def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor: ...
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: builtins.float = 0.0,
+    is_causal: builtins.bool = False,
+    *,
+    scale: builtins.float | None = None,
+    enable_gqa: builtins.bool = False,
+) -> Tensor: ...
+def multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    num_heads: int,
+    in_proj_weight: Tensor,
+    in_proj_bias: Tensor | None,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    *,
+    training: builtins.bool,
+    batch_first: builtins.bool,
+    key_padding_mask: Tensor | None = None,
+    need_weights: builtins.bool = True,
+    attn_mask: Tensor | None = None,
+    average_attn_weights: builtins.bool = True,
+    is_causal: builtins.bool = False,
+) -> tuple[Tensor, Tensor | None]: ...
 def cross_entropy(
     input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean"
 ) -> Tensor:

@@ -29,13 +29,6 @@ NOTHING_OBEYS = {
         "mkldnn.deterministic",
     ],
     "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
-    "float16 and bfloat16": [
-        "cuda.matmul.allow_fp16_reduced_precision_reduction",
-        "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
-        "cuda.matmul.allow_bf16_reduced_precision_reduction",
-        "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k",
-        "cuda.matmul.allow_fp16_accumulation",
-    ],
     "attention": [
         "cuda.flash_sdp",
         "cuda.mem_efficient_sdp",
@@ -62,7 +55,16 @@ NOTHING_OBEYS = {
 
 
 def on(device: str) -> Callable[[], object]:
-    """Return a function that returns a product on a device, the order of its kernels and its peak memory."""
+    """Return a function that observes products on a device.
+
+    It returns a product of float32 with the order of its kernels and its peak memory, and long products
+    of halves.
+    """
+
+    def half_product(dtype: interlock.dtype) -> str:
+        # The sum of the first half is rounded to 256 in bfloat16, and large sums are rounded in float16.
+        terms = interlock.tensor([1.0] * 257 + [2048.0] * 767 + [-2048.0] * 767 + [0.0] * 257, device=device)
+        return repr((terms.to(dtype) @ interlock.ones(2048, dtype=dtype, device=device)).item())
 
     def observe() -> object:
         x = interlock.tensor([[1.0 + 3.0 / 4096.0]], device=device)
@@ -71,7 +73,8 @@ def on(device: str) -> Callable[[], object]:
             accelerator.reset_peak_memory_stats(device)
         product = (x @ interlock.ones(1, 1, device=device)).item()
         peak = 0 if device == "cpu" else accelerator.max_memory_allocated(device)
-        return product, [one.kernel for one in explained.considered], peak
+        halves = [half_product(interlock.float16), half_product(interlock.bfloat16)]
+        return product, [one.kernel for one in explained.considered], peak, halves
 
     return observe
 
@@ -95,6 +98,13 @@ FLIPS: dict[str, tuple[str, Any, Any]] = {
     "cuda.matmul.allow_tf32": ("device", {}, True),
     "cuda.blas_library": ("device", {}, "cublaslt"),
     "cuda.cublas_workspace": ("device", {}, 1 << 20),
+    "cuda.matmul.allow_fp16_reduced_precision_reduction": ("device", {}, False),
+    "cuda.matmul.allow_bf16_reduced_precision_reduction": ("device", {}, False),
+    "cuda.matmul.allow_fp16_accumulation": (
+        "device",
+        {"cuda.matmul.allow_fp16_reduced_precision_reduction": False},
+        True,
+    ),
     "mkldnn.fp32_precision": ("cpu", MODEL, "bf16"),
     "mkldnn.matmul.fp32_precision": ("cpu", MODEL, "tf32"),
     "mkldnn.enabled": ("cpu", BF16_MODEL, False),

@@ -94,7 +94,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'tensor([1.0], dtype="float32")',
         TypeError,
-        "tensor: dtype must be interlock.float32, float64, int64 or bool, got str",
+        "tensor: dtype must be interlock.float16, bfloat16, float32, float64, int64 or bool, got str",
     ),
     ("tensor([1], requires_grad=True)", DTypeError, "requires_grad: dtype must be floating point, got int64"),
     (
@@ -117,7 +117,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "ones(2, dtype=int)",
         TypeError,
-        "ones: dtype must be interlock.float32, float64, int64 or bool, got type",
+        "ones: dtype must be interlock.float16, bfloat16, float32, float64, int64 or bool, got type",
     ),
     ("ones_like([1])", TypeError, "ones_like: input must be a Tensor, got list"),
     (
@@ -150,8 +150,8 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'from_numpy(np.zeros(2, "i4"))',
         TypeError,
-        "the dtype of the array must be float32, float64, int64 or bool in this machine's byte order,"
-        " got int32",
+        "the dtype of the array must be float16, bfloat16, float32, float64, int64 or bool in this machine's"
+        " byte order, got int32",
     ),
     (
         "from_numpy(np.ones(3)[::-1])",

@@ -91,7 +91,7 @@ impl ForeignKernel {
     }
 
     /// Returns the precision node that decides the arithmetic.
-    pub(super) fn node(&self) -> Option<Node> {
+    pub fn node(&self) -> Option<Node> {
         self.node
     }
 
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn run_distinguishes_success_refusals_and_errors() {
         let inputs = [tensor(&[2, 3])];
-        let numerics = Numerics { inputs: Rounding::Tf32 };
+        let numerics = Numerics { inputs: Rounding::Tf32, ..Default::default() };
         let args = ForeignArgs::new(&inputs, &[], numerics);
         for (mut status, expected) in [(DONE, "done"), (REFUSED, "refused: inputs 1"), (7, "error: inputs 1")]
         {

@@ -20,13 +20,17 @@ use crate::base::dlpack::DLTensor;
 pub struct ForeignNumerics {
     /// The rounding of float32 inputs: 0 none, 1 TensorFloat-32, 2 bfloat16.
     pub inputs: u32,
+    /// The sums of products of float16 and bfloat16 inputs: 0 in float32, 1 in float16 throughout, 2 and 3 of two halves,
+    /// each rounded to float16 or bfloat16.
+    pub sums: u32,
     /// 0; for later use.
-    pub reserved: [u32; 3],
+    pub reserved: [u32; 2],
 }
 
 impl From<Numerics> for ForeignNumerics {
     fn from(numerics: Numerics) -> Self {
-        ForeignNumerics { inputs: numerics.inputs as u32, reserved: [0; 3] }
+        let (inputs, sums) = (numerics.inputs as u32, numerics.sums as u32);
+        ForeignNumerics { inputs, sums, reserved: [0; 2] }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::Numerics;
 use super::foreign::ForeignKernel;
 use super::gate::Gate;
+use super::numerics::{HalfSum, Numerics, Sums};
 use super::operation::Operation;
 use super::record::{Considered, Outcome, Reason};
 use crate::flags::{Flag, FlagValue, FlagWord, Node};
@@ -76,10 +76,11 @@ type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
 /// ```
 pub struct Kernel<O: Operation> {
     pub(super) name: &'static str,
-    pub(super) is_model: bool,
+    pub(super) is_model: fn(&O::Call) -> bool,
     library: Option<&'static Library>,
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
+    half_sum: Option<fn(&O::Call) -> Option<HalfSum>>,
     obeyed: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
     body: Body<O>,
@@ -145,10 +146,11 @@ impl<O: Operation> Kernel<O> {
     pub const fn new(name: &'static str, run: Run<O>) -> Self {
         Kernel {
             name,
-            is_model: false,
+            is_model: |_| false,
             library: None,
             gates: &[],
             node: None,
+            half_sum: None,
             obeyed: None,
             condition: None,
             body: Body::Function(run),
@@ -160,10 +162,11 @@ impl<O: Operation> Kernel<O> {
         let kernel: &'static ForeignKernel = Box::leak(Box::new(kernel));
         Kernel {
             name: kernel.name(),
-            is_model: false,
+            is_model: |_| false,
             library: None,
             gates: kernel.gates(),
             node: kernel.node(),
+            half_sum: None,
             obeyed: None,
             condition: None,
             body: Body::Foreign(kernel, functions),
@@ -171,8 +174,13 @@ impl<O: Operation> Kernel<O> {
     }
 
     /// Marks a kernel that computes like the library of this name, without the library.
-    pub const fn model(mut self) -> Self {
-        self.is_model = true;
+    pub const fn model(self) -> Self {
+        self.model_if(|_| true)
+    }
+
+    /// Marks a kernel that computes some calls like the library of this name, without the library.
+    pub const fn model_if(mut self, is_model: fn(&O::Call) -> bool) -> Self {
+        self.is_model = is_model;
         self
     }
 
@@ -194,6 +202,13 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
+    /// Sums products of halves as the flags of `cuda.matmul` request. The function returns the sums of a call, or `None`
+    /// if its inputs are of other types.
+    pub const fn half_sum(mut self, sum: fn(&O::Call) -> Option<HalfSum>) -> Self {
+        self.half_sum = Some(sum);
+        self
+    }
+
     /// Names a further flag that the kernel obeys, such as the size of its workspace. The operation reads it when it is
     /// called.
     pub const fn obeys<T: FlagValue>(mut self, flag: &'static Flag<T>) -> Self {
@@ -203,7 +218,8 @@ impl<O: Operation> Kernel<O> {
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
-        self.gates.iter().map(Gate::word).chain(self.obeyed)
+        let sums = if self.half_sum.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
+        self.gates.iter().map(Gate::word).chain(self.obeyed).chain(sums.iter().copied())
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.
@@ -269,7 +285,10 @@ impl<O: Operation> Kernel<O> {
     pub(super) fn numerics(&self, call: &O::Call) -> Numerics {
         match self.node {
             Some(node) if O::obeys_precision(call) => Numerics::of_node(node),
-            _ => Numerics::default(),
+            _ => {
+                let sum = self.half_sum.and_then(|half_sum| half_sum(call));
+                sum.map_or(Numerics::default(), Numerics::of_cuda_sum)
+            }
         }
     }
 }

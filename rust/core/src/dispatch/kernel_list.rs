@@ -37,7 +37,7 @@ impl<T> KernelList<T> {
     }
 
     #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> + Clone {
         std::iter::successors(self.first.get(), |link| link.next.get()).map(|link| &link.item)
     }
 }

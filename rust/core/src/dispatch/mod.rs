@@ -25,6 +25,6 @@ pub use foreign::{ForeignArgs, ForeignKernel, ForeignTensor};
 pub use foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor, ForeignNumerics};
 pub use gate::Gate;
 pub use kernel::{ForeignFunctions, Kernel, Stop};
-pub use numerics::{Numerics, Rounding};
-pub use operation::{Composite, NoKernel, Op, Operation, Order, Preferred};
+pub use numerics::{HalfSum, Numerics, Rounding, Sums};
+pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Numerics;
-use super::numerics::Rounding;
+use super::numerics::{Rounding, Sums};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
@@ -181,6 +181,9 @@ impl fmt::Display for Call {
         }
         if self.numerics.inputs != Rounding::None {
             write!(f, ", inputs {}", self.numerics.inputs.name())?;
+        }
+        if self.numerics.sums != Sums::F32 {
+            write!(f, ", sums {}", self.numerics.sums.name())?;
         }
         self.notes.iter().try_for_each(|note| write!(f, ", {note}"))?;
         if let Some(composite) = self.composite {

@@ -152,7 +152,7 @@ fn as_tensor<'py>(
 /// Read-only and unaligned arrays are copied.
 ///
 /// Args:
-///     ndarray: A `numpy.ndarray` of dtype float32, float64, int64 or bool.
+///     ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
 ///
 /// Raises:
 ///     TypeError: `ndarray` is not an array, or its dtype is not supported.
@@ -352,8 +352,8 @@ fn arange(
         Some(end) => (first, extract_scalar("arange: end", end)?),
         None => (Scalar::Int(0), first),
     };
-    let widest = [start_value, end_value, step].map(Scalar::dtype).into_iter().max();
-    let inferred = widest.unwrap_or(CoreDType::Int64).max(CoreDType::Int64);
+    let dtypes = [start_value, end_value, step].map(Scalar::dtype);
+    let inferred = dtypes.into_iter().fold(CoreDType::Int64, CoreDType::promote);
     let options = tensor_options(start.py(), "arange", dtype, inferred, device, pin_memory)?;
     build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }

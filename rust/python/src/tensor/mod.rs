@@ -2,6 +2,7 @@
 
 mod args;
 mod arithmetic;
+pub(crate) mod attention;
 mod attributes;
 mod copy;
 mod creation;
@@ -42,6 +43,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     num_threads::register(&module)?;
     ops::register(&module)?;
     einsum::register(&module)?;
+    attention::register(&module)?;
     gradients::register(&module)
 }
 

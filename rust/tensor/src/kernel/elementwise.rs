@@ -89,13 +89,16 @@ fn take_row<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     rest.split_off_mut(..length).unwrap_or_default()
 }
 
-/// Applies `f` to each element. The result preserves the source's order of dimensions in memory.
+/// Applies `f` to each element, in the type in which arithmetic is done. A result of that type is stored as the
+/// source is. The result preserves the source's order of dimensions in memory.
 pub(crate) fn map<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,
     f: impl Fn(T) -> U + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    map_as(op, source, Layout::of_elementwise_result(source.shape(), &[source.layout()]), f)
+    let layout = Layout::of_elementwise_result(source.shape(), &[source.layout()]);
+    let stored = if U::DTYPE == T::DTYPE { source.dtype() } else { U::DTYPE };
+    convert(op, &map_as(op, &convert(op, source, T::DTYPE)?, layout, f)?, stored)
 }
 
 /// Applies `f` to each element. The result has the given dense layout.
@@ -124,11 +127,11 @@ pub(crate) fn map_as<T: Element, U: Element>(
     )
 }
 
-/// Applies `f` to each pair of elements of two operands that are broadcast to `shape`. The result has the memory
-/// order of the operands.
+/// Applies `f` to each pair of elements of two operands that are broadcast to `shape`, in the types in which
+/// arithmetic is done. The result is stored as `dtype`, in the memory order of the operands.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
     op: &'static str,
-    shape: &[usize],
+    (dtype, shape): (DType, &[usize]),
     a: &Tensor,
     b: &Tensor,
     f: impl Fn(A, B) -> U + Send + Sync + 'static,
@@ -136,11 +139,12 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     let placement = result_placement(a, b);
     let (a, b) = (on_device_of(op, placement, a)?, on_device_of(op, placement, b)?);
     let layout = Layout::of_elementwise_result(shape, &[a.layout(), b.layout()]);
+    let (a, b) = (convert(op, &a, A::DTYPE)?, convert(op, &b, B::DTYPE)?);
     let strides = (a.layout().broadcast_strides(shape), b.layout().broadcast_strides(shape));
     let iter =
         iter_in_memory_order(&layout, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
     let threads = threads_on(placement, iter.numel(), THREADED_ELEMENTS);
-    launch_with_layout(
+    let out = launch_with_layout(
         op,
         placement,
         layout,
@@ -155,7 +159,8 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
                 });
             })
         },
-    )
+    )?;
+    convert(op, &out, dtype)
 }
 
 /// Replaces each element of `target` by `f` of it and the element of `source`, which is broadcast. The caller
@@ -214,10 +219,15 @@ pub(crate) fn update<A: Element, B: Element>(
 
 /// Converts the elements to another type. Returns the same tensor if it has that type already.
 pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
+    convert("to", source, dtype)
+}
+
+/// Converts the elements like [`cast`], for an operation that errors name.
+fn convert(op: &'static str, source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
         return Ok(source.clone());
     }
-    dispatch!(source.dtype(), T => dispatch!(dtype, U => map_as("to", source, source.layout().preserve_format(), |value: T| value.cast::<U>())))
+    dispatch!(source.dtype(), T => dispatch!(dtype, U => map_as(op, source, source.layout().preserve_format(), |value: T| value.cast::<U>())))
 }
 
 /// Returns a new tensor of `capacity` elements to which the elements of `source` are added at the positions of

@@ -121,6 +121,8 @@ fn data_type(dtype: DType) -> DLDataType {
     match dtype {
         DType::Bool => DLDataType::BOOL,
         DType::Int64 => DLDataType::int(64),
+        DType::Float16 => DLDataType::float(16),
+        DType::BFloat16 => DLDataType::BFLOAT16,
         DType::Float32 => DLDataType::float(32),
         DType::Float64 => DLDataType::float(64),
     }

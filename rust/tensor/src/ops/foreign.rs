@@ -1,12 +1,13 @@
 //! Kernels of other libraries for the operations of this crate.
 
+use interlock::backends::Node;
 use interlock::dispatch::{
     ForeignArgs, ForeignFunctions, ForeignKernel, ForeignKernelDescriptor, Kernel, Numerics, Operation,
     Reason, Stop,
 };
 
 use super::matmul_kernels::{MATMUL, Matmul, MatmulArgs, MatmulCall, split};
-use crate::kernel::{ForeignLaunch, Matrix, foreign_tensor, result_placement};
+use crate::kernel::{self, ForeignLaunch, Matrix, foreign_tensor, result_placement};
 use crate::shape::{Layout, broadcast};
 use crate::{Error, Result, Tensor};
 
@@ -14,7 +15,8 @@ use crate::{Error, Result, Tensor};
 /// and cannot be removed.
 ///
 /// A kernel of `"matmul"` receives two matrices of one element type, or two batches of as many matrices, and computes
-/// their product. Strides can be 0.
+/// their product. Strides can be 0. One with the node `cuda.matmul.fp32_precision` receives sums of halves as the flags of
+/// `cuda.matmul` request them, too.
 ///
 /// # Errors
 /// Fails for an unknown operation, an invalid description and a name that another kernel of the operation has.
@@ -79,12 +81,14 @@ pub unsafe fn register_foreign_kernel(
     let registered = || {
         // SAFETY: guaranteed by the caller.
         let kernel = unsafe { ForeignKernel::new(descriptor)? };
-        MATMUL.register(Kernel::foreign(kernel, ForeignFunctions { check, run }))
+        let obeys_cuda = kernel.node() == Some(Node::CudaMatmul);
+        let kernel = Kernel::<Matmul>::foreign(kernel, ForeignFunctions { check, run });
+        MATMUL.register(if obeys_cuda { kernel.half_sum(MatmulCall::half_sum) } else { kernel })
     };
     registered().map_err(|error| Error::Accelerator(error.into()))
 }
 
-fn check(kernel: &ForeignKernel, call: &MatmulCall) -> Result<(), Reason> {
+fn check(foreign: &ForeignKernel, call: &MatmulCall) -> Result<(), Reason> {
     let [left, right] = call.shapes();
     let ([batch_left @ .., rows, _], [batch_right @ .., _, columns]) = (left, right) else {
         return Err(Reason::from("needs matrices"));
@@ -96,16 +100,16 @@ fn check(kernel: &ForeignKernel, call: &MatmulCall) -> Result<(), Reason> {
         |matrix: &[usize]| foreign_tensor(call.device(), call.dtype(), &[batch.as_slice(), matrix].concat());
     let matrix = |shape: &[usize]| tensor(shape.split_at(shape.len().saturating_sub(2)).1);
     let (inputs, outputs) = ([matrix(left), matrix(right)], [tensor(&[*rows, *columns])]);
-    kernel.check(&ForeignArgs::new(&inputs, &outputs, Numerics::default()))
+    foreign.check(&ForeignArgs::new(&inputs, &outputs, Numerics::default()))
 }
 
 fn run(
-    kernel: &ForeignKernel,
+    foreign: &ForeignKernel,
     call: &MatmulCall,
     numerics: Numerics,
     args: &MatmulArgs<'_>,
 ) -> Result<Tensor, Stop<Error>> {
-    let MatmulArgs { a, b, batch, shape } = *args;
+    let MatmulArgs { a, b, batch, shape, dtype } = *args;
     let [left, right] = [a, b].map(|operand| split(operand, batch.len()));
     let product = [batch, &[left.0.rows, right.0.columns]].concat();
     let layout = |operand: &Tensor, (matrix, strides): (Matrix, Vec<usize>)| Layout {
@@ -115,7 +119,7 @@ fn run(
     };
     let launch = ForeignLaunch {
         op: Matmul::NAME,
-        kernel,
+        kernel: foreign,
         numerics,
         operands: &[(a, layout(a, left)), (b, layout(b, right))],
         placement: result_placement(a, b),
@@ -125,5 +129,5 @@ fn run(
     };
     let out = launch.run()?.pop();
     let out = out.ok_or_else(|| Stop::Refused(Reason::from("returned no result")))?;
-    Ok(out.alias(Layout::contiguous(shape)))
+    Ok(kernel::cast(&out.alias(Layout::contiguous(shape)), dtype)?)
 }

@@ -1,7 +1,5 @@
 //! Contractions of two operands of einsum, as a product of batches of matrices.
 
-use interlock::dispatch::Composite;
-
 use super::equation::{Label, OP};
 use crate::{Result, Tensor};
 
@@ -118,8 +116,7 @@ pub(super) fn contract(left: &Term, right: &Term, keep: &impl Fn(Label) -> bool)
         left.mul(&b.grouped(&[&batch, &[], &columns])?)?
     } else {
         let left = a.grouped(&[&batch, &rows, &summed])?;
-        let composite = Composite { name: OP, numerics: None };
-        left.matmul_in(&b.grouped(&[&batch, &summed, &columns])?, Some(composite))?
+        left.matmul_in(OP, &b.grouped(&[&batch, &summed, &columns])?, false)?
     };
     let labels = [batch, rows, columns].concat();
     let size = |label: &Label| i64::try_from(a.size(*label).max(b.size(*label))).unwrap_or(i64::MAX);
