@@ -435,7 +435,10 @@ mod tests {
         static OP: Op<Probe> = Op::new(&[LIBRARY]);
         let recording = Recording::default();
         let _guard = recording.guard();
-        let composite = Composite { name: "lstm", numerics: Some(Numerics { inputs: Rounding::Tf32, ..Numerics::default() }) };
+        let composite = Composite {
+            name: "lstm",
+            numerics: Some(Numerics { inputs: Rounding::Tf32, ..Numerics::default() }),
+        };
         assert_eq!(OP.call(&"float32".to_owned(), Some(composite), &()), Ok(("library", Rounding::Tf32)));
         let expected = "probe float32 -> library (model), inputs tf32, in lstm";
         assert_eq!(recording.calls()[0].to_string(), expected);
