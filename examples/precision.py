@@ -22,7 +22,7 @@ PICTURES = Path(__file__).parents[1] / "docs" / "images"
 
 
 class Precision(NamedTuple):
-    """A device, a dtype, a scope of the flags that request a precision, and the expected errors of products."""
+    """A device, a dtype, a scope of the flags that request a precision, and the errors to expect."""
 
     name: str
     device: str
