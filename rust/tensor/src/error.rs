@@ -275,6 +275,11 @@ pub enum Error {
         /// The message of the kernel.
         message: String,
     },
+    /// An operation on memory that streams use, of a tensor whose memory they do not.
+    NoStream {
+        /// The operation.
+        op: &'static str,
+    },
     /// A product on a library that may split sums, although a flag forbids it.
     UnsplitSums {
         /// The name of the flag below `backends.cuda.matmul`.
@@ -509,6 +514,9 @@ impl fmt::Display for Error {
             }
             Error::Accelerator(error) => error.fmt(f),
             Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
+            Error::NoStream { op } => {
+                write!(f, "{op}: the tensor must be on a device or in pinned memory, got cpu")
+            }
             Error::UnsplitSums { flag } => write!(
                 f,
                 "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
