@@ -7,10 +7,15 @@
 //! The second command selects the driver of `examples/driver` before the interpreter starts, so that the script uses
 //! its devices.
 //!
+//! `cargo run -p embed_host -- --attention-kernel SCRIPT.py`
+//!
+//! This command registers a kernel of attention, which the script can choose.
+//!
 //! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make demo`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
 
+mod attention_kernel;
 mod environment;
 
 use std::error::Error;
@@ -42,7 +47,12 @@ fn run() -> Result<(), Box<dyn Error>> {
         // Selected, not only registered, because an environment variable may select another driver.
         accelerator::use_driver(ExampleDriver::new(2)?)?;
     }
-    let script = arguments.first().ok_or("usage: embed_host [--example-driver] SCRIPT.py")?;
+    if arguments.first().is_some_and(|first| first == "--attention-kernel") {
+        arguments.remove(0);
+        attention_kernel::register()?;
+    }
+    let usage = "usage: embed_host [--example-driver] [--attention-kernel] SCRIPT.py";
+    let script = arguments.first().ok_or(usage)?;
     let script = PathBuf::from(script);
     let settings = environment::of_virtual_environment()?;
     // Before the interpreter starts, so that `import interlock` uses this copy.
