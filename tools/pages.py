@@ -248,6 +248,7 @@ OPERATIONS = {
         "mul": "x * y",
         "div": "x / y",
         "pow": "x ** y",
+        "remainder": "x % y",
         "neg": "-x",
         "abs": "abs(x)",
     },
@@ -257,6 +258,8 @@ OPERATIONS = {
         "bmm": "x.unsqueeze(0).bmm(y.unsqueeze(0))",
         "addmm": "x.addmm(x, y)",
         "linear": "T.nn.functional.linear(x, y)",
+        "scaled_dot_product_attention": "T.nn.functional.scaled_dot_product_attention(x, y, y)",
+        "multi_head_attention": "T.nn.MultiheadAttention(2, 1, **options)(x, x, y)[0]",
     },
     "Comparison and logic": {
         "eq": "x == y",
@@ -282,6 +285,7 @@ OPERATIONS = {
         "softmax": "x.softmax(0)",
         "log_softmax": "x.log_softmax(0)",
         "cross_entropy": "T.cross_entropy(x, classes)",
+        "nll_loss": "T.nn.functional.nll_loss(x, classes)",
     },
     "Shape and indexing": {
         "T": "x.T",
