@@ -370,7 +370,7 @@ class Program:
             one, count = self.operand(sizes, choice(("bool", dtype)), count, special=False)
             mask = {"t": one}
         is_causal = way > 0.7
-        # A causal mask and a negative scale give NaN in PyTorch's kernel of the CPU, which masks before it scales.
+        # PyTorch's kernel of the CPU masks before it scales: with a negative scale the result is NaN.
         scale = choice((None, None, 0.5) if is_causal else (None, None, 0.5, -0.3))
         options = [mask, is_causal, scale, repeats > 1]
         self.queued.append(

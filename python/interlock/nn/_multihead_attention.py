@@ -152,12 +152,12 @@ class MultiheadAttention:
                 [queries, size].
             key: The keys, in the same layout.
             value: The values, in the same layout.
-            key_padding_mask: Keys to ignore, of shape [batch, keys] or [keys]: bools that are True for them, or
-                floats that are added to the scores.
+            key_padding_mask: Keys to ignore, of shape [batch, keys] or [keys]: bools that are True for them,
+                or floats that are added to the scores.
             need_weights: Whether to return the weights. Without them the call uses
                 `functional.scaled_dot_product_attention`.
-            attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys]: bools that
-                are True for them, or floats that are added to the scores.
+            attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys]: bools
+                that are True for them, or floats that are added to the scores.
             average_attn_weights: Whether the weights are the mean of all heads.
             is_causal: Whether `attn_mask` is a causal mask.
 

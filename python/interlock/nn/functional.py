@@ -7,13 +7,19 @@ An argument for something that interlock does not have must have its default; an
 from __future__ import annotations
 
 import warnings
+from typing import Literal, TypeAlias, cast
 
-from interlock._core.tensor import Tensor, dtype, linear, scaled_dot_product_attention
-from interlock._core.tensor import cross_entropy as _cross_entropy
-from interlock._core.tensor import log_softmax as _log_softmax
-from interlock._core.tensor import nll_loss as _nll_loss
-from interlock._core.tensor import relu as _relu
-from interlock._core.tensor import softmax as _softmax
+from interlock._core.tensor import (
+    Tensor,
+    cross_entropy as _cross_entropy,
+    dtype,
+    linear,
+    log_softmax as _log_softmax,
+    nll_loss as _nll_loss,
+    relu as _relu,
+    scaled_dot_product_attention,
+    softmax as _softmax,
+)
 from interlock.errors import ArgumentError
 
 __all__ = [
@@ -30,6 +36,10 @@ __all__ = [
     "softmin",
     "tanh",
 ]
+
+
+# The function of the extension module raises for other values.
+_Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -341,11 +351,11 @@ def _dim(function: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-def _reduction(function: str, reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+def _reduction(function: str, reduction: str, size_average: bool | None, reduce: bool | None) -> _Reduction:
     """Return the reduction, which the deprecated arguments override."""
     if size_average is None and reduce is None:
-        return reduction
-    chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
+        return cast("_Reduction", reduction)
+    chosen: _Reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     message = f"{function}: size_average and reduce are deprecated; use reduction={chosen!r}"
     warnings.warn(message, UserWarning, stacklevel=4)
     return chosen

@@ -105,7 +105,8 @@ with sdpa_kernel(SDPBackend.OVERRIDEABLE):
     print(dispatch.explain("scaled_dot_product_attention", keys, keys, keys).kernel)
 with sdpa_kernel([SDPBackend.OVERRIDEABLE, SDPBackend.MATH], set_priority=True):
     print(*(run()[0] for _ in range(2)))
-    print(*(one.kernel for one in dispatch.explain("scaled_dot_product_attention", query, keys, keys).considered))
+    call = dispatch.explain("scaled_dot_product_attention", query, keys, keys)
+    print(*(one.kernel for one in call.considered))
 """
 
 

@@ -6,7 +6,6 @@ import copy
 import pickle
 import warnings
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import interlock

@@ -213,7 +213,7 @@ def test_kernels_of_devices_equal_the_formula(
         )
 
 
-def test_scores_that_overflow_float16_are_finite_unless_reduced_sums_are_allowed() -> None:
+def test_scores_beyond_float16_overflow_only_if_reduced_sums_are_allowed() -> None:
     x = interlock.full((1, 1, 2, 64), 100.0, dtype=interlock.float16)
     with sdpa_kernel(SDPBackend.MATH):
         assert functional.scaled_dot_product_attention(x, x, x).tolist() == x.tolist()

@@ -130,7 +130,7 @@ def first(kernel: str) -> tuple[str, ...]:
     return (kernel, *(name for name in names if name != kernel))
 
 
-# The same for the flags of attention.
+# For each flag of attention: the device, the other flags, and a value that changes the result.
 ATTENTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
     "cuda.flash_sdp": ("device", {}, False),
     "cuda.mem_efficient_sdp": ("device", {}, False),
