@@ -7,7 +7,7 @@ An argument for something that interlock does not have must have its default; an
 from __future__ import annotations
 
 import warnings
-from typing import Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from interlock._core.tensor import (
     Tensor,
@@ -21,6 +21,10 @@ from interlock._core.tensor import (
     softmax as _softmax,
 )
 from interlock.errors import ArgumentError
+
+if TYPE_CHECKING:
+    # The functions of the extension module raise for other values.
+    _Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 __all__ = [
     "cross_entropy",
@@ -36,10 +40,6 @@ __all__ = [
     "softmin",
     "tanh",
 ]
-
-
-# The function of the extension module raises for other values.
-_Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
