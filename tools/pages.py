@@ -224,12 +224,13 @@ def variable_row(entry: dict[str, str]) -> tuple[str, ...]:
 
 # Tensor operations ------------------------------------------------------------------------------------------
 
-DTYPES = ("float32", "float64", "int64", "bool")
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int64", "bool")
 
 # An example of each operation, by its name in the stub; `operands` returns the values of the names.
 CREATION = {
     "tensor": "T.tensor([[1, 0]], **options)",
     "as_tensor": "T.as_tensor([[1, 0]], **options)",
+    "from_dlpack": "T.from_dlpack(x.detach())",
     "from_numpy": "T.from_numpy(x.numpy())",
     "zeros": "T.zeros(2, **options)",
     "ones": "T.ones(2, **options)",
@@ -341,6 +342,7 @@ NOT_OPERATIONS = (
     "is_inference",
     "is_tensor",
     "manual_seed",
+    "record_stream",
     "requires_grad_",
     "retain_grad",
 )

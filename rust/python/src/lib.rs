@@ -13,6 +13,7 @@ mod call_site;
 mod deferred_drop;
 mod detach;
 mod dispatch;
+mod dlpack;
 mod errors;
 mod pending_exception;
 mod py_buffer;

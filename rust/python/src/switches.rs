@@ -62,6 +62,8 @@ switches! {
     buffer_copy_to "Buffer.copy_to": non_blocking;
     buffer_dlpack "Buffer.__dlpack__": copy;
     copy_: non_blocking;
+    tensor_dlpack "Tensor.__dlpack__": copy;
+    from_dlpack: copy;
     current_accelerator "accelerator.current_accelerator": check_available;
     empty: requires_grad pin_memory;
     event "Event": enable_timing blocking interprocess;

@@ -266,6 +266,11 @@ pub enum Error {
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(AcceleratorError),
+    /// An operation on memory that streams use, of a tensor whose memory they do not.
+    NoStream {
+        /// The operation.
+        op: &'static str,
+    },
     /// A product on a library that may split sums, although a flag forbids it.
     UnsplitSums {
         /// The name of the flag below `backends.cuda.matmul`.
@@ -499,6 +504,9 @@ impl fmt::Display for Error {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
+            Error::NoStream { op } => {
+                write!(f, "{op}: the tensor must be on a device or in pinned memory, got cpu")
+            }
             Error::UnsplitSums { flag } => write!(
                 f,
                 "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \

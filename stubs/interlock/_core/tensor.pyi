@@ -15,7 +15,7 @@ from typing import (
 )
 
 import numpy.typing as npt
-from interlock._core.accelerator import device as _DeviceObject
+from interlock._core.accelerator import _CudaStream, device as _DeviceObject
 
 __all__ = [
     "Node",
@@ -36,6 +36,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_dlpack",
     "from_numpy",
     "full",
     "get_num_threads",
@@ -385,6 +386,15 @@ class Tensor:
         def __buffer__(self, flags: int, /) -> memoryview: ...
         def __release_buffer__(self, buffer: memoryview, /) -> None: ...
 
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: builtins.bool | None = None,
+    ) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: dict[Any, Any], /) -> Tensor: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes, _DType, list[int], builtins.bool, str | None]]: ...
@@ -600,6 +610,24 @@ class Tensor:
 
         Raises:
             DeviceError: `device` does not name a device.
+        """
+    def record_stream(self, stream: _CudaStream) -> None:
+        """Record that work of another library on a stream uses the tensor. After its memory is freed, it is reused only
+        after the work that is queued on the stream by then. The operations of interlock record their streams themselves.
+
+        Args:
+            stream: A `Stream`, or an object with `__cuda_stream__`.
+
+        Raises:
+            RuntimeError: The tensor is in memory of the CPU that is not pinned.
+            TypeError: `stream` is not a stream.
+
+        Example:
+            >>> import interlock
+            >>> from interlock import accelerator
+            >>> accelerator.use("host")
+            >>> x = interlock.ones(2, device="host:0")
+            >>> x.record_stream(interlock.Stream("host:0"))
         """
     def half(self) -> Tensor:
         """Convert to float16. Returns the tensor itself if it is a float16 tensor."""
@@ -1180,6 +1208,33 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
         tensor([1., 1.], dtype=interlock.float64)
         >>> array
         array([1., 1.])
+    """
+
+def from_dlpack(
+    ext_tensor: object, *, device: _Device | None = None, copy: builtins.bool | None = None
+) -> Tensor:
+    """Return a tensor that shares the memory of an object of another library, through DLPack.
+
+    Read-only memory is copied.
+
+    Args:
+        ext_tensor: An object with `__dlpack__` and `__dlpack_device__`, or a DLPack capsule. Its memory must be on the
+            CPU, unless it is a tensor of interlock.
+        device: The device of the result. None means that of `ext_tensor`. The CPU requests a copy of memory elsewhere.
+        copy: Whether to copy the elements. None copies if it is necessary, and False raises BufferError then.
+
+    Raises:
+        TypeError: `ext_tensor` does not support DLPack, or interlock does not have its dtype.
+        BufferError: The memory is on another device, its layout is not supported, or a copy is needed and forbidden.
+
+    Example:
+        >>> import interlock
+        >>> import numpy
+        >>> array = numpy.zeros(2, dtype="float16")
+        >>> interlock.from_dlpack(array).fill_(1)
+        tensor([1., 1.], dtype=interlock.float16)
+        >>> array
+        array([1., 1.], dtype=float16)
     """
 
 def zeros(

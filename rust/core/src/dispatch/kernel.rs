@@ -54,6 +54,8 @@ type Run<O> = for<'a, 'b> fn(
 
 type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
 
+type HalfSumOf<O> = fn(&<O as Operation>::Call) -> Option<HalfSum>;
+
 /// A kernel of an operation.
 ///
 /// ```
@@ -79,7 +81,7 @@ pub struct Kernel<O: Operation> {
     library: Option<&'static Library>,
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
-    half_sum: Option<fn(&O::Call) -> Option<HalfSum>>,
+    half_sum: Option<HalfSumOf<O>>,
     option: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
     pub(super) run: Run<O>,
@@ -133,7 +135,7 @@ impl<O: Operation> Kernel<O> {
 
     /// Sums products of halves as the flags of `cuda.matmul` request. The function returns the sums of a call, or `None`
     /// if its inputs are of other types.
-    pub const fn half_sum(mut self, sum: fn(&O::Call) -> Option<HalfSum>) -> Self {
+    pub const fn half_sum(mut self, sum: HalfSumOf<O>) -> Self {
         self.half_sum = Some(sum);
         self
     }

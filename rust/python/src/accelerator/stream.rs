@@ -278,7 +278,7 @@ fn of_id(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
 
 /// Extracts a stream argument: a `Stream`, or an object of another library with `__cuda_stream__`, for the current
 /// device.
-pub(super) fn extract(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
+pub(crate) fn extract(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
     let py = given.py();
     if let Ok(stream) = given.cast::<Stream>() {
         return Ok(stream.get().core.clone());

@@ -24,6 +24,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tensor, module)?)?;
     module.add_function(wrap_pyfunction!(as_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(from_numpy, module)?)?;
+    module.add_function(wrap_pyfunction!(super::dlpack::from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(zeros, module)?)?;
     module.add_function(wrap_pyfunction!(ones, module)?)?;
     module.add_function(wrap_pyfunction!(empty, module)?)?;

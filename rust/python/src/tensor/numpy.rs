@@ -6,15 +6,14 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use interlock::accelerator::Device;
-use interlock::accelerator::memory::RawBuffer;
 use interlock::autograd::is_grad_enabled;
-use interlock_tensor::{DType as CoreDType, Error, Storage, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Error, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::dtype::NAMES;
+use super::foreign_memory::tensor_over;
 use super::{Tensor, run_op, work_size};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
@@ -127,16 +126,10 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
         ))),
     };
     let strides = shape.iter().zip(buffer.strides()).map(in_elements).collect::<PyResult<Vec<_>>>()?;
-    let last =
-        shape.iter().zip(&strides).map(|(&size, &stride)| size.saturating_sub(1).saturating_mul(stride));
-    let count = last.fold(1, usize::saturating_add);
-    let bytes = if is_empty { 0 } else { count.saturating_mul(size) };
-    // SAFETY: the exporter guarantees that elements of this shape and these strides start at the address, so the last
-    // element ends `bytes` after it; the buffer keeps the memory valid. The program must not write on one thread
-    // while an operation runs on another, as for arrays.
-    let storage =
-        unsafe { Storage::foreign(RawBuffer::foreign(pointer, bytes, Device::CPU, Box::new(buffer))) };
-    CoreTensor::from_storage(storage, dtype, &shape, &strides, 0).into_py_result(py)
+    // SAFETY: the exporter guarantees that elements of this shape and these strides start at the address, and the buffer
+    // keeps the memory valid.
+    let tensor = unsafe { tensor_over(pointer, dtype, (&shape, &strides), Box::new(buffer)) };
+    tensor.into_py_result(py)
 }
 
 /// Returns a contiguous tensor with the elements of a buffer.
@@ -178,7 +171,7 @@ fn device_memory_message(op: &'static str, tensor: &CoreTensor) -> String {
 
 /// Returns whether operations on the tensor are recorded. Other libraries that share its memory would not record
 /// theirs.
-fn is_recorded(tensor: &CoreTensor) -> bool {
+pub(super) fn is_recorded(tensor: &CoreTensor) -> bool {
     is_grad_enabled() && tensor.requires_grad()
 }
 
