@@ -9,13 +9,12 @@
 //!
 //! `cargo run -p embed_host -- --attention-kernel SCRIPT.py`
 //!
-//! This command registers a kernel of attention, which the script can choose.
+//! This command registers the kernel of `examples/attention`, which the script can choose.
 //!
 //! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make demo`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
 
-mod attention_kernel;
 mod environment;
 
 use std::error::Error;
@@ -49,7 +48,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     }
     if arguments.first().is_some_and(|first| first == "--attention-kernel") {
         arguments.remove(0);
-        attention_kernel::register()?;
+        example_attention::register()?;
     }
     let usage = "usage: embed_host [--example-driver] [--attention-kernel] SCRIPT.py";
     let script = arguments.first().ok_or(usage)?;

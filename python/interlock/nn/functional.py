@@ -108,6 +108,7 @@ def softmax(
         input: The tensor.
         dim: The dimension along which the result sums to 1. None means 0 for tensors of 0, 1 or 3 dimensions
             and 1 for others, with a UserWarning.
+        _stacklevel: The level of the line to which the warning points.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
 
     Raises:
@@ -135,6 +136,7 @@ def softmin(
     Args:
         input: The tensor.
         dim: The dimension, as for `softmax`.
+        _stacklevel: The level of the line to which a warning points.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
 
     Raises:
@@ -162,6 +164,7 @@ def log_softmax(
     Args:
         input: The tensor.
         dim: The dimension, as for `softmax`.
+        _stacklevel: The level of the line to which a warning points.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
 
     Raises:

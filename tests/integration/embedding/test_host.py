@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -80,46 +81,14 @@ def test_failing_script_fails_the_host(tmp_path: Path) -> None:
     assert "of the script" in done.stderr
 
 
-ATTENTION = """
-import interlock
-from interlock import accelerator, dispatch
-from interlock.nn.attention import SDPBackend, sdpa_kernel
-from interlock.nn.functional import scaled_dot_product_attention
-
-accelerator.use("host")
-keys = interlock.tensor([[[[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]]]], device="host:0", requires_grad=True)
-query = keys[:, :, :1]
-
-def run():
-    with dispatch.record() as calls:
-        out = scaled_dot_product_attention(query, keys, keys)
-    (gradient,) = interlock.autograd.grad(out.sum(), keys)
-    accelerator.synchronize()
-    return calls[-1].kernel, [round(x, 5) for x in out.flatten().tolist() + gradient.flatten().tolist()]
-
-kernel, expected = run()
-print(kernel)
-with sdpa_kernel(SDPBackend.OVERRIDEABLE):
-    kernel, found = run()
-    print(kernel, found == expected)
-    print(dispatch.explain("scaled_dot_product_attention", keys, keys, keys).kernel)
-with sdpa_kernel([SDPBackend.OVERRIDEABLE, SDPBackend.MATH], set_priority=True):
-    print(*(run()[0] for _ in range(2)))
-    call = dispatch.explain("scaled_dot_product_attention", query, keys, keys)
-    print(*(one.kernel for one in call.considered))
-"""
-
-
-def test_kernel_that_the_host_registers_serves_overrideable(tmp_path: Path) -> None:
-    script = tmp_path / "attention.py"
-    script.write_text(ATTENTION)
-    done = run_host("--attention-kernel", str(script))
+def test_kernel_that_the_host_registers_serves_overrideable() -> None:
+    done = run_host("--attention-kernel", "tests/programs/embedding/registered_attention.py")
     assert done.returncode == 0, done.stderr
     printed, _ = done.stdout.split("\nseen from Rust")
-    assert printed.splitlines() == [
-        "math",
-        "one_query True",
-        "None",
-        "one_query one_query",
-        "one_query math flash efficient cudnn",
-    ]
+    assert json.loads(printed) == {
+        "by default": "math",
+        "overrideable": "one_query",
+        "same results": True,
+        "overrideable for three queries": None,
+        "first of the priority": ["one_query", "math", "flash", "efficient", "cudnn"],
+    }

@@ -1,4 +1,4 @@
-//! A kernel of scaled-dot-product attention that this program registers: for one query, as in the generation of text.
+//! A kernel of scaled-dot-product attention for a single query, as in the generation of text.
 
 use interlock::dispatch::{Kernel, Numerics, Reason, Stop};
 use interlock_tensor::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut, Error};
