@@ -109,7 +109,8 @@ explains how to set one.
   set, the first decides. [Environment variables](environment.md) lists their formats.
 - *Obeyed by* names the operations of interlock's tensors that a flag changes. "Nothing yet" means that
   the flag can be set, scoped and read, for example by a library that implements the operation, but
-  changes no tensor of interlock.
+  changes no tensor of interlock. "Registered kernels" means that interlock has no kernel of the library;
+  the flag is a gate for kernels that [a program registers](dispatch.md#register-a-kernel).
 - In tests, `backends.override` and `unittest.mock.patch.object` restore a flag completely. pytest's
   `monkeypatch` assigns the old value, so the flag stays assigned.
 
@@ -137,8 +138,13 @@ def flag_row(flag: "Flag") -> tuple[str, ...]:
         flag["allowed"] or "read-only",
         f"`{flag['default']!r}`",
         "<br>".join(f"`{name}`" for name in flag["variables"]) or "none",
-        ", ".join(f"`{name}`" for name in flag["obeyed_by"]) or "nothing yet",
+        ", ".join(f"`{name}`" for name in flag["obeyed_by"]) or obeyed_later(flag),
     )
+
+
+def obeyed_later(flag: "Flag") -> str:
+    """Return what may obey a flag that no operation of interlock obeys."""
+    return "registered kernels" if flag["needs_registered_kernel"] else "nothing yet"
 
 
 # Environment variables --------------------------------------------------------------------------------------
@@ -258,6 +264,7 @@ OPERATIONS = {
         "mm": "x.mm(y)",
         "bmm": "x.unsqueeze(0).bmm(y.unsqueeze(0))",
         "addmm": "x.addmm(x, y)",
+        "einsum": "T.einsum('ij,jk->ik', x, y)",
         "linear": "T.nn.functional.linear(x, y)",
         "scaled_dot_product_attention": "T.nn.functional.scaled_dot_product_attention(x, y, y)",
         "multi_head_attention": "T.nn.MultiheadAttention(2, 1, **options)(x, x, y)[0]",

@@ -79,6 +79,12 @@ impl Call {
         self.0.composite
     }
 
+    /// What the kernel chose, such as the path of `einsum`.
+    #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.0.notes)
+    }
+
     /// All kernels of the operation, in the order in which they were tried.
     #[getter]
     fn considered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

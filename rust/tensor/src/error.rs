@@ -271,6 +271,15 @@ pub enum Error {
         /// The operation.
         op: &'static str,
     },
+    /// The kernel of another library failed.
+    Kernel {
+        /// The operation.
+        op: &'static str,
+        /// The name of the kernel.
+        kernel: String,
+        /// The message of the kernel.
+        message: String,
+    },
     /// A product on a library that may split sums, although a flag forbids it.
     UnsplitSums {
         /// The name of the flag below `backends.cuda.matmul`.
@@ -507,6 +516,7 @@ impl fmt::Display for Error {
             Error::NoStream { op } => {
                 write!(f, "{op}: the tensor must be on a device or in pinned memory, got cpu")
             }
+            Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
             Error::UnsplitSums { flag } => write!(
                 f,
                 "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \

@@ -24,6 +24,7 @@ mod testing;
 /// operation does so too.
 pub fn announce_operations() {
     MATMUL.announce();
+    EINSUM.announce();
     ATTENTION.announce();
     MULTI_HEAD_ATTENTION.announce();
 }
@@ -34,9 +35,10 @@ pub use error::{Error, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, Index, MATMUL,
-    MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
-    Operand, Reduction, cat, manual_seed, stack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
+    EinsumArgs, EinsumCall, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall,
+    MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat,
+    einsum, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

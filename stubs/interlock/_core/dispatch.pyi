@@ -41,6 +41,10 @@ class Call:
     def composite(self) -> str | None:
         """The operation that the call is part of, such as ``"linear"``, or None."""
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What the kernel chose, such as the path of `einsum`."""
+
+    @property
     def considered(self) -> tuple[Considered, ...]:
         """All kernels of the operation, in the order in which they were tried."""
     def __eq__(self, other: object, /) -> bool: ...

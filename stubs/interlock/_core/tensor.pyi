@@ -31,6 +31,7 @@ __all__ = [
     "cat",
     "cross_entropy",
     "dtype",
+    "einsum",
     "empty",
     "exp",
     "float16",
@@ -1551,7 +1552,11 @@ def set_num_threads(threads: int, /) -> None:
 
     Matrix products and other large operations use several threads. Results do not depend on their number. An
     operation that is running continues with the number with which it began, and a forked child with that of its
-    parent. The number does not affect OpenMP runtimes or libraries that other packages use.
+    parent.
+
+    The number is passed to the OpenMP runtimes that are loaded under their own names, and to MKL if it has been called
+    before, as by `torch.set_num_threads`; no library is loaded. In an OpenMP runtime it applies to parallel regions of
+    the calling thread. A library that is loaded later begins with its own default.
 
     Args:
         threads: A positive int; 1 runs every operation on the thread that calls it.
@@ -1857,6 +1862,42 @@ def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
                 [2, 4]])
     """
 
+@overload
+def einsum(equation: str, /, *operands: Tensor) -> Tensor:
+    """Return the sum of products of tensors that an equation in Einstein's notation describes.
+
+    The order of the contractions of three or more operands is found by the package opt_einsum if it is installed and
+    the flag `backends.opt_einsum.enabled` is on; else it is left to right. Each contraction is a matrix product.
+
+    Args:
+        equation: Labels of the dimensions of each operand, separated by commas, and after ``->`` those of the result.
+            A label is a letter; ``...`` stands for dimensions that are broadcast. Without ``->`` the result has the
+            labels that appear once, in alphabetical order. Labels that the result lacks are summed.
+        operands: The tensors, or one list of them. Of one dtype. Alternatively the equation is left out and each
+            operand is followed by a list of numbers from 0 to 51, or ``...``, as its labels; a last list has those of
+            the result.
+
+    Returns:
+        A tensor with a dimension for each label of the result.
+
+    Raises:
+        ArgumentError: The equation is malformed, or the operands do not fit it.
+        DTypeError: The dtypes differ.
+        TypeError: An operand is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.einsum("ij,jk->ik", interlock.ones(2, 3), interlock.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+        >>> interlock.einsum("ii", interlock.ones(2, 2))
+        tensor(2.)
+    """
+
+@overload
+def einsum(equation: str, operands: Sequence[Tensor], /) -> Tensor: ...
+@overload
+def einsum(operand: Tensor, /, *operands_and_labels: Tensor | Sequence[int | EllipsisType]) -> Tensor: ...
 def log_softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
     """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
 

@@ -12,6 +12,10 @@ from interlock import accelerator, backends, dispatch, nn
 from interlock._core.backends import table
 from interlock.nn import functional
 
+# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs registers
+# kernels that obey them.
+REGISTERED_KERNELS = "a registered kernel only"
+
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
     "convolution": [
@@ -24,20 +28,21 @@ NOTHING_OBEYS = {
         "cudnn.conv.fp32_precision",
         "mkldnn.conv.fp32_precision",
         "mkldnn.deterministic",
-        "miopen.immediate",
-        "nnpack.enabled",
     ],
     "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
-    "kernels of ROCm": ["cuda.rocm_fa_library"],
     "operations without a fixed order of sums": [
         "deterministic_algorithms",
         "deterministic_algorithms_warn_only",
     ],
-    "einsum": ["opt_einsum.enabled", "opt_einsum.strategy"],
     "decompositions": ["cuda.linalg_library"],
     "quantized operations": ["quantized.engine"],
     "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
-    "kernels of Intel GPUs": ["mkldnn.allow_tf32"],
+    REGISTERED_KERNELS: [
+        "miopen.immediate",
+        "nnpack.enabled",
+        "cuda.rocm_fa_library",
+        "mkldnn.allow_tf32",
+    ],
 }
 
 
@@ -100,6 +105,15 @@ def test_recorded_attention_is_that_of_the_explanation() -> None:
     assert [kernel for kernel, _ in observed[0]] == ["flash", "flash"]
 
 
+def contractions() -> object:
+    """Return the record of an einsum, whose best order is not that of its operands."""
+    # The strategies "auto", which is "optimal" here, and "greedy" find different orders.
+    shapes = [(8, 8), (8, 2), (2, 6), (6, 9), (9, 8)]
+    with dispatch.record() as calls:
+        interlock.einsum("ab,bc,cd,de,ef->af", *[interlock.ones(*shape) for shape in shapes])
+    return [str(call) for call in calls]
+
+
 # For each flag that an operation obeys: the device, the other flags, and a value that changes the result.
 MODEL: dict[str, Any] = {"mkldnn.numerics": "model"}
 BF16_MODEL: dict[str, Any] = MODEL | {"mkldnn.matmul.fp32_precision": "bf16"}
@@ -121,6 +135,8 @@ FLIPS: dict[str, tuple[str, Any, Any]] = {
     "mkldnn.matmul.fp32_precision": ("cpu", MODEL, "tf32"),
     "mkldnn.enabled": ("cpu", BF16_MODEL, False),
     "mkldnn.numerics": ("cpu", {"mkldnn.matmul.fp32_precision": "bf16"}, "model"),
+    "opt_einsum.enabled": ("einsum", {}, False),
+    "opt_einsum.strategy": ("einsum", {}, "greedy"),
 }
 
 
@@ -155,6 +171,14 @@ def test_every_flag_is_obeyed_or_listed_with_a_reason() -> None:
     assert set(listed) - read_only == not_obeyed
 
 
+def test_flags_of_registered_kernels_say_that_none_is_registered() -> None:
+    listed = NOTHING_OBEYS[REGISTERED_KERNELS]
+    assert {flag["name"] for flag in table() if flag["needs_registered_kernel"]} == set(listed)
+    for name in listed:
+        affects = backends.explain(name).affects
+        assert affects.endswith(": no effect here, no kernel that obeys it is registered")
+
+
 def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:
     assert not set(FLIPS) & set(ATTENTION_FLIPS)
     assert {*FLIPS, *ATTENTION_FLIPS} == {name for name, operations in writable().items() if operations}
@@ -165,7 +189,10 @@ def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:
 def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ...]) -> None:
     device, others, value = (FLIPS | ATTENTION_FLIPS)[name]
     changed: Any = {name: value}
-    observe = (on if name in FLIPS else attention_on)("cpu" if device == "cpu" else devices[0])
+    if device == "einsum":
+        observe = contractions
+    else:
+        observe = (on if name in FLIPS else attention_on)("cpu" if device == "cpu" else devices[0])
     with backends.override(others):
         before = observe()
         with backends.override(changed):

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::foreign::ForeignKernel;
 use super::gate::Gate;
 use super::numerics::{HalfSum, Numerics, Sums};
 use super::operation::Operation;
@@ -46,11 +47,11 @@ impl<E> From<E> for Stop<E> {
     }
 }
 
-type Run<O> = for<'a, 'b> fn(
-    &<O as Operation>::Call,
-    Numerics,
-    &'b <O as Operation>::Args<'a>,
-) -> Result<<O as Operation>::Out, Stop<<O as Operation>::Error>>;
+/// The result of a kernel.
+type RunResult<O> = Result<<O as Operation>::Out, Stop<<O as Operation>::Error>>;
+
+type Run<O> =
+    for<'a, 'b> fn(&<O as Operation>::Call, Numerics, &'b <O as Operation>::Args<'a>) -> RunResult<O>;
 
 type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
 
@@ -82,9 +83,63 @@ pub struct Kernel<O: Operation> {
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
     half_sum: Option<HalfSumOf<O>>,
-    option: Option<&'static FlagWord>,
+    obeyed: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
-    pub(super) run: Run<O>,
+    body: Body<O>,
+}
+
+/// The function that computes the result.
+enum Body<O: Operation> {
+    Function(Run<O>),
+    Foreign(&'static ForeignKernel, ForeignFunctions<O>),
+}
+
+/// How an operation calls the kernels of other libraries.
+///
+/// ```
+/// # use interlock_core::dispatch::{NoKernel, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = f32;
+/// #     type Out = f32;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::base::dlpack::{DLDataType, DLDevice};
+/// use interlock_core::dispatch::{ForeignArgs, ForeignFunctions, ForeignTensor, Numerics, Reason, Stop};
+///
+/// fn number() -> ForeignTensor {
+///     ForeignTensor::new(DLDevice::CPU, DLDataType::float(32), &[])
+/// }
+///
+/// let functions = ForeignFunctions::<Negate> {
+///     check: |kernel, _call| kernel.check(&ForeignArgs::new(&[number()], &[number()], Numerics::default())),
+///     run: |kernel, _call, numerics, x| {
+///         let (mut x, mut out) = (*x, 0.0f32);
+///         let input = number().with_data((&raw mut x).cast());
+///         let output = number().with_data((&raw mut out).cast());
+///         // SAFETY: both numbers live as long as the call.
+///         match unsafe { kernel.run(&ForeignArgs::new(&[input], &[output], numerics)) } {
+///             Ok(()) => Ok(out),
+///             Err(Stop::Refused(reason)) => Err(Stop::Refused(reason)),
+///             Err(Stop::Error(message)) => Err(Stop::Refused(Reason::from(message))),
+///         }
+///     },
+/// };
+/// # let _ = functions;
+/// ```
+pub struct ForeignFunctions<O: Operation> {
+    /// Asks the kernel whether it can run a call.
+    pub check: fn(&ForeignKernel, &O::Call) -> Result<(), Reason>,
+    /// Runs the kernel.
+    pub run: for<'a, 'b> fn(&ForeignKernel, &O::Call, Numerics, &'b O::Args<'a>) -> RunResult<O>,
+}
+
+impl<O: Operation> fmt::Debug for ForeignFunctions<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignFunctions").finish_non_exhaustive()
+    }
 }
 
 impl<O: Operation> Kernel<O> {
@@ -98,9 +153,25 @@ impl<O: Operation> Kernel<O> {
             gates: &[],
             node: None,
             half_sum: None,
-            option: None,
+            obeyed: None,
             condition: None,
-            run,
+            body: Body::Function(run),
+        }
+    }
+
+    /// Creates a kernel from one of another library. It is never freed, because a registered kernel is never removed.
+    pub fn foreign(kernel: ForeignKernel, functions: ForeignFunctions<O>) -> Self {
+        let kernel: &'static ForeignKernel = Box::leak(Box::new(kernel));
+        Kernel {
+            name: kernel.name(),
+            is_model: |_| false,
+            library: None,
+            gates: kernel.gates(),
+            node: kernel.node(),
+            half_sum: None,
+            obeyed: None,
+            condition: None,
+            body: Body::Foreign(kernel, functions),
         }
     }
 
@@ -140,21 +211,17 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
-    /// Names the flag that sets the size of the workspace, which `run` allocates.
-    pub const fn workspace(self, flag: &'static Flag<u64>) -> Self {
-        self.option(flag)
-    }
-
-    /// Names a flag that `run` reads on the calling thread.
-    pub const fn option<T: FlagValue>(mut self, flag: &'static Flag<T>) -> Self {
-        self.option = Some(flag.word());
+    /// Names a further flag that the kernel obeys, such as the size of its workspace. The operation reads it when it is
+    /// called.
+    pub const fn obeys<T: FlagValue>(mut self, flag: &'static Flag<T>) -> Self {
+        self.obeyed = Some(flag.word());
         self
     }
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
         let sums = if self.half_sum.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
-        self.gates.iter().map(Gate::word).chain(self.option).chain(sums.iter().copied())
+        self.gates.iter().map(Gate::word).chain(self.obeyed).chain(sums.iter().copied())
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.
@@ -168,7 +235,27 @@ impl<O: Operation> Kernel<O> {
     pub(super) fn accepts(&self, call: &O::Call) -> bool {
         self.gates.iter().all(Gate::is_open)
             && self.library.is_none_or(|library| library.presence() != Presence::Absent)
-            && self.condition.is_none_or(|condition| condition(call).is_ok())
+            && self.check(call).is_ok()
+    }
+
+    #[inline]
+    fn check(&self, call: &O::Call) -> Result<(), Reason> {
+        if let Some(condition) = self.condition {
+            condition(call)?;
+        }
+        match &self.body {
+            Body::Function(_) => Ok(()),
+            Body::Foreign(kernel, functions) => (functions.check)(kernel, call),
+        }
+    }
+
+    /// Runs a call that the kernel accepts.
+    #[inline]
+    pub(super) fn run(&self, call: &O::Call, numerics: Numerics, args: &O::Args<'_>) -> RunResult<O> {
+        match &self.body {
+            Body::Function(run) => run(call, numerics, args),
+            Body::Foreign(kernel, functions) => (functions.run)(kernel, call, numerics, args),
+        }
     }
 
     /// Returns the reason why the kernel cannot run a call on this thread now.
@@ -182,7 +269,7 @@ impl<O: Operation> Kernel<O> {
         {
             return Some(Reason::LibraryNotFound { library: library.title() });
         }
-        self.condition.and_then(|condition| condition(call).err())
+        self.check(call).err()
     }
 
     pub(super) fn refused(&self, reason: Reason) -> Considered {

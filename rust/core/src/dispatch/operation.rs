@@ -197,14 +197,16 @@ impl<O: Operation> Op<O> {
     /// of the kernel limits the calls that it runs. It cannot be removed.
     ///
     /// # Errors
-    /// Fails if the operation has a kernel of this name.
+    /// Fails if the operation has a kernel of this name. Of several threads that register a name, one succeeds.
     pub fn register(&'static self, kernel: Kernel<O>) -> crate::Result<()> {
-        if self.listed().any(|known| known.name == kernel.name) {
-            let (operation, name) = (O::NAME, kernel.name);
-            return Err(crate::Error::KernelName { operation, name });
+        let (name, node, words) = (kernel.name, kernel.node, kernel.words().collect());
+        let has_name = |known: &Kernel<O>, kernel: &Kernel<O>| known.name == kernel.name;
+        if self.own.iter().any(|known| has_name(known, &kernel))
+            || !self.registered.push_unless(kernel, has_name)
+        {
+            return Err(crate::Error::KernelName { operation: O::NAME, name });
         }
-        Consumer::announce(O::NAME, kernel.words().collect(), kernel.node.into_iter().collect());
-        self.registered.push(kernel);
+        Consumer::announce(O::NAME, words, node.into_iter().collect());
         Ok(())
     }
 
@@ -284,7 +286,8 @@ impl<O: Operation> Op<O> {
             }
             let given = composite.and_then(|composite| composite.numerics);
             let numerics = given.unwrap_or_else(|| kernel.numerics(call));
-            let result = match (kernel.run)(call, numerics, args) {
+            let (result, notes) = record::with_notes(is_recorded, || kernel.run(call, numerics, args));
+            let result = match result {
                 Ok(out) => Ok(out),
                 Err(Stop::Error(error)) => Err(error),
                 Err(Stop::Refused(reason)) => {
@@ -295,7 +298,10 @@ impl<O: Operation> Op<O> {
             if is_recorded {
                 considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
                 considered.extend(kernels.map(|other| other.behind(kernel.name, call)));
-                record::note(Self::record(call, composite, Some((kernel, numerics)), considered));
+                record::note(Call {
+                    notes,
+                    ..Self::record(call, composite, Some((kernel, numerics)), considered)
+                });
             }
             return result;
         }
@@ -344,6 +350,7 @@ impl<O: Operation> Op<O> {
             composite: composite.map(|composite| composite.name),
             is_model: chosen.is_some_and(|(kernel, _)| (kernel.is_model)(call)),
             numerics: chosen.map(|(_, numerics)| numerics).unwrap_or_default(),
+            notes: Vec::new(),
             considered,
         }
     }
@@ -535,8 +542,11 @@ mod tests {
         OP.register(added()).unwrap();
         assert_eq!(call(&OP, "bool"), Ok(("added", Rounding::None)));
         assert_eq!(call(&OP, "int64"), Ok(("native", Rounding::None)));
-        let error = OP.register(added()).unwrap_err();
-        assert_eq!(error, crate::Error::KernelName { operation: "probe", name: "added" });
+        let of_own = || Kernel::new("native", |_, _, ()| Ok(("native", Rounding::None)));
+        for (kernel, name) in [(added(), "added"), (of_own(), "native")] {
+            let error = OP.register(kernel).unwrap_err();
+            assert_eq!(error, crate::Error::KernelName { operation: "probe", name });
+        }
     }
 
     #[test]

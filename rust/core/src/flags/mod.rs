@@ -51,7 +51,7 @@ pub use flag_spec::FlagSpec;
 pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;
-pub use kind::{FlagValue, MAX_TEXT_BYTES, Reduction};
+pub use kind::{FlagValue, MAX_TEXT_BYTES, Reduction, Switch};
 pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};
 pub use priority_order::PriorityOrder;

@@ -226,7 +226,10 @@ pub(super) fn placement(
     pin_memory: bool,
     default: Placement,
 ) -> PyResult<Placement> {
-    let placement = given.map(accelerator::parse).transpose()?.map_or(default, Placement::from);
+    let placement = given
+        .map(|given| accelerator::parse(given, op, "device"))
+        .transpose()?
+        .map_or(default, Placement::from);
     match placement {
         Placement::Device(device) if pin_memory => {
             let message = format!("{op}: device must be the CPU if pin_memory is True, got {device}");

@@ -151,7 +151,7 @@ impl Tensor {
     ///     DeviceError: `device` does not name a device.
     #[pyo3(signature = (device = None))]
     fn is_pinned(&self, device: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        device.map(parse).transpose()?;
+        device.map(|device| parse(device, "is_pinned", "device")).transpose()?;
         Ok(self.0.is_pinned())
     }
 

@@ -153,7 +153,7 @@ impl Tensor {
     ///     >>> x.record_stream(interlock.Stream("host:0"))
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
-        let stream = stream::extract(stream)?;
+        let stream = stream::extract(stream, "Tensor.record_stream")?;
         detach(py, || self.0.record_stream(&stream)).into_py_result(py)
     }
 }

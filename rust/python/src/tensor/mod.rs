@@ -8,6 +8,7 @@ mod copy;
 mod creation;
 mod dlpack;
 mod dtype;
+mod einsum;
 mod errors;
 mod fallible_alloc;
 mod foreign_memory;
@@ -43,6 +44,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(&module)?;
     num_threads::register(&module)?;
     ops::register(&module)?;
+    einsum::register(&module)?;
     attention::register(&module)?;
     gradients::register(&module)
 }

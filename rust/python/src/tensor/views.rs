@@ -298,7 +298,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        device.map(parse).transpose()?;
+        device.map(|device| parse(device, "pin_memory", "device")).transpose()?;
         run_or_self(slf, super::DETACH_THRESHOLD, |tensor| tensor.pin_memory())
     }
 

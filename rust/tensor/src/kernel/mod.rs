@@ -2,6 +2,7 @@
 
 mod attention;
 mod elementwise;
+mod foreign;
 mod gather;
 mod half_matmul;
 mod int_matmul;
@@ -14,8 +15,9 @@ mod workspace;
 
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
+pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};
-pub(crate) use launch::launch_nullary;
+pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
 pub(crate) use strided_iter::StridedIter;

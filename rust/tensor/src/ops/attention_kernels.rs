@@ -219,7 +219,7 @@ pub static ATTENTION: Op<Attention> = Op::new(&[
         .condition(can_run_efficient),
     Kernel::<Attention>::new("math", run_math)
         .gates(&MATH_GATES)
-        .option(&CUDA_FP16_BF16_REDUCTION_MATH_SDP)
+        .obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP)
         .condition(can_run_math),
     Kernel::<Attention>::new("cudnn", run_cudnn).model().gates(&CUDNN_GATES).condition(can_run_cudnn),
 ])

@@ -66,7 +66,7 @@ impl MatmulCall {
     }
 
     /// Returns the sums of a product of halves. They are split if they are long and the result small.
-    fn half_sum(&self) -> Option<HalfSum> {
+    pub(super) fn half_sum(&self) -> Option<HalfSum> {
         /// The least number of products that cuBLAS splits.
         const DEPTH: usize = 1024;
         /// The elements of a tile of cuBLAS. The tiles of larger results occupy a device without splits.
@@ -149,13 +149,13 @@ static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NU
 /// ```
 pub static MATMUL: Op<Matmul> = Op::new(&[
     Kernel::<Matmul>::new("cublas", run_cublas)
-        .workspace(&CUDA_CUBLAS_WORKSPACE)
+        .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
         .half_sum(MatmulCall::half_sum)
         .condition(is_float_on_device),
     Kernel::<Matmul>::new("cublaslt", run_with_workspace)
-        .workspace(&CUDA_CUBLAS_WORKSPACE)
+        .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
         .half_sum(MatmulCall::half_sum)
@@ -279,7 +279,7 @@ fn multiply(a: &Tensor, b: &Tensor, batch: MatrixBatch, shape: &[usize]) -> Resu
 
 /// Returns a matrix with the sizes and strides of the last two dimensions, and the strides of the others, which are 0
 /// in dimensions that are broadcast.
-fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
+pub(super) fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
     let mut dims = sizes_and_strides(tensor.layout());
     let (columns, column_stride) = dims.pop().unwrap_or_default();
     let (rows, row_stride) = dims.pop().unwrap_or_default();

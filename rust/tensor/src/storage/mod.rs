@@ -9,6 +9,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use interlock::accelerator::driver::KeepAlive;
 use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
@@ -168,6 +169,14 @@ impl Storage {
 
     fn lock(&self) -> &RawForkRwLock {
         &self.lock
+    }
+
+    /// Prepares device memory for work that is queued on `stream` next, which must own the returned object.
+    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
+        match self.current_process_bytes()? {
+            Bytes::Device(memory) => Ok(memory.prepare_use(stream)?),
+            Bytes::Cpu(_) | Bytes::Pinned(_) => Ok(None),
+        }
     }
 
     /// Returns the argument for a kernel that is queued on `stream` next, or `None` if the CPU cannot access the

@@ -95,6 +95,18 @@ impl<'a> RawSlice<'a> {
         read(unsafe { self.slice() })
     }
 
+    /// Calls `access` while the locks of all slices are held for reading.
+    pub fn read_all<R>(slices: &[RawSlice<'_>], access: impl FnOnce() -> R) -> R {
+        let mut locks: Vec<_> = slices.iter().filter_map(|slice| slice.lock).collect();
+        locks.sort_unstable_by_key(|lock| std::ptr::from_ref(*lock));
+        // A second read lock could wait for a writer that waits for the first.
+        locks.dedup_by(|lock, before| std::ptr::eq(*lock, *before));
+        let _guards: Vec<_> = locks.into_iter().map(RawForkRwLock::read).collect();
+        let ranges: Vec<_> = slices.iter().filter_map(|slice| slice.range(false)).collect();
+        let _access = (!ranges.is_empty()).then(|| memory::Access::new(&ranges));
+        access()
+    }
+
     /// Returns whether the two slices share bytes. Slices of two storages overlap only in foreign memory, such as two
     /// slices of one NumPy array.
     pub fn overlaps(&self, other: &RawSlice<'_>) -> bool {
