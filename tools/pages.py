@@ -255,6 +255,7 @@ OPERATIONS = {
         "mul": "x * y",
         "div": "x / y",
         "pow": "x ** y",
+        "remainder": "x % y",
         "neg": "-x",
         "abs": "abs(x)",
     },
@@ -265,6 +266,8 @@ OPERATIONS = {
         "addmm": "x.addmm(x, y)",
         "einsum": "T.einsum('ij,jk->ik', x, y)",
         "linear": "T.nn.functional.linear(x, y)",
+        "scaled_dot_product_attention": "T.nn.functional.scaled_dot_product_attention(x, y, y)",
+        "multi_head_attention": "T.nn.MultiheadAttention(2, 1, **options)(x, x, y)[0]",
     },
     "Comparison and logic": {
         "eq": "x == y",
@@ -290,6 +293,7 @@ OPERATIONS = {
         "softmax": "x.softmax(0)",
         "log_softmax": "x.log_softmax(0)",
         "cross_entropy": "T.cross_entropy(x, classes)",
+        "nll_loss": "T.nn.functional.nll_loss(x, classes)",
     },
     "Shape and indexing": {
         "T": "x.T",

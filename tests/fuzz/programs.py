@@ -134,6 +134,13 @@ def _linear(T: Any, x: Any, weight: Any, *bias: Any) -> Any:
     return T.nn.functional.linear(x, weight, *bias)
 
 
+def _attention(
+    T: Any, query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: Any, enable_gqa: bool
+) -> Any:
+    function = T.nn.functional.scaled_dot_product_attention
+    return function(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
+
+
 MOST_ELEMENTS = 200
 # The products of matrices, with the places of their two factors among the arguments.
 PRODUCTS = {"matmul": (0, 1), "mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "linear": (0, 1)}
@@ -176,6 +183,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "bmm": lambda T, one, other: T.bmm(one, other),
     "addmm": lambda T, added, one, other, beta, alpha: T.addmm(added, one, other, beta=beta, alpha=alpha),
     "linear": _linear,
+    "attention": _attention,
     "logical_not": _method("logical_not"),
     "max": _method("max"),
     "min": _method("min"),

@@ -6,7 +6,8 @@ and elements, first and second gradients among them. `tolerances.py` has the tol
 step.
 
 Products of matrices run under random precision flags. If their record says that a kernel rounded the inputs,
-the result is compared with NumPy's product of rounded inputs instead of PyTorch's.
+the result is compared with NumPy's product of rounded inputs instead of PyTorch's. Attention runs under
+random switches of its kernels.
 """
 
 from __future__ import annotations
@@ -84,6 +85,24 @@ SETTINGS = (
         {"mkldnn.matmul.fp32_precision": "tf32", "mkldnn.fp32_precision": "bf16", **MODEL}, "float32", "tf32"
     ),
     Setting({"mkldnn.matmul.fp32_precision": "bf16", "mkldnn.enabled": False, **MODEL}, "float32", "float32"),
+)
+
+
+# Switches of attention that leave a kernel for every call.
+SWITCHES: tuple[dict[str, Any], ...] = (
+    {},
+    {"cuda.flash_sdp": False},
+    {"cuda.mem_efficient_sdp": False},
+    {"cuda.flash_sdp": False, "cuda.mem_efficient_sdp": False, "cuda.cudnn_sdp": False},
+    {
+        "cuda.sdp_priority": (
+            "math",
+            "overrideable",
+            "cudnn_attention",
+            "efficient_attention",
+            "flash_attention",
+        )
+    },
 )
 
 
@@ -179,10 +198,10 @@ class Program:
         """Return a step that creates a tensor from data."""
         return self.filled(self.random.choice(SHAPES), self.random.choice((*DTYPES, "float32", "float64")))
 
-    def filled(self, shape: list[int], dtype: str) -> Step:
-        """Return a step that creates a tensor of a shape and a dtype."""
+    def filled(self, shape: list[int], dtype: str, *, special: bool = True) -> Step:
+        """Return a step that creates a tensor of a shape and a dtype, of special numbers if `special`."""
         floating = dtype.startswith("float")
-        special = floating and self.random.random() < 0.25
+        special = special and floating and self.random.random() < 0.25
 
         def element() -> Any:
             if dtype == "bool":
@@ -237,8 +256,9 @@ class Program:
                 self.joining,
                 self.history,
                 self.product,
+                self.attention,
             ),
-            (14, 22, 18, 14, 12, 6, 6, 6, 16),
+            (14, 22, 18, 14, 12, 6, 6, 6, 16, 8),
         )[0](number)
         return step._replace(no_grad=self.random.random() < (0.3 if step.name in IN_PLACE else 0.08))
 
@@ -327,8 +347,42 @@ class Program:
         self.queued.append(Step(name, arguments, self.random.random() < 0.08, self.flags()))
         return self.queued.pop(0)
 
-    def operand(self, shape: list[int], dtype: str, count: int) -> tuple[int, int]:
-        """Queue the steps of a tensor of any layout. Return its number and the number of the next tensor."""
+    def attention(self, number: int) -> Step:
+        """Return an attention of new tensors of any layout, after the steps that create them."""
+        choice = self.random.choice
+        dtype = choice(("float32", "float32", "float64"))
+        batch = choice(([1], [2], [2], []))
+        shared, repeats = choice(((1, 1), (2, 1), (2, 2), (1, 3)))
+        length, keys, size = self.random.randrange(1, 6), self.random.randrange(1, 6), choice((1, 2, 4))
+        value_size = size if self.random.random() < 0.8 else choice((1, 3))
+        heads = [*batch, shared * repeats]
+        shapes = ([*heads, length, size], [*batch, shared, keys, size], [*batch, shared, keys, value_size])
+        numbers, count = [], self.firsts[-1]
+        for shape in shapes:
+            one, count = self.operand(shape, dtype, count, special=False)
+            numbers.append({"t": one})
+        mask: Any = None
+        way = self.random.random()
+        if way < 0.4:
+            sizes = choice(
+                ([length, keys], [1, keys], [*[1 for _ in heads], length, keys], [*heads, length, 1])
+            )
+            one, count = self.operand(sizes, choice(("bool", dtype)), count, special=False)
+            mask = {"t": one}
+        is_causal = way > 0.7
+        # PyTorch's kernel of the CPU masks before it scales: with a negative scale the result is NaN.
+        scale = choice((None, None, 0.5) if is_causal else (None, None, 0.5, -0.3))
+        options = [mask, is_causal, scale, repeats > 1]
+        self.queued.append(
+            Step("attention", [*numbers, *options], self.random.random() < 0.08, choice(SWITCHES))
+        )
+        return self.queued.pop(0)
+
+    def operand(self, shape: list[int], dtype: str, count: int, *, special: bool = True) -> tuple[int, int]:
+        """Queue the steps of a tensor of any layout. Return its number and the number of the next tensor.
+
+        Its elements may be infinite or NaN if `special`.
+        """
         layout = self.random.choice(("contiguous", "transposed", "every second", "expanded"))
         last = len(shape) - 1
         stored = list(shape)
@@ -343,7 +397,7 @@ class Program:
         elif layout == "expanded":
             stored[self.random.randrange(len(shape))] = 1
             views.append(("expand", [shape]))
-        self.queued.append(self.filled(stored, dtype))
+        self.queued.append(self.filled(stored, dtype, special=special))
         for number, (name, arguments) in enumerate(views, count):
             self.queued.append(Step(name, [{"t": number}, *arguments]))
         return count + len(views), count + len(views) + 1

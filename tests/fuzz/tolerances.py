@@ -21,6 +21,8 @@ TOLERANCES: dict[str, dict[str, float]] = {
     "function": {"float32": 4e-6, "float64": 1e-14},
     # Sums in any order, products of matrices, softmax.
     "sum": {"float32": 2e-6, "float64": 1e-14},
+    # Exponentials of sums of products.
+    "attention": {"float32": 2e-5, "float64": 1e-13},
     # Gradients, relative to the largest element of the same gradient.
     "gradient": {"float32": 3e-4, "float64": 1e-11},
     "second": {"float32": 3e-3, "float64": 1e-10},
@@ -33,6 +35,7 @@ CLASSES: dict[str, str] = {
     **dict.fromkeys(("add_", "sub_", "mul_", "div_", "+=", "-=", "*=", "/=", "arange"), "rounded"),
     **dict.fromkeys(("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "pow", "rpow"), "function"),
     **dict.fromkeys(("sum", "mean", *PRODUCTS, "softmax", "log_softmax", "cross_entropy"), "sum"),
+    "attention": "attention",
     **dict.fromkeys(("gradients", "grad", "backward"), "gradient"),
     "second": "second",
 }

@@ -8,6 +8,10 @@
 //! its devices. With `--example-kernel` the program registers a kernel that obeys the flag `miopen.immediate`, and
 //! prints the choice that the script's assignment of the flag leads to.
 //!
+//! `cargo run -p embed_host -- --attention-kernel SCRIPT.py`
+//!
+//! This command registers the kernel of `examples/attention`, which the script can choose.
+//!
 //! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make demo`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
@@ -54,8 +58,11 @@ fn run() -> Result<(), Box<dyn Error>> {
         // Selected, not only registered, because an environment variable may select another driver.
         accelerator::use_driver(ExampleDriver::new(2)?)?;
     }
-    let script =
-        arguments.first().ok_or("usage: embed_host [--example-kernel] [--example-driver] SCRIPT.py")?;
+    if option("--attention-kernel") {
+        example_attention::register()?;
+    }
+    let usage = "usage: embed_host [--example-kernel] [--example-driver] [--attention-kernel] SCRIPT.py";
+    let script = arguments.first().ok_or(usage)?;
     let script = PathBuf::from(script);
     let settings = environment::of_virtual_environment()?;
     // Before the interpreter starts, so that `import interlock` uses this copy.

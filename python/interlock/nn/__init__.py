@@ -7,3 +7,5 @@ from interlock.nn import attention, functional
 from interlock.nn._multihead_attention import MultiheadAttention
 
 __all__ = ["MultiheadAttention", "attention", "functional"]
+
+MultiheadAttention.__module__ = __name__

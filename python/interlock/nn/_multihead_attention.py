@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from interlock._core.tensor import Tensor, dtype, float32, multi_head_attention, rand, zeros
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["MultiheadAttention"]
 
 
-class OutputProjection:
+class _OutputProjection:
     """The linear layer after the attention of all heads.
 
     Args:
@@ -114,9 +113,9 @@ class MultiheadAttention:
             return zeros(count, device=device, dtype=dtype or float32, requires_grad=True)
 
         # The initialization of PyTorch: Glorot and Bengio (2010) for the first projection.
-        self.in_proj_weight = uniform(3 * embed_dim, math.sqrt(6 / (4 * embed_dim)))
+        self.in_proj_weight = uniform(3 * embed_dim, (6 / (4 * embed_dim)) ** 0.5)
         self.in_proj_bias = biases(3 * embed_dim)
-        self.out_proj = OutputProjection(uniform(embed_dim, 1 / math.sqrt(embed_dim)), biases(embed_dim))
+        self.out_proj = _OutputProjection(uniform(embed_dim, embed_dim**-0.5), biases(embed_dim))
 
     def __call__(
         self,
@@ -152,12 +151,12 @@ class MultiheadAttention:
                 [queries, size].
             key: The keys, in the same layout.
             value: The values, in the same layout.
-            key_padding_mask: Keys to ignore, of shape [batch, keys] or [keys]: bools that are True for them, or
-                floats that are added to the scores.
+            key_padding_mask: Keys to ignore, of shape [batch, keys] or [keys]: bools that are True for them,
+                or floats that are added to the scores.
             need_weights: Whether to return the weights. Without them the call uses
                 `functional.scaled_dot_product_attention`.
-            attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys]: bools that
-                are True for them, or floats that are added to the scores.
+            attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys]: bools
+                that are True for them, or floats that are added to the scores.
             average_attn_weights: Whether the weights are the mean of all heads.
             is_causal: Whether `attn_mask` is a causal mask.
 

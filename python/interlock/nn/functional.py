@@ -7,14 +7,24 @@ An argument for something that interlock does not have must have its default; an
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from interlock._core.tensor import Tensor, dtype, linear, scaled_dot_product_attention
-from interlock._core.tensor import cross_entropy as _cross_entropy
-from interlock._core.tensor import log_softmax as _log_softmax
-from interlock._core.tensor import nll_loss as _nll_loss
-from interlock._core.tensor import relu as _relu
-from interlock._core.tensor import softmax as _softmax
+from interlock._core.tensor import (
+    Tensor,
+    cross_entropy as _cross_entropy,
+    dtype,
+    linear,
+    log_softmax as _log_softmax,
+    nll_loss as _nll_loss,
+    relu as _relu,
+    scaled_dot_product_attention,
+    softmax as _softmax,
+)
 from interlock.errors import ArgumentError
+
+if TYPE_CHECKING:
+    # The functions of the extension module raise for other values.
+    _Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 __all__ = [
     "cross_entropy",
@@ -98,6 +108,7 @@ def softmax(
         input: The tensor.
         dim: The dimension along which the result sums to 1. None means 0 for tensors of 0, 1 or 3 dimensions
             and 1 for others, with a UserWarning.
+        _stacklevel: The level of the line to which the warning points.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
 
     Raises:
@@ -125,6 +136,7 @@ def softmin(
     Args:
         input: The tensor.
         dim: The dimension, as for `softmax`.
+        _stacklevel: The level of the line to which a warning points.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
 
     Raises:
@@ -152,6 +164,7 @@ def log_softmax(
     Args:
         input: The tensor.
         dim: The dimension, as for `softmax`.
+        _stacklevel: The level of the line to which a warning points.
         dtype: The floating-point dtype to convert the elements to first. None means no change.
 
     Raises:
@@ -341,11 +354,11 @@ def _dim(function: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-def _reduction(function: str, reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+def _reduction(function: str, reduction: str, size_average: bool | None, reduce: bool | None) -> _Reduction:
     """Return the reduction, which the deprecated arguments override."""
     if size_average is None and reduce is None:
-        return reduction
-    chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
+        return cast("_Reduction", reduction)
+    chosen: _Reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     message = f"{function}: size_average and reduce are deprecated; use reduction={chosen!r}"
     warnings.warn(message, UserWarning, stacklevel=4)
     return chosen

@@ -266,6 +266,11 @@ pub enum Error {
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(AcceleratorError),
+    /// An operation on memory that streams use, of a tensor whose memory they do not.
+    NoStream {
+        /// The operation.
+        op: &'static str,
+    },
     /// The kernel of another library failed.
     Kernel {
         /// The operation.
@@ -274,11 +279,6 @@ pub enum Error {
         kernel: String,
         /// The message of the kernel.
         message: String,
-    },
-    /// An operation on memory that streams use, of a tensor whose memory they do not.
-    NoStream {
-        /// The operation.
-        op: &'static str,
     },
     /// A product on a library that may split sums, although a flag forbids it.
     UnsplitSums {
@@ -513,10 +513,10 @@ impl fmt::Display for Error {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
-            Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
             Error::NoStream { op } => {
                 write!(f, "{op}: the tensor must be on a device or in pinned memory, got cpu")
             }
+            Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
             Error::UnsplitSums { flag } => write!(
                 f,
                 "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \

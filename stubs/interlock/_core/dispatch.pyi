@@ -112,7 +112,36 @@ def record() -> Recording:
     """
 
 @overload
-def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call: ...
+def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
+    """Return the choice of a kernel for a call on this thread now, without running it.
+
+    The kernel that is chosen may still refuse when it runs; the next one is then tried.
+
+    Args:
+        operation: The name of the operation: ``"matmul"`` or ``"scaled_dot_product_attention"``.
+        tensors: The operands.
+        options: The keyword arguments of the operation.
+
+    Raises:
+        ArgumentError: There is no operation of this name.
+        ShapeError: The shapes are incompatible.
+        TypeError: The operation takes other arguments, or an operand is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> from interlock import dispatch
+        >>> x = interlock.ones(2, 2)
+        >>> for considered in dispatch.explain("matmul", x, x).considered:
+        ...     print(considered)
+        cublas: needs a device, got cpu
+        cublaslt: needs a device, got cpu
+        mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
+        native: chosen
+        >>> x = interlock.ones(1, 1, 2, 2)
+        >>> dispatch.explain("scaled_dot_product_attention", x, x, x, is_causal=True).kernel
+        'flash'
+    """
+
 @overload
 def explain(
     operation: Literal["scaled_dot_product_attention"],

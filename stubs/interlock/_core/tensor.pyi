@@ -748,7 +748,22 @@ class Tensor:
             >>> interlock.tensor([2, 3]).pow(2)
             tensor([4, 9])
         """
-    def remainder(self, other: Tensor | _Number) -> Tensor: ...
+    def remainder(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `self / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: An operand is bool.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([5, -5]).remainder(3)
+            tensor([2, 1])
+        """
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
@@ -1919,7 +1934,31 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
         tensor([0.5000, 0.5000])
     """
 
-def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor: ...
+def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor:
+    """Return the negative log-likelihood of target classes.
+
+    Args:
+        input: Log-probabilities of shape `[samples, classes]`, floating point.
+        target: Class indices of shape `[samples]`, int64.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+
+    Returns:
+        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        IndexError: An index in `target` is not a class.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point or `target` is not int64.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[0.0, 1.0]])
+        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
+        tensor(1.3133)
+    """
+
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -1930,7 +1969,44 @@ def scaled_dot_product_attention(
     *,
     scale: builtins.float | None = None,
     enable_gqa: builtins.bool = False,
-) -> Tensor: ...
+) -> Tensor:
+    """Return for each query the mean of the values, weighted by the softmax of the products of the query with the keys.
+
+    The kernel is chosen by the flags `backends.cuda.flash_sdp`, `mem_efficient_sdp`, `math_sdp`, `cudnn_sdp` and, on
+    devices, `sdp_priority`. `dispatch.explain` and `dispatch.record` show the choice. Only the kernel `math` can be
+    differentiated twice.
+
+    Args:
+        query: The queries, of shape [..., heads, queries, size]. Floating point.
+        key: The keys, of shape [..., heads, keys, size], of the same dtype.
+        value: The values, of shape [..., heads, keys, value size], of the same dtype.
+        attn_mask: Bools, where True lets a query see a key, or floats, which are added to the scores; None for no mask.
+            Broadcast to [..., heads, queries, keys]. A query that sees no key has a result of 0.
+        dropout_p: 0; None means 0. Attention has no dropout here.
+        is_causal: Whether a query sees only the keys up to its own position.
+        scale: The factor of the scores; None means `1 / sqrt(size)`.
+        enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
+            that of the queries.
+
+    Returns:
+        A tensor of shape [..., heads, queries, value size].
+
+    Raises:
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ or are not floating point.
+        ArgumentError: `dropout_p` is not 0.
+        RuntimeError: No kernel can run the call; the message has the reason of each. Or the tensors are on different
+            devices.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
+        >>> functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+        tensor([[[[1.0000, 0.0000],
+                  [0.3302, 0.6698]]]])
+    """
+
 def multi_head_attention(
     query: Tensor,
     key: Tensor,
@@ -1948,7 +2024,36 @@ def multi_head_attention(
     attn_mask: Tensor | None = None,
     average_attn_weights: builtins.bool = True,
     is_causal: builtins.bool = False,
-) -> tuple[Tensor, Tensor | None]: ...
+) -> tuple[Tensor, Tensor | None]:
+    """Return the attention of several heads, projected, and the weights of the values: the `forward` of
+    `nn.MultiheadAttention`.
+
+    Args:
+        query: The queries, of shape [batch, queries, size] if `batch_first`, else [queries, batch, size], or [queries, size].
+        key: The keys, in the same layout.
+        value: The values, in the same layout.
+        num_heads: The number of heads, which divides the size.
+        in_proj_weight: The weights of queries, keys and values, of shape [3 * size, size].
+        in_proj_bias: Their biases, of shape [3 * size], or None.
+        out_proj_weight: The weights of the result, of shape [size, size].
+        out_proj_bias: Its biases, of shape [size], or None.
+        training: Whether the module is in training mode.
+        batch_first: Whether the first dimension is the batch.
+        key_padding_mask: Keys to ignore, of shape [batch, keys]: bools that are True for them, or floats that are added.
+        need_weights: Whether to return the weights.
+        attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys].
+        average_attn_weights: Whether the weights are the mean of all heads.
+        is_causal: Whether `attn_mask` is a causal mask.
+
+    Returns:
+        The result in the layout of `query`, and weights of shape [batch, queries, keys] or None.
+
+    Raises:
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ.
+        ArgumentError: `is_causal` is True without a mask, or `num_heads` does not divide the size.
+    """
+
 def cross_entropy(
     input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean"
 ) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -96,3 +97,16 @@ def test_failing_script_fails_the_host(tmp_path: Path) -> None:
     done = run_host(str(script))
     assert done.returncode == 1
     assert "of the script" in done.stderr
+
+
+def test_kernel_that_the_host_registers_serves_overrideable() -> None:
+    done = run_host("--attention-kernel", "tests/programs/embedding/registered_attention.py")
+    assert done.returncode == 0, done.stderr
+    printed, _ = done.stdout.split("\nseen from Rust")
+    assert json.loads(printed) == {
+        "by default": "math",
+        "overrideable": "one_query",
+        "same results": True,
+        "overrideable for three queries": None,
+        "first of the priority": ["one_query", "math", "flash", "efficient", "cudnn"],
+    }

@@ -6,7 +6,6 @@ import copy
 import pickle
 import warnings
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import interlock
@@ -255,7 +254,9 @@ def test_can_use_functions_return_false_on_the_cpu(can_use: Any, flag: str, dtyp
     given = params(query=tensor, key=tensor, value=tensor, dropout=0.0)
     assert can_use(given) is False
     assert can_use(params=given, debug=False) is False
-    with pytest.warns(errors.AttentionKernelWarning, match="needs tensors on a device, got query on cpu") as reported:
+    with pytest.warns(
+        errors.AttentionKernelWarning, match="needs tensors on a device, got query on cpu"
+    ) as reported:
         assert can_use(given, True) is False
     assert reported[0].filename == __file__
     with (
@@ -272,7 +273,8 @@ def test_can_use_functions_return_what_explain_says_on_devices(
 ) -> None:
     def given(dtype: interlock.dtype, **changes: Any) -> SDPAParams:
         tensor = interlock.ones(1, 2, 8, 8, dtype=dtype, device=devices[0])
-        return params(query=tensor, key=tensor, value=tensor, **{"dropout": 0.0} | changes)
+        given = {"query": tensor, "key": tensor, "value": tensor, "dropout": 0.0}
+        return params(**given | changes)
 
     assert can_use(given(dtype), True) is True
     with backends.override(**{flag: False}):

@@ -8,8 +8,9 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
-from interlock import accelerator, backends, dispatch
+from interlock import accelerator, backends, dispatch, nn
 from interlock._core.backends import table
+from interlock.nn import functional
 
 # Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs registers
 # kernels that obey them.
@@ -29,15 +30,6 @@ NOTHING_OBEYS = {
         "mkldnn.deterministic",
     ],
     "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
-    "attention": [
-        "cuda.flash_sdp",
-        "cuda.mem_efficient_sdp",
-        "cuda.math_sdp",
-        "cuda.cudnn_sdp",
-        "cuda.fp16_bf16_reduction_math_sdp",
-        "cuda.sdp_priority",
-        "mha.fastpath",
-    ],
     "operations without a fixed order of sums": [
         "deterministic_algorithms",
         "deterministic_algorithms_warn_only",
@@ -79,6 +71,40 @@ def on(device: str) -> Callable[[], object]:
     return observe
 
 
+def attention_on(device: str) -> Callable[[], object]:
+    """Return a function that observes attentions on a device.
+
+    It returns the kernel of attentions with several dtypes, one of which overflows in float16, and of a layer
+    with the number of its products.
+    """
+
+    def attention(dtype: interlock.dtype) -> object:
+        x = interlock.full((1, 1, 2, 64), 100.0, dtype=dtype, device=device)
+        explained = dispatch.explain("scaled_dot_product_attention", x, x, x)
+        if explained.kernel is None:
+            return None
+        return explained.kernel, str(functional.scaled_dot_product_attention(x, x, x).tolist())
+
+    layer = nn.MultiheadAttention(4, 2, batch_first=True, device=device).eval()
+
+    def observe() -> object:
+        kernels = [attention(dtype) for dtype in (interlock.float16, interlock.float32)]
+        if None in kernels:
+            return kernels
+        with dispatch.record() as calls, interlock.no_grad():
+            x = interlock.ones(1, 2, 4, device=device)
+            layer(x, x, x)
+        return kernels, calls[-1].kernel, len(calls)
+
+    return observe
+
+
+def test_recorded_attention_is_that_of_the_explanation() -> None:
+    observed: Any = attention_on("cpu")()
+    assert observed[1:] == ("fastpath", 5), "two products, two with weights, and the layer"
+    assert [kernel for kernel, _ in observed[0]] == ["flash", "flash"]
+
+
 def contractions() -> object:
     """Return the record of an einsum, whose best order is not that of its operands."""
     # The strategies "auto", which is "optimal" here, and "greedy" find different orders.
@@ -114,6 +140,24 @@ FLIPS: dict[str, tuple[str, Any, Any]] = {
 }
 
 
+def first(kernel: str) -> tuple[str, ...]:
+    """Return an order of the kernels of attention."""
+    names = ("flash_attention", "efficient_attention", "math", "cudnn_attention", "overrideable")
+    return (kernel, *(name for name in names if name != kernel))
+
+
+# For each flag of attention: the device, the other flags, and a value that changes the result.
+ATTENTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
+    "cuda.flash_sdp": ("device", {}, False),
+    "cuda.mem_efficient_sdp": ("device", {}, False),
+    "cuda.math_sdp": ("device", {"cuda.sdp_priority": first("math")}, False),
+    "cuda.cudnn_sdp": ("device", {"cuda.sdp_priority": first("cudnn_attention")}, False),
+    "cuda.sdp_priority": ("device", {}, first("math")),
+    "cuda.fp16_bf16_reduction_math_sdp": ("cpu", {"cuda.flash_sdp": False}, True),
+    "mha.fastpath": ("cpu", {}, False),
+}
+
+
 def writable() -> dict[str, list[str]]:
     """Return the operations that obey each writable flag, by the name of the flag."""
     return {flag["name"]: flag["obeyed_by"] for flag in table() if flag["accepts"] is not None}
@@ -136,15 +180,19 @@ def test_flags_of_registered_kernels_say_that_none_is_registered() -> None:
 
 
 def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:
-    assert set(FLIPS) == {name for name, operations in writable().items() if operations}
+    assert not set(FLIPS) & set(ATTENTION_FLIPS)
+    assert {*FLIPS, *ATTENTION_FLIPS} == {name for name, operations in writable().items() if operations}
 
 
 @pytest.mark.usefixtures("host_accessible_memory")
-@pytest.mark.parametrize("name", FLIPS)
+@pytest.mark.parametrize("name", [*FLIPS, *ATTENTION_FLIPS])
 def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ...]) -> None:
-    device, others, value = FLIPS[name]
+    device, others, value = (FLIPS | ATTENTION_FLIPS)[name]
     changed: Any = {name: value}
-    observe = contractions if device == "einsum" else on("cpu" if device == "cpu" else devices[0])
+    if device == "einsum":
+        observe = contractions
+    else:
+        observe = (on if name in FLIPS else attention_on)("cpu" if device == "cpu" else devices[0])
     with backends.override(others):
         before = observe()
         with backends.override(changed):

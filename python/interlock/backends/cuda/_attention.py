@@ -321,7 +321,7 @@ class SDPAParams:
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Return whether the flash kernel can run a call on its device now. False for tensors on the CPU.
+    """Return whether the flash kernel can run a call on its device now. False on the CPU.
 
     `dispatch.explain` shows all kernels, also those of the CPU.
 
@@ -337,7 +337,7 @@ def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
 
 
 def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Return whether the memory-efficient kernel can run a call on its device now. False for tensors on the CPU.
+    """Return whether the memory-efficient kernel can run a call on its device now. False on the CPU.
 
     Args:
         params: The arguments of attention.
@@ -351,7 +351,7 @@ def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool
 
 
 def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Return whether the kernel that models cuDNN can run a call on its device now. False for tensors on the CPU.
+    """Return whether the kernel that models cuDNN can run a call on its device now. False on the CPU.
 
     Args:
         params: The arguments of attention.
