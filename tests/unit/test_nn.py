@@ -126,7 +126,7 @@ def test_deprecated_arguments_select_a_reduction_with_a_warning(legacy: Any, red
     assert found.tolist() == functional.mse_loss(x, y, reduction=reduction).tolist()
 
 
-def test_softmax_without_dim_chooses_by_the_number_of_dimensions_with_a_warning() -> None:
+def test_softmax_without_dim_warns_and_chooses_by_the_number_of_dimensions() -> None:
     for shape, dim in (((2,), 0), ((2, 3), 1), ((2, 3, 2), 0), ((1, 2, 3, 2), 1)):
         x = interlock.ones(*shape)
         for function in (functional.softmax, functional.log_softmax, functional.softmin):

@@ -255,9 +255,10 @@ pub(super) fn launch_several<T: Element, const N: usize>(
         source.storage_handle().raw_slice().ok_or_else(err_device)
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    // SAFETY: the results are not visible to any other thread.
     let slices = results.each_ref().map(|result| {
-        result.storage_handle().raw_slice().map_or(RawSlice::EMPTY, |slice| unsafe { slice.unlocked() })
+        let slice = result.storage_handle().raw_slice().unwrap_or(RawSlice::EMPTY);
+        // SAFETY: the results are not visible to any other thread.
+        unsafe { slice.unlocked() }
     });
     let mut next = 0usize;
     loop {

@@ -196,7 +196,7 @@ fn can_run_fastpath(call: &MultiHeadCall) -> Result<(), Reason> {
         "needs weights of the dtype of query"
     } else if call.is_training {
         "needs evaluation mode"
-    } else if call.num_heads % 2 != 0 {
+    } else if !call.num_heads.is_multiple_of(2) {
         return Err(Reason::from(format!("needs an even number of heads, got {}", call.num_heads)));
     } else if !call.batch_first {
         "needs batch_first"
