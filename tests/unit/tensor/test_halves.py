@@ -52,6 +52,12 @@ def test_numbers_beyond_the_range_are_refused_where_they_cannot_be_meant() -> No
         interlock.full((2,), 65505.0, dtype=interlock.float16)
     with pytest.raises(RuntimeError, match="float16"):
         interlock.zeros(2, dtype=interlock.float16).fill_(1e6)
+    with pytest.raises(RuntimeError, match="float16"):
+        interlock.ones(2, dtype=interlock.float16) ** 70000
+    # An assignment rounds, as in PyTorch.
+    x = interlock.zeros(2, dtype=interlock.float16)
+    x[0] = 1e300
+    assert x.tolist() == [float("inf"), 0.0]
     assert interlock.full((1,), 1e6, dtype=interlock.bfloat16).item() == 999424.0
     assert interlock.tensor([1e6], dtype=interlock.float16).item() == float("inf")
     assert (interlock.zeros(1, dtype=interlock.float16) + 1e6).item() == float("inf")
