@@ -285,8 +285,9 @@ class Program:
             )
         other: Any = {"t": self.like(number)} if way < 0.8 else self.number()
         if way < 0.35:
-            factors = (1, 2, -1, *((0.5, 0.3) if tensor.dtype.is_floating_point else ()))
-            alpha = self.random.choice(factors)
+            alpha = self.random.choice((1, 2, -1, 0.5) if tensor.dtype.is_floating_point else (1, 2, -1))
+            if dtype_of(tensor) in HALVES:
+                alpha = self.random.choice((alpha, 0.3))
             return Step(self.random.choice(("add alpha", "sub alpha")), [{"t": number}, other, alpha])
         if way < 0.45 or tensor.dtype is interlock.bool:
             return Step(self.random.choice(COMPARISONS), [{"t": number}, other])
