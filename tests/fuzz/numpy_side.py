@@ -90,6 +90,12 @@ def rounded(x: Any, precision: str) -> Any:
     return np.where(np.isfinite(x), kept.reshape(np.shape(x)), x)
 
 
+def stored(x: Any, dtype: str) -> Any:
+    """Return numbers as a tensor of a half-precision dtype holds them."""
+    single = np.asarray(x, np.float32)
+    return rounded(single, "bf16") if dtype == "bfloat16" else single.astype(np.float16).astype(np.float32)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": np.exp,
     "log": np.log,

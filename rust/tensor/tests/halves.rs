@@ -163,6 +163,14 @@ fn indexing_and_views_move_halves() {
 }
 
 #[test]
+fn exponents_beyond_the_range_are_refused() {
+    let x = tensor(&[1.0], DType::Float16);
+    assert!(x.pow(65505.0).is_err() && x.pow(100_000i64).is_err());
+    assert_eq!(numbers(&x.pow(f64::INFINITY).unwrap()), [1.0]);
+    assert_eq!(numbers(&tensor(&[3.0], DType::BFloat16).pow(2i64).unwrap()), [9.0]);
+}
+
+#[test]
 fn repr_names_the_type() {
     assert_eq!(tensor(&[1.0, -2.5, 0.1], DType::BFloat16).to_string(), {
         "tensor([ 1.0000, -2.5000,  0.1001], dtype=interlock.bfloat16)"

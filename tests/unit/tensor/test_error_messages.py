@@ -50,6 +50,34 @@ def own_gradient() -> None:
 CASES: list[tuple[str, type[Exception], str]] = [
     # creation
     (
+        "full((2,), 65505.0, dtype=float16)",
+        ArgumentError,
+        "full: fill_value must be a number that float16 can hold, got 65505.0",
+    ),
+    (
+        "from_dlpack([1.0])",
+        TypeError,
+        "from_dlpack: ext_tensor must be an object with __dlpack__ and __dlpack_device__,"
+        " or a DLPack capsule, got list",
+    ),
+    (
+        "from_dlpack(np.ones(2, 'i4'))",
+        TypeError,
+        "from_dlpack: the dtype must be float16, bfloat16, float32, float64, int64 or bool,"
+        " got DLPack type code 0, 32 bits, 1 lanes",
+    ),
+    (
+        "ones(2, requires_grad=True).__dlpack__()",
+        BufferError,
+        "__dlpack__: the tensor must not require grad; detach() it first",
+    ),
+    (
+        "memoryview(ones(2, dtype=bfloat16))",
+        BufferError,
+        "__buffer__: the dtype must have a format in the buffer protocol, got bfloat16;"
+        " use float() or numpy()",
+    ),
+    (
         "tensor(None)",
         DTypeError,
         "tensor: data must be a number, an array, a tensor or a nested sequence of them, got None",

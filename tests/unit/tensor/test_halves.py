@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 
 import interlock
 import numpy as np
 import pytest
+from interlock.nn import functional
 
 HALVES = (interlock.float16, interlock.bfloat16)
 
@@ -52,9 +54,84 @@ def test_numbers_beyond_the_range_are_refused_where_they_cannot_be_meant() -> No
         interlock.full((2,), 65505.0, dtype=interlock.float16)
     with pytest.raises(RuntimeError, match="float16"):
         interlock.zeros(2, dtype=interlock.float16).fill_(1e6)
+    with pytest.raises(RuntimeError, match="float16"):
+        interlock.ones(2, dtype=interlock.float16) ** 70000
+    # An assignment rounds, as in PyTorch.
+    x = interlock.zeros(2, dtype=interlock.float16)
+    x[0] = 1e300
+    assert x.tolist() == [float("inf"), 0.0]
     assert interlock.full((1,), 1e6, dtype=interlock.bfloat16).item() == 999424.0
     assert interlock.tensor([1e6], dtype=interlock.float16).item() == float("inf")
     assert (interlock.zeros(1, dtype=interlock.float16) + 1e6).item() == float("inf")
+
+
+def test_numbers_of_numpy_determine_the_dtype() -> None:
+    one = np.float16(1)
+    assert {interlock.tensor(data).dtype for data in (one, [one], [one, 1], [[one], [True]])} == {
+        interlock.float16
+    }
+    assert interlock.tensor([one, 1.0]).dtype == interlock.float32
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert interlock.tensor(np.array([1.0], dtype=ml_dtypes.bfloat16)).dtype == interlock.bfloat16
+
+
+# Operations with the gradient of their first operand, which the same operation in float32 checks.
+DIFFERENTIABLE: list[Callable[[interlock.Tensor, interlock.Tensor], interlock.Tensor]] = [
+    lambda x, y: x + y,
+    lambda x, y: x - 0.3 * y,
+    lambda x, y: x * y,
+    lambda x, y: y / x,
+    lambda x, _: 2.5 / x,
+    lambda x, y: x**y,
+    lambda x, _: x**3,
+    lambda x, _: 1.5**x,
+    lambda x, y: x.add(y, alpha=0.3),
+    lambda x, _: x.exp(),
+    lambda x, _: x.log(),
+    lambda x, _: x.sqrt(),
+    lambda x, _: x.sin(),
+    lambda x, _: x.cos(),
+    lambda x, _: x.tanh(),
+    lambda x, _: x.sigmoid(),
+    lambda x, _: (x - 1).relu(),
+    lambda x, _: (x - 1).abs(),
+    lambda x, _: -x,
+    lambda x, _: x.mean(0),
+    lambda x, _: x.amax(1),
+    lambda x, _: x.softmax(1) ** 2,
+    lambda x, _: x.log_softmax(0) ** 2,
+    lambda x, y: x @ y.t(),
+    lambda x, y: interlock.addmm(y[:, :2], x, y.t()[:, :2], beta=0.5, alpha=2),
+    lambda x, y: functional.linear(x, y, y[:, 0]),
+    lambda x, y: x.clone().mul_(y),
+    lambda x, _: x.t()[1:].float().to(x.dtype),
+    lambda x, _: x[[0, 1, 0]],
+    lambda x, _: x.as_strided((2, 2), (1, 1)) * 1,
+    lambda x, y: interlock.cat([x, y]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(DIFFERENTIABLE)))
+@pytest.mark.parametrize(("dtype", "tolerance"), [(interlock.float16, 4e-3), (interlock.bfloat16, 4e-2)])
+def test_gradients_are_those_of_float32_up_to_rounding(
+    dtype: interlock.dtype, tolerance: float, number: int
+) -> None:
+    operation = DIFFERENTIABLE[number]
+    interlock.manual_seed(number)
+    x, y = ((interlock.rand(2, 3) + 0.5).to(dtype) for _ in range(2))
+
+    def gradient(x: interlock.Tensor, y: interlock.Tensor) -> tuple[interlock.dtype, list[list[float]]]:
+        leaf = x.clone().requires_grad_()
+        result = operation(leaf, y)
+        assert result.dtype == x.dtype
+        result.sum().backward()
+        assert leaf.grad is not None
+        return leaf.grad.dtype, leaf.grad.tolist()
+
+    own, found = gradient(x, y)
+    _, expected = gradient(x.float(), y.float())
+    assert own == dtype
+    assert np.allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", HALVES)

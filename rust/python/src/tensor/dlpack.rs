@@ -268,7 +268,7 @@ fn tensor_of_capsule(capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult
     let Some(dtype) = CoreDType::ALL.into_iter().find(|dtype| data_type_of(*dtype) == given) else {
         let DataType { code, bits, lanes } = given;
         return Err(PyTypeError::new_err(format!(
-            "from_dlpack: the dtype must be {NAMES}, got DLPack code {code} with {bits} bits and {lanes} lanes"
+            "from_dlpack: the dtype must be {NAMES}, got DLPack type code {code}, {bits} bits, {lanes} lanes"
         )));
     };
     let unsigned = |values: &[i64]| -> PyResult<Vec<usize>> {

@@ -180,9 +180,13 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
             .map_err(|error| PyValueError::new_err(format!("{op}: {}", error.value(data.py()))))?;
         // NumPy's `float64` is a Python float, too, but has an item size.
         let size = if value.dtype().is_floating_point() { data.getattr_opt("itemsize")? } else { None };
-        let double =
-            size.is_some_and(|size| size.cast::<PyInt>().is_ok_and(|size| py_int::int64(size) == Some(8)));
-        return Ok(Some((value, if double { CoreDType::Float64 } else { value.dtype() })));
+        let size = size.and_then(|size| py_int::int64(size.cast::<PyInt>().ok()?));
+        let dtype = match size {
+            Some(8) => CoreDType::Float64,
+            Some(2) => half_type(data)?,
+            _ => value.dtype(),
+        };
+        return Ok(Some((value, dtype)));
     }
     let text = data.is_instance_of::<PyString>()
         || data.is_instance_of::<PyBytes>()
@@ -199,6 +203,14 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
         return Err(new_exception(data.py(), "DTypeError", message));
     }
     Ok(None)
+}
+
+/// Returns the dtype of a number of 2 bytes of NumPy or ml_dtypes.
+fn half_type(number: &Bound<'_, PyAny>) -> PyResult<CoreDType> {
+    let name = number.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
+    let halves = [CoreDType::Float16, CoreDType::BFloat16];
+    let found = halves.into_iter().find(|half| name.as_ref().is_some_and(|name| name == half.name()));
+    Ok(found.unwrap_or(CoreDType::DEFAULT_FLOAT))
 }
 
 /// Returns the elements in row-major order as little-endian bytes.

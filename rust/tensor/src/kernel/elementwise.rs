@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
 use super::StridedIter;
 use super::launch::{
     NoInput, launch_inplace, launch_unary, launch_with_layout, on_device_of, result_placement, threads_on,
@@ -108,6 +111,16 @@ pub(crate) fn map_as<T: Element, U: Element>(
     layout: Layout,
     f: impl Fn(T) -> U + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    map_rows(op, source, layout, move |row, source| map_row(row, source, &f))
+}
+
+/// Computes each row with `f`. The result has the given dense layout.
+fn map_rows<T: Element, U: Element>(
+    op: &'static str,
+    source: &Tensor,
+    layout: Layout,
+    f: impl Fn(&mut [U], &StridedRow<'_, T>) + Send + Sync + 'static,
+) -> Result<Tensor> {
     let iter = iter_in_memory_order(&layout, [(source.strides(), source.storage_offset())]);
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
     launch_with_layout(
@@ -120,7 +133,7 @@ pub(crate) fn map_as<T: Element, U: Element>(
             for_each_tile(threads, out, &|first, mut out| {
                 iter.for_each_row_in(range_of(first, out), |[start], length| {
                     let row = take_row(&mut out, length);
-                    map_row(row, &StridedRow::new(data, start, step, length), &f);
+                    f(row, &StridedRow::new(data, start, step, length));
                 });
             })
         },
@@ -227,7 +240,38 @@ fn convert(op: &'static str, source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
         return Ok(source.clone());
     }
-    dispatch!(source.dtype(), T => dispatch!(dtype, U => map_as(op, source, source.layout().preserve_format(), |value: T| value.cast::<U>())))
+    let layout = source.layout().preserve_format();
+    match (source.dtype(), dtype) {
+        (DType::Float16, DType::Float32) => map_rows(op, source, layout, load_row::<f16>),
+        (DType::BFloat16, DType::Float32) => map_rows(op, source, layout, load_row::<bf16>),
+        (DType::Float32, DType::Float16) => map_rows(op, source, layout, store_row::<f16>),
+        (DType::Float32, DType::BFloat16) => map_rows(op, source, layout, store_row::<bf16>),
+        (from, to) => {
+            dispatch!(from, T => dispatch!(to, U => map_as(op, source, layout, |value: T| value.cast::<U>())))
+        }
+    }
+}
+
+/// Converts a row of halves. Several are converted by one instruction of the CPU.
+fn load_row<H: Element>(row: &mut [f32], source: &StridedRow<'_, H>)
+where
+    [H]: HalfFloatSliceExt,
+{
+    match source {
+        StridedRow::Slice(values) if values.len() == row.len() => values.convert_to_f32_slice(row),
+        _ => map_row(row, source, H::cast),
+    }
+}
+
+/// Rounds a row to halves, like [`load_row`].
+fn store_row<H: Element>(row: &mut [H], source: &StridedRow<'_, f32>)
+where
+    [H]: HalfFloatSliceExt,
+{
+    match source {
+        StridedRow::Slice(values) if values.len() == row.len() => row.convert_from_f32_slice(values),
+        _ => map_row(row, source, f32::cast),
+    }
 }
 
 /// Returns a new tensor of `capacity` elements to which the elements of `source` are added at the positions of

@@ -33,6 +33,12 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
     let op = "pow";
     let (base, exponent) = (base.into(), exponent.into());
     let mut operands = promote(op, (base, exponent), Numbers::Rounded, |dtype| dtype)?;
+    if let Operand::Scalar(exponent) = exponent
+        && operands.dtype.is_half()
+    {
+        // As in PyTorch a finite exponent must be finite in the half-precision type.
+        Scalar::Float(exponent.cast()).check_fits(operands.dtype, op, "exponent")?;
+    }
     if let Operand::Scalar(_) = base {
         // As in PyTorch the powers of a scalar are contiguous, whatever the memory order of the exponent's
         // dimensions.
