@@ -35,7 +35,7 @@ pub mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        single_instance::ensure_single_instance(module.py())?;
+        let library = single_instance::ensure_single_instance(module.py())?;
         call_site::install_hook();
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();
@@ -45,6 +45,7 @@ pub mod _core {
         state::register(module)?;
         tensor::register(module)?;
         dispatch::register(module)?;
+        module.add("LIBRARY", library)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
