@@ -26,6 +26,7 @@ mod single_instance;
 mod state;
 mod submodule;
 mod switches;
+mod task_overlap;
 mod tensor;
 
 /// The Rust side of interlock.
