@@ -51,11 +51,15 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
 
 /// Exits a scope. Warns if the exit is out of order or on another thread; without `INTERLOCK_DEBUG=1` only if scopes of
 /// two tasks overlap.
+#[inline]
 pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     let above = scope.exit_and_detect_order();
-    if !is_on() {
-        return task_overlap::after_exit(py, scope, above);
-    }
+    if is_on() { warn_unexpected_exit(py, scope) } else { task_overlap::after_exit(py, scope, above) }
+}
+
+#[cold]
+#[inline(never)]
+fn warn_unexpected_exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     let here = call_site::current(py);
     match scope_trace::note_exit(scope) {
         ExitOrder::InOrder => Ok(()),

@@ -47,6 +47,7 @@ pub(crate) fn after_exit(py: Python<'_>, scope: &Scope, above: Option<ScopeId>) 
 }
 
 #[cold]
+#[inline(never)]
 fn after_noted_exit(py: Python<'_>, scope: &Scope, above: Option<ScopeId>) -> PyResult<()> {
     // First, because it costs little: a watched scope that is never exited must not slow down the exits of others.
     let watched = take_watched(scope);

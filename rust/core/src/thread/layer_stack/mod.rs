@@ -239,8 +239,8 @@ impl LayerStack {
     /// Removes the innermost layer that matches the target, at any depth.
     pub(super) fn remove(&mut self, target: ExitTarget) -> Option<RemovedLayer> {
         let index = self.list.iter().rposition(|layer| layer.is(target))?;
+        let above = self.list.get(index + 1).map_or(ScopeId::NONE, |layer| layer.scope);
         let slots = self.list.remove(index).slots;
-        let above = self.list.get(index).map_or(ScopeId::NONE, |layer| layer.scope);
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::release(1);
         }
