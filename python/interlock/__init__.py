@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interlock._version import VERSION as _VERSION
+
 try:
-    from interlock._core import __version__
+    from interlock._core import LIBRARY, __version__
 except ImportError as _refusal:
     # CPython 3.12 and later reject the extension module in a sub-interpreter with its own GIL. In a
     # sub-interpreter that shares the GIL, the module itself raises, with the same message.
@@ -20,6 +22,16 @@ except ImportError as _refusal:
         name=_refusal.name,
         path=_refusal.path,
     ) from _refusal
+
+if __version__ != _VERSION:
+    # The extension module may be that of a program that embeds Python.
+    raise ImportError(
+        "interlock's Python files and its extension module must have one version: "
+        f"{__file__} has {_VERSION}, {LIBRARY} has {__version__}; reinstall interlock, in the version of "
+        "the program if it embeds Python",
+        name=__name__,
+        path=__file__,
+    )
 
 from interlock import accelerator, autograd, backends, dispatch, errors, nn, state
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device

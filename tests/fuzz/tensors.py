@@ -366,7 +366,7 @@ class Program:
     def attention(self, number: int) -> Step:
         """Return an attention of new tensors of any layout, after the steps that create them."""
         choice = self.random.choice
-        dtype = choice(("float32", "float32", "float64"))
+        dtype = choice(("float16", "bfloat16") if self.has_halves else ("float32", "float32", "float64"))
         batch = choice(([1], [2], [2], []))
         shared, repeats = choice(((1, 1), (2, 1), (2, 2), (1, 3)))
         length, keys, size = self.random.randrange(1, 6), self.random.randrange(1, 6), choice((1, 2, 4))

@@ -25,7 +25,7 @@ TOLERANCES: dict[str, dict[str, float]] = {
     # Sums in any order, products of matrices, softmax.
     "sum": {"float16": 2**-9, "bfloat16": 2**-6, "float32": 2e-6, "float64": 1e-14},
     # Exponentials of sums of products.
-    "attention": {"float32": 2e-5, "float64": 1e-13},
+    "attention": {"float16": 2**-8, "bfloat16": 2**-5, "float32": 2e-5, "float64": 1e-13},
     # Gradients, relative to the largest element of the same gradient. Programs with halves record none: the
     # roundings of a chain of operations would add up.
     "gradient": {"float32": 3e-4, "float64": 1e-11},

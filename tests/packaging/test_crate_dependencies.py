@@ -20,8 +20,8 @@ ALLOWED = {
     "interlock-accelerator": BELOW_ACCELERATOR,
     "interlock-runtime": BELOW_ACCELERATOR | {"interlock-accelerator"},
     "interlock-tensor": {"interlock-runtime"},
-    # interlock-driver only for its feature `testing`, which the Rust tests enable: see shared-with-tests.
-    "interlock-python": {"interlock-runtime", "interlock-tensor", "interlock-driver"},
+    # interlock-core and interlock-driver only for features that the Rust tests enable: see shared-with-tests.
+    "interlock-python": {"interlock-runtime", "interlock-tensor", "interlock-core", "interlock-driver"},
     "example_driver": {"interlock-driver"},
 }
 FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "python")

@@ -27,6 +27,7 @@ mod single_instance;
 mod state;
 mod submodule;
 mod switches;
+mod task_overlap;
 mod tensor;
 
 /// The Rust side of interlock.
@@ -36,7 +37,7 @@ pub mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        single_instance::ensure_single_instance(module.py())?;
+        let library = single_instance::ensure_single_instance(module.py())?;
         call_site::install_hook();
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();
@@ -46,6 +47,7 @@ pub mod _core {
         state::register(module)?;
         tensor::register(module)?;
         dispatch::register(module)?;
+        module.add("LIBRARY", library)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

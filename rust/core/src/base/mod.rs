@@ -2,6 +2,7 @@
 
 pub mod backoff;
 pub mod catch;
+pub mod copies;
 pub mod dlpack;
 pub mod env;
 pub mod fork;

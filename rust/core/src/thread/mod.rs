@@ -42,6 +42,8 @@ pub(crate) use masked::Masked;
 #[cfg(loom)]
 #[cfg(test)]
 pub(crate) use remote_exit::MAILBOXES;
+#[doc(hidden)]
+pub use scope::ScopeId;
 pub use scope::{Scope, ScopeGuard};
 #[doc(hidden)]
 pub use slots::Slots;

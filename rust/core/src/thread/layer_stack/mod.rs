@@ -111,6 +111,8 @@ impl Layer {
 #[derive(Debug)]
 pub(super) struct RemovedLayer {
     pub(super) slots: Option<Arc<Slots>>,
+    /// The scope whose layer was directly above; none if the layer was the innermost, or below that of a guard.
+    pub(super) above: ScopeId,
 }
 
 /// The values below all layers.
@@ -150,7 +152,7 @@ impl LayerStack {
         flag_slots::acquire(self.flag_layer_count());
         flag_slots::release(before);
         self.refresh_modes();
-        RemovedLayer { slots: old.slots }
+        RemovedLayer { slots: old.slots, above: ScopeId::NONE }
     }
 
     /// Iterates over the slots of layers and of the base, innermost first.
@@ -237,12 +239,13 @@ impl LayerStack {
     /// Removes the innermost layer that matches the target, at any depth.
     pub(super) fn remove(&mut self, target: ExitTarget) -> Option<RemovedLayer> {
         let index = self.list.iter().rposition(|layer| layer.is(target))?;
+        let above = self.list.get(index + 1).map_or(ScopeId::NONE, |layer| layer.scope);
         let slots = self.list.remove(index).slots;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::release(1);
         }
         self.refresh_modes();
-        Some(RemovedLayer { slots })
+        Some(RemovedLayer { slots, above })
     }
 
     fn refresh_modes(&mut self) {
