@@ -10,6 +10,7 @@ mod accelerator;
 mod autograd;
 mod backends;
 mod call_site;
+mod capi;
 mod deferred_drop;
 mod detach;
 mod dispatch;
@@ -45,6 +46,7 @@ pub mod _core {
         state::register(module)?;
         tensor::register(module)?;
         dispatch::register(module)?;
+        capi::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -22,3 +22,5 @@ pub use kernel::{Kernel, Stop};
 pub use numerics::{Numerics, Rounding};
 pub use operation::{Composite, NoKernel, Op, Operation, Order, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording};
+#[doc(hidden)]
+pub use record::{intern_name, is_recorded, note_foreign};
