@@ -46,8 +46,11 @@ fn is_attached() -> bool {
         let found = names.into_iter().find_map(|name| unsafe { Library::this().get::<Current>(name) }.ok());
         Box::new(found.map(|found| *found))
     });
-    // SAFETY: the function only reads a variable of the thread.
-    function.is_some_and(|function| !unsafe { function() }.is_null())
+    let Some(current) = function else { return false };
+    // Before CPython 3.12 `current` returns the state of the thread that holds the GIL, whichever it is.
+    // SAFETY: both functions only read variables, also on a thread that Python does not know.
+    let (of_this_thread, attached) = unsafe { (ffi::PyGILState_GetThisThreadState(), current()) };
+    !attached.is_null() && attached == of_this_thread
 }
 
 /// Sets the Python exception of an error of the table.
