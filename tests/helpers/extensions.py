@@ -13,14 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 900  # Includes the time to compile PyO3.
 
 
-def run(*command: str, **variables: str) -> None:
+def run(*command: str) -> None:
     """Run a command; fail with its output if it fails."""
-    # Rust extensions share compiled dependencies, and are compiled apart from this workspace.
-    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
-    environment = dict(os.environ, CARGO_TARGET_DIR=f"{target}/extensions", PYO3_PYTHON=sys.executable)
+    # Extensions in Rust have the profile of the Rust tests, so that they are compiled with the same dependencies.
+    variables = {"MATURIN_PEP517_ARGS": "--profile dev", "PYO3_PYTHON": sys.executable}
     done = subprocess.run(
         command,
-        env=environment | variables,
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         timeout=LIMIT_SECONDS,
@@ -29,9 +28,9 @@ def run(*command: str, **variables: str) -> None:
     assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
 
 
-def pip(*arguments: str, **variables: str) -> None:
-    """Run this environment's pip without network access."""
-    run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments, **variables)
+def pip(*arguments: str) -> None:
+    """Run the pip of the environment of the tests."""
+    run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments)
 
 
 def wheel_of_interlock() -> Path:
@@ -40,14 +39,13 @@ def wheel_of_interlock() -> Path:
     return found
 
 
-def build(project: Path, folder: Path, **variables: str) -> Path:
-    """Build the wheel of a project with the packages of this environment."""
-    # Compilers write into the folder of the project.
-    copy = folder / project.name
-    ignored = shutil.ignore_patterns("build", "*.egg-info", "target")
-    shutil.copytree(project, copy, ignore=ignored)
-    wheels = folder / f"{project.name}-wheel"
-    pip("wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", str(wheels), str(copy), **variables)
+def build(project: Path, folder: Path) -> Path:
+    """Build the wheel of a project into a folder, with the packages of the environment of the tests."""
+    if not (project / "Cargo.toml").exists():
+        # setuptools writes into the folder of the project.
+        project = Path(shutil.copytree(project, folder / project.name, ignore=shutil.ignore_patterns("build")))
+    wheels = folder / "wheel"
+    pip("wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", str(wheels), str(project))
     (found,) = wheels.glob("*.whl")
     return found
 
