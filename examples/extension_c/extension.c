@@ -136,6 +136,10 @@ static int32_t sum_on_stream(int64_t count, int64_t *sum, InterlockError *error)
     if (code == INTERLOCK_OK) {
         code = api->event_synchronize(event, error);
     }
+    if (code != INTERLOCK_OK && stream != NULL) {
+        /* Work that was queued before the failure still writes to `sum`. */
+        api->stream_synchronize(stream, NULL);
+    }
     api->event_free(event);
     api->buffer_free(buffer);
     api->stream_free(stream);

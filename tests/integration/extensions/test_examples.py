@@ -11,6 +11,7 @@ from tests.helpers.subprocess import PROGRAMS, Result, run_command
 
 EXTENSIONS = [
     pytest.param("extension_c", id="C"),
+    pytest.param("extension_pybind11", id="pybind11"),
     pytest.param("extension_pyo3", id="PyO3"),
 ]
 
