@@ -159,10 +159,18 @@ def between(path: Path, title: str, lines: Iterator[str]) -> str:
     return before + opening + "".join(f"{line}\n" for line in lines) + indent + closing + after
 
 
+def c_interface(what: str) -> Iterator[str]:
+    """Yield the lines of the C header (`header`), or of the layout of the C interface (`layout`)."""
+    command = ["cargo", "run", "--quiet", "--package", "interlock-capi", "--example", "generate", what]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    yield from printed.stdout.splitlines()
+
+
 def generated() -> dict[Path, str]:
     """Return the generated text of each file."""
     whole = {
         PACKAGE / "_flag_types.py": typed_dict(),
+        ROOT / "python" / "interlock" / "include" / "interlock.h": c_interface("header"),
         ROOT / "docs" / "flags.md": pages.flags(),
         ROOT / "docs" / "environment.md": pages.environment(),
         ROOT / "docs" / "tensor_operations.md": pages.tensor_operations(),

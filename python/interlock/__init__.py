@@ -5,6 +5,7 @@ The state is stored in Rust: a Rust program that embeds Python reads and writes 
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from interlock._version import VERSION as _VERSION
@@ -150,6 +151,7 @@ __all__ = [
     "get_default_device",
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
+    "get_include",
     "get_num_threads",
     "half",
     "inference_mode",
@@ -223,6 +225,24 @@ def typename(obj: object, /) -> str:
     module: str | None = getattr(named, "__module__", None)
     prefix = "" if module in (None, "builtins") else f"{module}."
     return f"{prefix}{named.__qualname__}"
+
+
+def get_include() -> str:
+    """Return the folder of the C header `interlock.h`.
+
+    Extension modules in C and C++ include the header to reach the state of this process.
+
+    Returns:
+        The absolute path of a folder in the package.
+
+    Example:
+        >>> import os
+        >>> import interlock
+        >>> os.path.exists(os.path.join(interlock.get_include(), "interlock.h"))
+        True
+
+    """
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -20,11 +20,21 @@ ALLOWED = {
     "interlock-accelerator": BELOW_ACCELERATOR,
     "interlock-runtime": BELOW_ACCELERATOR | {"interlock-accelerator"},
     "interlock-tensor": {"interlock-runtime"},
+    # Extension modules of other projects depend on it: it must contain no state.
+    "interlock-capi": set(),
+    "interlock-capi-table": {"interlock-capi", "interlock-runtime"},
     # interlock-core and interlock-driver only for features that the Rust tests enable: see shared-with-tests.
-    "interlock-python": {"interlock-runtime", "interlock-tensor", "interlock-core", "interlock-driver"},
+    "interlock-python": {
+        "interlock-capi",
+        "interlock-capi-table",
+        "interlock-core",
+        "interlock-driver",
+        "interlock-runtime",
+        "interlock-tensor",
+    },
     "example_driver": {"interlock-driver"},
 }
-FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "python")
+FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "capi", "capi-table", "python")
 # Packages that a crate must not depend on, so that users of flags alone do not compile them.
 ABSENT = {"interlock-core": {"cudarc", "slab", "gemm", "pyo3"}}
 
@@ -87,6 +97,10 @@ def test_crate_depends_on_lower_crates_only(name: str) -> None:
 def test_example_driver_depends_on_the_driver_crate_alone() -> None:
     # Neither other crates of interlock nor third-party crates, so that it can be copied with one dependency.
     assert {one["name"] for one in packages()["example_driver"]["dependencies"]} == {"interlock-driver"}
+
+
+def test_interlock_capi_depends_on_libc_alone() -> None:
+    assert {one["name"] for one in packages()["interlock-capi"]["dependencies"]} == {"libc"}
 
 
 @pytest.mark.parametrize("name", ABSENT)

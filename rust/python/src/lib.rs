@@ -10,6 +10,7 @@ mod accelerator;
 mod autograd;
 mod backends;
 mod call_site;
+mod capi;
 mod deferred_drop;
 mod detach;
 mod dispatch;
@@ -48,6 +49,7 @@ pub mod _core {
         tensor::register(module)?;
         dispatch::register(module)?;
         module.add("LIBRARY", library)?;
+        capi::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

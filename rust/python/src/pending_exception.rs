@@ -27,6 +27,15 @@ pub(crate) fn stash(py: Python<'_>, error: Error, exception: PyErr) {
 /// Takes the pending exception if it was stashed for `error`. Discards an exception that was stashed for another error:
 /// the call recovered from that error.
 pub(crate) fn take(py: Python<'_>, error: &Error) -> Option<PyErr> {
-    let pending = PENDING.try_with(Cell::take).ok().flatten().filter(|pending| pending.error == *error)?;
+    take_if(py, |pending| pending == error)
+}
+
+/// Like [`take`], for an error of which only the text is known.
+pub(crate) fn take_for_text(py: Python<'_>, text: &str) -> Option<PyErr> {
+    take_if(py, |pending| pending.to_string() == text)
+}
+
+fn take_if(py: Python<'_>, is_cause: impl FnOnce(&Error) -> bool) -> Option<PyErr> {
+    let pending = PENDING.try_with(Cell::take).ok().flatten().filter(|pending| is_cause(&pending.error))?;
     Some(PyErr::from_value(pending.exception.bind(py).clone()))
 }

@@ -41,6 +41,12 @@ impl RelaxedU64 {
         self.0.store(value, Ordering::Relaxed);
     }
 
+    /// Returns the address, for readers in other languages. They access it with relaxed ordering, too.
+    #[cfg(not(loom))]
+    pub fn as_ptr(&self) -> *const u64 {
+        self.0.as_ptr()
+    }
+
     /// Stores `value` if the word equals `expected`; returns the value of the word afterwards.
     pub fn compare_set(&self, expected: u64, value: u64) -> u64 {
         match self.0.compare_exchange(expected, value, Ordering::Relaxed, Ordering::Relaxed) {

@@ -28,3 +28,5 @@ pub use kernel::{ForeignFunctions, Kernel, Stop};
 pub use numerics::{HalfSum, Numerics, Rounding, Sums};
 pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};
+#[doc(hidden)]
+pub use record::{intern_name, is_recorded, note_foreign};

@@ -12,7 +12,7 @@ use super::numerics::{Rounding, Sums};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
-use crate::flags::Value;
+use crate::flags::{Interned, Value};
 use crate::thread::{self, Scope, ScopeGuard, Slots};
 
 /// The reason why a kernel cannot run a call.
@@ -288,6 +288,37 @@ pub(super) fn with_notes<R>(is_recorded: bool, run: impl FnOnce() -> R) -> (R, V
     let result = run();
     let notes = NOTES.try_with(|cell| cell.replace(outer)).ok().flatten();
     (result, notes.unwrap_or_default())
+}
+
+/// Returns whether calls on this thread are recorded or printed.
+#[doc(hidden)]
+#[inline]
+pub fn is_recorded() -> bool {
+    is_active()
+}
+
+/// Records a call of an operation of another library.
+#[doc(hidden)]
+pub fn note_foreign(
+    operation: &'static str,
+    arguments: String,
+    composite: Option<&'static str>,
+    rounding: Rounding,
+    is_model: bool,
+    considered: Vec<Considered>,
+) {
+    if is_active() {
+        let numerics = Numerics { inputs: rounding, ..Numerics::default() };
+        note(Call { operation, arguments, composite, is_model, numerics, notes: Vec::new(), considered });
+    }
+}
+
+/// Returns a name that lives until the process exits. A process has at most 4096 names of other libraries; each further
+/// one is `"?"`.
+#[doc(hidden)]
+pub fn intern_name(name: &str) -> &'static str {
+    static NAMES: Interned<String, 4096> = Interned::new();
+    NAMES.index_of(name).and_then(|index| NAMES.get(index)).map_or("?", |name| name)
 }
 
 /// Reads `INTERLOCK_DISPATCH` into [`ACTIVE`] and returns the new value.

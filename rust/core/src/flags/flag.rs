@@ -78,6 +78,13 @@ impl FlagWord {
         self.bits.compare_set(0, self.fallback())
     }
 
+    /// Returns the address of the word, which has been resolved, and so is never zero.
+    #[cfg(not(loom))]
+    pub(super) fn resolved_address(&self) -> *const u64 {
+        self.in_process();
+        self.bits.as_ptr()
+    }
+
     /// Returns the value of the environment, else the default, with its level.
     fn fallback(&self) -> u64 {
         match self.env_value.map(|env_value| env_value.payload).or_else(|| environment::of_flag(self.id)) {

@@ -8,17 +8,17 @@ use once_cell::race::OnceRef;
 
 /// An open-addressing hash table that only grows. Reads and inserts are lock-free, so a write needs no lock before that
 /// of the process, and a fork never finds one locked.
-pub(super) struct Interned<T: 'static, const CAPACITY: usize> {
+pub(crate) struct Interned<T: 'static, const CAPACITY: usize> {
     slots: [OnceRef<'static, T>; CAPACITY],
 }
 
 impl<T: Eq, const CAPACITY: usize> Interned<T, CAPACITY> {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Interned { slots: [const { OnceRef::new() }; CAPACITY] }
     }
 
     /// Returns the index of a value, and stores the value if it is new. Returns `None` if the table is full.
-    pub(super) fn index_of<Q>(&self, value: &Q) -> Option<u64>
+    pub(crate) fn index_of<Q>(&self, value: &Q) -> Option<u64>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = T> + ?Sized,
@@ -43,7 +43,7 @@ impl<T: Eq, const CAPACITY: usize> Interned<T, CAPACITY> {
     }
 
     /// Returns the value with this index.
-    pub(super) fn get(&self, index: u64) -> Option<&'static T> {
+    pub(crate) fn get(&self, index: u64) -> Option<&'static T> {
         self.slots.get(usize::try_from(index).ok()?)?.get()
     }
 }

@@ -4,6 +4,7 @@
 //! The value of a flag is the first that exists of: the value of the innermost layer of this thread that names it; the
 //! value assigned for the process; the environment, read once; the default.
 
+mod address;
 mod aliases;
 mod consumer;
 mod cpu;
@@ -35,6 +36,8 @@ mod write_log;
 
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
+#[doc(hidden)]
+pub use address::{FlagKind, PlainWord, of_id};
 pub(crate) use consumer::Consumer;
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
@@ -51,6 +54,7 @@ pub use flag_spec::FlagSpec;
 pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;
+pub(crate) use interned::Interned;
 pub use kind::{FlagValue, MAX_TEXT_BYTES, Reduction, Switch};
 pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};

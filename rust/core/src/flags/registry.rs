@@ -75,6 +75,12 @@ pub(super) fn word(number: usize) -> Option<&'static FlagWord> {
     Some(REGISTERED.get(number)?.get()?.word)
 }
 
+/// Returns a registered flag by its position.
+#[inline]
+pub(super) fn spec(number: usize) -> Option<&'static FlagSpec> {
+    Some(&REGISTERED.get(number)?.get()?.spec)
+}
+
 /// Returns the word and the declaration of a registered flag; `None` for other flags.
 pub(super) fn word_and_decl(spec: &'static FlagSpec) -> Option<(&'static FlagWord, &'static FlagDecl)> {
     let found = registered().find(|registered| std::ptr::eq(&registered.spec, spec))?;

@@ -195,6 +195,11 @@ pub fn own_flag_specs() -> impl Iterator<Item = &'static FlagSpec> {
     FLAGS.iter().chain(&ALIASES)
 }
 
+/// Returns interlock's own flags and aliases in the order of their ids.
+pub(super) fn own_tables() -> (&'static [FlagSpec], &'static [FlagSpec]) {
+    (&FLAGS, &ALIASES)
+}
+
 /// Returns the id of the first registered flag.
 pub(super) const fn first_registered_id() -> u16 {
     Number::Count as u16

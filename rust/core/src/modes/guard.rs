@@ -1,7 +1,7 @@
 //! Guards of modes: the mode lasts until the guard is dropped.
 
 use super::mode::{self, Mode};
-use crate::thread::ScopeGuard;
+use crate::thread::{self, Masked, ScopeGuard, mode_bits};
 
 /// Disables the recording of gradients until the guard is dropped.
 #[inline]
@@ -25,6 +25,23 @@ pub fn set_grad_enabled(enabled: bool) -> ScopeGuard {
 #[inline]
 pub fn inference_mode(enabled: bool) -> ScopeGuard {
     ScopeGuard::of_modes(mode::inference(enabled))
+}
+
+/// Sets the modes of `decided` to their bits in `modes` until the guard is dropped. The bits are those of [`Mode`].
+#[doc(hidden)]
+pub fn enter_bits(decided: u8, modes: u8) -> ScopeGuard {
+    ScopeGuard::of_modes(Masked::new(decided & mode_bits::ALL, modes & decided & mode_bits::ALL))
+}
+
+/// Writes the modes of `decided` without a scope. The bits are those of [`Mode`].
+#[doc(hidden)]
+pub fn write_bits(decided: u8, modes: u8) {
+    for mode in Mode::ALL {
+        let bit = mode as u8;
+        if decided & bit != 0 {
+            thread::write_mode(mode::single(mode, modes & bit != 0));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ mod mode;
 
 pub use context::{ModeContext, ModeKind};
 pub use guard::{enable_grad, inference_mode, no_grad, set_grad_enabled};
+#[doc(hidden)]
+pub use guard::{enter_bits, write_bits};
 pub use mode::Mode;
 
 /// Returns whether operations of this thread record the autograd graph.

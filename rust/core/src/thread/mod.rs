@@ -37,16 +37,21 @@ pub use device_slots::{
     DeviceSlots, StreamSlot, current_device, current_stream, default_device, set_device_slots,
 };
 pub(crate) use flag_slots::{FlagId, FlagSlots, NodeMask, Slot};
+#[cfg(not(loom))]
+#[doc(hidden)]
+pub use layer_stack::flag_layers_address;
 pub(crate) use layer_stack::{LayerId, any_flag_layer};
 pub(crate) use masked::Masked;
 #[cfg(loom)]
 #[cfg(test)]
 pub(crate) use remote_exit::MAILBOXES;
 #[doc(hidden)]
-pub use scope::ScopeId;
+pub use scope::{RawGuard, ScopeId};
 pub use scope::{Scope, ScopeGuard};
 #[doc(hidden)]
 pub use slots::Slots;
 pub use task::{TaskState, WithState};
 pub use thread_state::{StateScope, ThreadState};
+#[doc(hidden)]
+pub use tls::mode_word_address;
 pub(crate) use tls::{ThreadId, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};

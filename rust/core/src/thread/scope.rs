@@ -160,11 +160,45 @@ impl ScopeGuard {
 impl Drop for ScopeGuard {
     #[inline]
     fn drop(&mut self) {
-        if let Some(layer) = self.layer
-            && active::remove(ExitTarget::Layer(layer)).is_none()
-        {
-            active::exit_elsewhere(self.made_on, ExitTarget::Layer(layer));
+        if let Some(layer) = self.layer {
+            exit_layer(layer, self.made_on);
         }
+    }
+}
+
+/// Removes a layer of this thread, or requests the thread or task that pushed it to remove it.
+#[inline]
+fn exit_layer(layer: LayerId, made_on: MailboxId) {
+    if active::remove(ExitTarget::Layer(layer)).is_none() {
+        active::exit_elsewhere(made_on, ExitTarget::Layer(layer));
+    }
+}
+
+/// A [`ScopeGuard`] as numbers, for other languages. It is `Send`; an exit on another thread is posted to the thread or
+/// task that made it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RawGuard {
+    /// The layer; 0 for none.
+    pub layer: u64,
+    /// The mailbox of the thread or task.
+    pub made_on: u64,
+}
+
+impl RawGuard {
+    /// Removes the layer of the guard. Does nothing if there is none.
+    pub fn exit(self) {
+        if self.layer != 0 {
+            exit_layer(LayerId::of_number(self.layer), MailboxId(self.made_on));
+        }
+    }
+}
+
+impl From<ScopeGuard> for RawGuard {
+    fn from(guard: ScopeGuard) -> Self {
+        let raw = RawGuard { layer: guard.layer.map_or(0, LayerId::number), made_on: guard.made_on.0 };
+        std::mem::forget(guard);
+        raw
     }
 }
 

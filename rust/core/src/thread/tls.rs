@@ -206,6 +206,12 @@ pub(crate) fn mode_word() -> u8 {
     with_tls(|current| current.modes.get())
 }
 
+/// Returns the address of the active mode bits of this thread, which is valid on this thread until it ends.
+#[doc(hidden)]
+pub fn mode_word_address() -> *const u8 {
+    with_tls(|current| current.modes.as_ptr().cast_const())
+}
+
 /// Returns whether an active layer of this thread may name this flag. `false` is exact; `true` may be another flag with
 /// the same bit.
 #[inline]

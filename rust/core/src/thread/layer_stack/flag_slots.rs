@@ -17,6 +17,12 @@ pub(crate) fn any_flag_layer() -> bool {
     ACTIVE_FLAG_SCOPES.get() != 0
 }
 
+/// Returns the address of the number of layers that name flags.
+#[cfg(not(loom))]
+pub fn flag_layers_address() -> *const u64 {
+    ACTIVE_FLAG_SCOPES.as_ptr()
+}
+
 pub(super) fn acquire(count: u64) {
     if count != 0 {
         ACTIVE_FLAG_SCOPES.add(count);

@@ -14,6 +14,8 @@ use super::scope::ScopeId;
 use super::slots::Slots;
 use crate::base::sync::RelaxedU64;
 pub(crate) use flag_slots::any_flag_layer;
+#[cfg(not(loom))]
+pub use flag_slots::flag_layers_address;
 
 /// Identifies a layer, or the base of a thread or task. Unique in a process, because a task may move to another thread.
 /// Never 0 for a layer.

@@ -1,0 +1,312 @@
+/*
+ * An extension module that reads and sets interlock's flags and modes, has a flag of its own, and works on devices.
+ */
+#include <Python.h>
+
+#include <interlock.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static const InterlockApi *api;
+/* The module's own flag, and one of interlock's. */
+static InterlockFlag level;
+static InterlockFlag benchmark;
+
+/* Raises the exception of an error. */
+static PyObject *raise(const InterlockError *error) {
+    api->error_raise(error);
+    return NULL;
+}
+
+static PyObject *read_state(PyObject *module, PyObject *ignored) {
+    (void)module;
+    (void)ignored;
+    return Py_BuildValue("(NN)", PyBool_FromLong(interlock_bool(api, &benchmark)),
+                         PyBool_FromLong(interlock_is_on(api, INTERLOCK_MODE_GRAD)));
+}
+
+/* Calls a function while this thread has another flag and mode. */
+static PyObject *call_with(PyObject *module, PyObject *args) {
+    int flag, grad;
+    PyObject *function, *result = NULL;
+    InterlockGuard flag_guard = {0, 0}, mode_guard = {0, 0};
+    InterlockError error = interlock_no_error();
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ppO", &flag, &grad, &function)) {
+        return NULL;
+    }
+    if (interlock_enter(api, &benchmark, interlock_value_of_bool(flag), &flag_guard, &error) == INTERLOCK_OK &&
+        api->modes_enter(INTERLOCK_MODE_GRAD, grad ? INTERLOCK_MODE_GRAD : 0, &mode_guard, &error) == INTERLOCK_OK) {
+        result = PyObject_CallNoArgs(function);
+    } else {
+        raise(&error);
+    }
+    /* Also for a guard that was not entered. */
+    api->guard_exit(&mode_guard);
+    api->guard_exit(&flag_guard);
+    return result;
+}
+
+static PyObject *get_level(PyObject *module, PyObject *ignored) {
+    (void)module;
+    (void)ignored;
+    return PyLong_FromLongLong(interlock_integer(api, &level));
+}
+
+static PyObject *set_level(PyObject *module, PyObject *argument) {
+    InterlockError error = interlock_no_error();
+    long long value = PyLong_AsLongLong(argument);
+    (void)module;
+    if (value == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (interlock_set(api, &level, interlock_value_of_integer(value), &error) != INTERLOCK_OK) {
+        return raise(&error);
+    }
+    Py_RETURN_NONE;
+}
+
+/* The arguments of work that is queued on a stream. */
+typedef struct Numbers {
+    int64_t *items;
+    int64_t count;
+    int64_t *sum;
+} Numbers;
+
+static int32_t fill(void *data, InterlockError *error) {
+    Numbers *numbers = data;
+    (void)error;
+    for (int64_t i = 0; i < numbers->count; i++) {
+        numbers->items[i] = i;
+    }
+    return INTERLOCK_OK;
+}
+
+static int32_t add(void *data, InterlockError *error) {
+    Numbers *numbers = data;
+    (void)error;
+    *numbers->sum = 0;
+    for (int64_t i = 0; i < numbers->count; i++) {
+        *numbers->sum += numbers->items[i];
+    }
+    return INTERLOCK_OK;
+}
+
+/* Queues a function with a copy of its arguments. */
+static int32_t launch(const InterlockStream *stream, const char *name, InterlockRun run, Numbers numbers,
+                      InterlockError *error) {
+    Numbers *copy = malloc(sizeof *copy);
+    InterlockWork work = {run, copy, free};
+    if (copy == NULL) {
+        return INTERLOCK_ERROR_OUT_OF_MEMORY;
+    }
+    *copy = numbers;
+    return api->stream_launch(stream, interlock_text(name), work, error);
+}
+
+/* Sums the numbers below `count` on a stream of the current device. Needs no interpreter. */
+static int32_t sum_on_stream(int64_t count, int64_t *sum, InterlockError *error) {
+    InterlockStream *stream = NULL;
+    InterlockBuffer *buffer = NULL;
+    InterlockEvent *event = NULL;
+    InterlockBufferInfo info;
+    int32_t code;
+    info.size = (uint32_t)sizeof info;
+    code = api->stream_current(NULL, &stream, error);
+    if (code == INTERLOCK_OK) {
+        code = api->buffer_allocate(NULL, stream, (uint64_t)count * sizeof(int64_t), &buffer, error);
+    }
+    if (code == INTERLOCK_OK) {
+        code = api->buffer_info(buffer, &info, error);
+    }
+    if (code == INTERLOCK_OK) {
+        /* A GPU's library would receive `info.address` and the stream's native handle instead. */
+        Numbers numbers = {info.host, count, sum};
+        code = launch(stream, "fill", fill, numbers, error);
+        if (code == INTERLOCK_OK) {
+            code = launch(stream, "add", add, numbers, error);
+        }
+    }
+    if (code == INTERLOCK_OK) {
+        code = api->event_new(NULL, INTERLOCK_EVENT_BLOCKING, &event, error);
+    }
+    if (code == INTERLOCK_OK) {
+        code = api->event_record(event, stream, error);
+    }
+    if (code == INTERLOCK_OK) {
+        code = api->event_synchronize(event, error);
+    }
+    if (code != INTERLOCK_OK && stream != NULL) {
+        /* Work that was queued before the failure still writes to `sum`. */
+        api->stream_synchronize(stream, NULL);
+    }
+    api->event_free(event);
+    api->buffer_free(buffer);
+    api->stream_free(stream);
+    return code;
+}
+
+static PyObject *count(PyObject *module, PyObject *argument) {
+    InterlockError error = interlock_no_error();
+    int64_t sum = 0;
+    long long number = PyLong_AsLongLong(argument);
+    (void)module;
+    if (number == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (sum_on_stream(number, &sum, &error) != INTERLOCK_OK) {
+        return raise(&error);
+    }
+    return PyLong_FromLongLong(sum);
+}
+
+/* The state of a thread that Python does not know: of its own, and with the state of another thread applied. */
+typedef struct Seen {
+    const InterlockState *state;
+    bool own[2];
+    bool applied[2];
+    bool after[2];
+    InterlockError error;
+} Seen;
+
+static void note(bool seen[2]) {
+    seen[0] = interlock_bool(api, &benchmark);
+    seen[1] = interlock_is_on(api, INTERLOCK_MODE_GRAD);
+}
+
+static void *look(void *data) {
+    Seen *seen = data;
+    InterlockGuard guard;
+    note(seen->own);
+    if (api->state_enter(seen->state, &guard, &seen->error) == INTERLOCK_OK) {
+        note(seen->applied);
+        api->guard_exit(&guard);
+    }
+    note(seen->after);
+    return NULL;
+}
+
+static PyObject *state_on_thread(PyObject *module, PyObject *ignored) {
+    InterlockState *state = NULL;
+    Seen seen;
+    pthread_t thread;
+    int failed;
+    (void)module;
+    (void)ignored;
+    memset(&seen, 0, sizeof seen);
+    seen.error = interlock_no_error();
+    if (api->state_capture(0, &state, &seen.error) != INTERLOCK_OK) {
+        return raise(&seen.error);
+    }
+    seen.state = state;
+    Py_BEGIN_ALLOW_THREADS
+    failed = pthread_create(&thread, NULL, look, &seen);
+    if (!failed) {
+        pthread_join(thread, NULL);
+    }
+    Py_END_ALLOW_THREADS
+    api->state_free(state);
+    if (failed) {
+        errno = failed;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    if (seen.error.code != INTERLOCK_OK) {
+        return raise(&seen.error);
+    }
+#define PAIR(pair) PyBool_FromLong(pair[0]), PyBool_FromLong(pair[1])
+    return Py_BuildValue("((NN)(NN)(NN))", PAIR(seen.own), PAIR(seen.applied), PAIR(seen.after));
+}
+
+/* Works on its own thread until the process exits, also while the interpreter is finalized. */
+static void *work_until_exit(void *data) {
+    InterlockError error = interlock_no_error();
+    (void)data;
+    for (;;) {
+        InterlockGuard guard;
+        int64_t sum = 0;
+        if (interlock_enter(api, &benchmark, interlock_value_of_bool(true), &guard, &error) != INTERLOCK_OK ||
+            !interlock_bool(api, &benchmark)) {
+            abort();
+        }
+        api->guard_exit(&guard);
+        if (sum_on_stream(100, &sum, &error) == INTERLOCK_OK && sum != 4950) {
+            abort();
+        }
+    }
+    return NULL;
+}
+
+static PyObject *start_thread(PyObject *module, PyObject *ignored) {
+    pthread_t thread;
+    int failed = pthread_create(&thread, NULL, work_until_exit, NULL);
+    (void)module;
+    (void)ignored;
+    if (failed) {
+        errno = failed;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    pthread_detach(thread);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"state", read_state, METH_NOARGS, "Return `cudnn.benchmark` and the gradient mode of this thread."},
+    {"call_with", call_with, METH_VARARGS, "Call a function while this thread has another flag and mode."},
+    {"level", get_level, METH_NOARGS, "Return the module's own flag."},
+    {"set_level", set_level, METH_O, "Write the module's own flag."},
+    {"count", count, METH_O, "Sum the numbers below `n` on the current stream."},
+    {"state_on_thread", state_on_thread, METH_NOARGS, "Return what a thread of the module sees."},
+    {"start_thread", start_thread, METH_NOARGS, "Start a thread that works until the process exits."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* Registers the module's flag. The environment variable EXTENSION_C_LEVEL sets it, too. */
+static int register_level(void) {
+    InterlockError error = interlock_no_error(), warning = interlock_no_error();
+    InterlockFlagDecl declaration;
+    memset(&declaration, 0, sizeof declaration);
+    declaration.size = (uint32_t)sizeof declaration;
+    declaration.kind = INTERLOCK_KIND_INTEGER;
+    declaration.name = interlock_text("extension_c.level");
+    declaration.doc = interlock_text("How much the extension prints.");
+    declaration.default_value = interlock_value_of_integer(-1);
+    declaration.minimum = interlock_value_of_integer(-1);
+    declaration.maximum = interlock_value_of_integer(9);
+    level.size = (uint32_t)sizeof level;
+    if (api->flag_register(&declaration, &level, &warning, &error) != INTERLOCK_OK) {
+        raise(&error);
+        return -1;
+    }
+    if (warning.code != INTERLOCK_OK) {
+        return PyErr_WarnEx(PyExc_RuntimeWarning, warning.text, 1);
+    }
+    return 0;
+}
+
+static int execute(PyObject *module) {
+    InterlockError error = interlock_no_error();
+    (void)module;
+    api = interlock_import();
+    if (api == NULL || register_level() != 0) {
+        return -1;
+    }
+    if (interlock_find(api, "cudnn.benchmark", &benchmark, &error) != INTERLOCK_OK) {
+        raise(&error);
+        return -1;
+    }
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)(uintptr_t)execute},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "extension_c", "An extension module in C that shares interlock's state.", 0, methods, slots,
+    NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_extension_c(void) {
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,228 @@
+// An extension module that reads and sets interlock's flags and modes, has a flag of its own, and works on devices.
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <interlock.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+namespace py = pybind11;
+
+namespace {
+
+const InterlockApi *api;
+
+// An error of interlock, as a C++ exception that needs no interpreter.
+struct Failure {
+    InterlockError error;
+};
+
+// Calls a function of the table, and throws its error.
+template <typename Call>
+void check(Call &&call) {
+    InterlockError error = interlock_no_error();
+    if (call(&error) != INTERLOCK_OK) {
+        throw Failure{error};
+    }
+}
+
+// A guard that is exited with its block.
+class Guard {
+public:
+    template <typename Enter>
+    explicit Guard(Enter &&enter) {
+        check([&](InterlockError *error) { return enter(&guard_, error); });
+    }
+    Guard(const Guard &) = delete;
+    Guard &operator=(const Guard &) = delete;
+    ~Guard() { api->guard_exit(&guard_); }
+
+private:
+    InterlockGuard guard_{};
+};
+
+// A handle that is freed with its owner.
+template <typename T>
+using Handle = std::unique_ptr<T, void (*)(T *)>;
+
+template <typename T, typename Create>
+Handle<T> make(void (*release)(T *), Create &&create) {
+    T *handle = nullptr;
+    check([&](InterlockError *error) { return create(&handle, error); });
+    return Handle<T>(handle, release);
+}
+
+using State = std::pair<bool, bool>;
+
+// The module's own flag, and one of interlock's.
+InterlockFlag level, benchmark;
+
+State seen() {
+    return {interlock_bool(api, &benchmark), interlock_is_on(api, INTERLOCK_MODE_GRAD)};
+}
+
+// Calls a function while this thread has another flag and mode.
+py::object call_with(bool flag, bool grad, const py::function &function) {
+    const Guard flag_guard([&](InterlockGuard *guard, InterlockError *error) {
+        return interlock_enter(api, &benchmark, interlock_value_of_bool(flag), guard, error);
+    });
+    const Guard mode_guard([&](InterlockGuard *guard, InterlockError *error) {
+        return grad ? interlock_enable_grad(api, guard, error) : interlock_no_grad(api, guard, error);
+    });
+    return function();
+}
+
+// Queues a function, which is destroyed once it has run.
+void launch(const InterlockStream *stream, const char *name, std::function<void()> function) {
+    using Function = std::function<void()>;
+    const InterlockWork work = {
+        [](void *data, InterlockError *) -> int32_t {
+            (*static_cast<Function *>(data))();
+            return INTERLOCK_OK;
+        },
+        new Function(std::move(function)),
+        [](void *data) { delete static_cast<Function *>(data); },
+    };
+    check([&](InterlockError *error) { return api->stream_launch(stream, interlock_text(name), work, error); });
+}
+
+// Sums the numbers below `n` on the current stream of the current device. Needs no interpreter.
+int64_t sum_on_stream(int64_t n) {
+    const auto stream = make<InterlockStream>(api->stream_free, [](InterlockStream **place, InterlockError *error) {
+        return api->stream_current(nullptr, place, error);
+    });
+    const auto bytes = static_cast<uint64_t>(n) * sizeof(int64_t);
+    const auto buffer = make<InterlockBuffer>(api->buffer_free, [&](InterlockBuffer **place, InterlockError *error) {
+        return api->buffer_allocate(nullptr, stream.get(), bytes, place, error);
+    });
+    InterlockBufferInfo info{};
+    info.size = sizeof info;
+    check([&](InterlockError *error) { return api->buffer_info(buffer.get(), &info, error); });
+    // A GPU's library would receive `info.address` and the stream's native handle instead.
+    auto *numbers = static_cast<int64_t *>(info.host);
+    // Shared with the work, which may run after a failure below.
+    const auto sum = std::make_shared<int64_t>(0);
+    launch(stream.get(), "fill", [=] {
+        for (int64_t i = 0; i < n; i++) {
+            numbers[i] = i;
+        }
+    });
+    launch(stream.get(), "add", [=] {
+        for (int64_t i = 0; i < n; i++) {
+            *sum += numbers[i];
+        }
+    });
+    const auto done = make<InterlockEvent>(api->event_free, [](InterlockEvent **place, InterlockError *error) {
+        return api->event_new(nullptr, INTERLOCK_EVENT_BLOCKING, place, error);
+    });
+    check([&](InterlockError *error) { return api->event_record(done.get(), stream.get(), error); });
+    check([&](InterlockError *error) { return api->event_synchronize(done.get(), error); });
+    return *sum;
+}
+
+// Returns what a thread of the module sees: of its own, with the state of this thread, and of its own again.
+std::tuple<State, State, State> state_on_thread() {
+    const auto state = make<InterlockState>(api->state_free, [](InterlockState **place, InterlockError *error) {
+        return api->state_capture(0, place, error);
+    });
+    std::tuple<State, State, State> result;
+    std::thread thread([&] {
+        std::get<0>(result) = seen();
+        try {
+            const Guard applied([&](InterlockGuard *guard, InterlockError *error) {
+                return api->state_enter(state.get(), guard, error);
+            });
+            std::get<1>(result) = seen();
+        } catch (const Failure &) {
+            std::terminate();
+        }
+        std::get<2>(result) = seen();
+    });
+    thread.join();
+    return result;
+}
+
+// Works on its own thread until the process exits, also while the interpreter is finalized.
+[[noreturn]] void work_until_exit() {
+    for (;;) {
+        const Guard guard([](InterlockGuard *place, InterlockError *error) {
+            return interlock_enter(api, &benchmark, interlock_value_of_bool(true), place, error);
+        });
+        if (!interlock_bool(api, &benchmark)) {
+            std::terminate();
+        }
+        try {
+            if (sum_on_stream(100) != 4950) {
+                std::terminate();
+            }
+        } catch (const Failure &) {
+            // There is no accelerator.
+        }
+    }
+}
+
+void register_level() {
+    InterlockFlagDecl declaration{};
+    declaration.size = sizeof declaration;
+    declaration.kind = INTERLOCK_KIND_INTEGER;
+    declaration.name = interlock_text("extension_pybind11.level");
+    declaration.doc = interlock_text("How much the extension prints.");
+    declaration.default_value = interlock_value_of_integer(-1);
+    declaration.minimum = interlock_value_of_integer(-1);
+    declaration.maximum = interlock_value_of_integer(9);
+    level.size = sizeof level;
+    InterlockError warning = interlock_no_error();
+    check([&](InterlockError *error) { return api->flag_register(&declaration, &level, &warning, error); });
+    if (warning.code != INTERLOCK_OK && PyErr_WarnEx(PyExc_RuntimeWarning, warning.text, 1) != 0) {
+        throw py::error_already_set();
+    }
+}
+
+} // namespace
+
+PYBIND11_MODULE(extension_pybind11, module) {
+    module.doc() = "An extension module in C++ that shares interlock's state.";
+    api = interlock_import();
+    if (api == nullptr) {
+        throw py::error_already_set();
+    }
+    py::register_exception_translator([](std::exception_ptr thrown) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const Failure &failure) {
+            api->error_raise(&failure.error);
+        }
+    });
+    try {
+        register_level();
+        check([](InterlockError *error) { return interlock_find(api, "cudnn.benchmark", &benchmark, error); });
+    } catch (const Failure &failure) {
+        // Translators are called for functions, not for the initialization of a module.
+        api->error_raise(&failure.error);
+        throw py::error_already_set();
+    }
+    const auto detached = py::call_guard<py::gil_scoped_release>();
+    module.def("state", &seen, "Return `cudnn.benchmark` and the gradient mode of this thread.");
+    module.def("call_with", &call_with, "Call a function while this thread has another flag and mode.");
+    module.def("level", [] { return interlock_integer(api, &level); }, "Return the module's own flag.");
+    module.def(
+        "set_level",
+        [](int64_t value) {
+            check([&](InterlockError *error) {
+                return interlock_set(api, &level, interlock_value_of_integer(value), error);
+            });
+        },
+        "Write the module's own flag.");
+    module.def("count", &sum_on_stream, detached, "Sum the numbers below `n` on the current stream.");
+    module.def("state_on_thread", &state_on_thread, detached, "Return what a thread of the module sees.");
+    module.def(
+        "start_thread", [] { std::thread(work_until_exit).detach(); },
+        "Start a thread that works until the process exits.");
+}

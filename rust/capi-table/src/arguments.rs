@@ -1,0 +1,272 @@
+//! Conversion of pointers that other languages pass.
+
+use std::ffi::c_void;
+
+use interlock_capi::sys::*;
+
+use crate::entry::{Failure, Result};
+use crate::hooks::detached;
+
+/// Returns the text of an argument.
+///
+/// # Safety
+/// `text` is valid for its bytes during `'a`.
+pub(crate) unsafe fn text<'a>(name: &str, text: InterlockText) -> Result<&'a str> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { optional_text(name, text)? }.ok_or_else(|| Failure::argument(name, "text", "null"))
+}
+
+/// Returns the text of an argument, or `None` if it is null.
+///
+/// # Safety
+/// `text` is null, or valid for its bytes during `'a`.
+pub(crate) unsafe fn optional_text<'a>(name: &str, text: InterlockText) -> Result<Option<&'a str>> {
+    if text.data.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: guaranteed by the caller.
+    let bytes = unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.bytes) };
+    let valid = std::str::from_utf8(bytes);
+    valid.map(Some).map_err(|_| Failure::argument(name, "UTF-8", "other bytes"))
+}
+
+/// Returns a view of a text that lives until the process exits.
+pub(crate) fn static_text(text: &'static str) -> InterlockText {
+    text_view(text)
+}
+
+/// Returns a view of a text, which is valid as long as the text.
+pub(crate) fn text_view(text: &str) -> InterlockText {
+    InterlockText { data: text.as_ptr().cast(), bytes: text.len() }
+}
+
+/// The text of an argument that is not there.
+pub(crate) const NO_TEXT: InterlockText = InterlockText { data: std::ptr::null(), bytes: 0 };
+
+/// Returns the items of an array.
+///
+/// # Safety
+/// `items` is valid for `count` items during `'a`, or `count` is 0.
+pub(crate) unsafe fn array<'a, T>(name: &str, items: *const T, count: usize) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if items.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: guaranteed by the caller.
+    Ok(unsafe { std::slice::from_raw_parts(items, count) })
+}
+
+/// Returns the value that a pointer refers to.
+///
+/// # Safety
+/// `pointer` is null, or valid during `'a`.
+pub(crate) unsafe fn reference<'a, T>(name: &str, pointer: *const T) -> Result<&'a T> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
+}
+
+fn null(name: &str) -> Failure {
+    Failure::argument(name, "a pointer", "null")
+}
+
+/// The type that a handle refers to.
+///
+/// # Safety
+/// Each handle type has one target, and pointers to handles are made by [`Handle::store`] alone.
+pub(crate) unsafe trait Handle {
+    type Target: Send + Sync;
+
+    /// Moves a value to the heap and stores its handle.
+    ///
+    /// # Safety
+    /// `place` is null, or valid for a write.
+    unsafe fn store(name: &str, place: *mut *mut Self, value: Self::Target) -> Result<()>
+    where
+        Self: Sized,
+    {
+        if place.is_null() {
+            return Err(null(name));
+        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { write(name, place, Box::into_raw(Box::new(value)).cast()) }
+    }
+
+    /// Returns the value of a handle.
+    ///
+    /// # Safety
+    /// `handle` is null, or a handle that is not freed during `'a`.
+    unsafe fn target<'a>(name: &str, handle: *const Self) -> Result<&'a Self::Target>
+    where
+        Self: Sized,
+    {
+        // SAFETY: `store` has made the handle from such a value.
+        unsafe { reference(name, handle.cast()) }
+    }
+
+    /// Like [`Handle::target`]; `None` for null.
+    ///
+    /// # Safety
+    /// `handle` is null, or a handle that is not freed during `'a`.
+    unsafe fn optional_target<'a>(handle: *const Self) -> Option<&'a Self::Target>
+    where
+        Self: Sized,
+    {
+        // SAFETY: `store` has made the handle from such a value.
+        unsafe { handle.cast::<Self::Target>().as_ref() }
+    }
+
+    /// Drops the value of a handle; does nothing for null.
+    ///
+    /// # Safety
+    /// `handle` is null, or a handle that is not used any more.
+    unsafe fn free(handle: *mut Self)
+    where
+        Self: Sized,
+    {
+        if !handle.is_null() {
+            // SAFETY: `store` has made the handle from a box, and the caller has no other use for it.
+            drop(unsafe { Box::from_raw(handle.cast::<Self::Target>()) });
+        }
+    }
+
+    /// Drops the value of a handle detached from the interpreter, because that may block.
+    ///
+    /// # Safety
+    /// As for [`Handle::free`].
+    unsafe fn free_detached(handle: *mut Self)
+    where
+        Self: Sized,
+    {
+        if !handle.is_null() {
+            // SAFETY: as in `free`.
+            let owned = unsafe { Box::from_raw(handle.cast::<Self::Target>()) };
+            detached(move || drop(owned));
+        }
+    }
+}
+
+/// Writes a result.
+///
+/// # Safety
+/// `place` is null, or valid for a write.
+pub(crate) unsafe fn write<T>(name: &str, place: *mut T, value: T) -> Result<()> {
+    if place.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { place.write(value) };
+    Ok(())
+}
+
+/// A struct that begins with its size in bytes, so that it can grow.
+///
+/// # Safety
+/// The type is `repr(C)` and plain data, and its first field is a `u32` with the size.
+pub(crate) unsafe trait Sized32: Copy {
+    /// The size in version 1 of the table.
+    const FIRST_SIZE: usize;
+}
+
+/// Checks the size that the caller has set. It may be that of a later release.
+///
+/// # Safety
+/// `place` is null, or valid for reads of its size.
+pub(crate) unsafe fn check_size<T: Sized32>(name: &str, place: *const T) -> Result<usize> {
+    // SAFETY: the struct begins with its size.
+    let size = *unsafe { reference(name, place.cast::<u32>())? } as usize;
+    if size < T::FIRST_SIZE {
+        let allowed = format!("at least {} bytes", T::FIRST_SIZE);
+        return Err(Failure::argument(&format!("{name}.size"), &allowed, size));
+    }
+    Ok(size)
+}
+
+/// Writes a result into a struct of the caller, as far as the caller knows its fields.
+///
+/// # Safety
+/// `place` is null, or valid for writes of the size that its first field states.
+pub(crate) unsafe fn write_sized<T: Sized32>(name: &str, place: *mut T, value: &T) -> Result<()> {
+    // SAFETY: guaranteed by the caller.
+    let size = unsafe { check_size(name, place.cast_const())? }.min(size_of::<T>());
+    const HEAD: usize = size_of::<u32>();
+    // SAFETY: both are valid for the size, and `value` is not in the caller's memory.
+    unsafe {
+        let (from, to) = (std::ptr::from_ref(value).cast::<u8>(), place.cast::<u8>());
+        std::ptr::copy_nonoverlapping(from.add(HEAD), to.add(HEAD), size - HEAD);
+    }
+    Ok(())
+}
+
+/// Returns a struct of the caller. Fields that the caller does not know are zero.
+///
+/// # Safety
+/// `place` is null, or valid for reads of the size that its first field states. All zeros are a valid `T`.
+pub(crate) unsafe fn read_sized<T: Sized32>(name: &str, place: *const T) -> Result<T> {
+    // SAFETY: guaranteed by the caller.
+    let size = unsafe { check_size(name, place)? }.min(size_of::<T>());
+    let mut value = std::mem::MaybeUninit::<T>::zeroed();
+    // SAFETY: both are valid for the size, and zeros are valid for the rest.
+    unsafe {
+        std::ptr::copy_nonoverlapping(place.cast::<u8>(), value.as_mut_ptr().cast::<u8>(), size);
+        Ok(value.assume_init())
+    }
+}
+
+/// Work of the caller, which is dropped with its data.
+#[derive(Debug)]
+pub(crate) struct Work {
+    run: unsafe extern "C" fn(*mut c_void, *mut InterlockError) -> i32,
+    owned: OwnedData,
+}
+
+/// Data of the caller, with the function that releases it.
+#[derive(Debug)]
+struct OwnedData {
+    data: *mut c_void,
+    drop: InterlockDrop,
+}
+
+// SAFETY: the contract of `InterlockWork` permits calls of both functions on any thread.
+unsafe impl Send for OwnedData {}
+// SAFETY: as above; `Work::run` is called by one thread at a time or by several, as `HostFn` is.
+unsafe impl Sync for OwnedData {}
+
+impl Drop for OwnedData {
+    fn drop(&mut self) {
+        if let Some(drop) = self.drop {
+            // SAFETY: the contract of `InterlockWork`: the data is released once.
+            unsafe { drop(self.data) };
+        }
+    }
+}
+
+impl Work {
+    /// Takes the work over.
+    ///
+    /// # Safety
+    /// The functions and the data fulfil the contract of `InterlockWork`.
+    pub(crate) unsafe fn new(work: InterlockWork) -> Result<Self> {
+        let owned = OwnedData { data: work.data, drop: work.drop };
+        let run = work.run.ok_or_else(|| null("work.run"))?;
+        Ok(Work { run, owned })
+    }
+
+    /// Calls the function.
+    ///
+    /// # Errors
+    /// Returns the code and text that it reports.
+    pub(crate) fn run(&self) -> Result<()> {
+        let mut error = crate::entry::empty_error();
+        // SAFETY: the contract of `InterlockWork`.
+        let code = unsafe { (self.run)(self.owned.data, &raw mut error) };
+        if code == INTERLOCK_OK {
+            return Ok(());
+        }
+        // SAFETY: the error is ours.
+        let text = unsafe { crate::entry::read_error(&raw const error) }.map(|(_, text)| text);
+        let text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| format!("it returned {code}"));
+        Err(Failure::of_callback(code, text))
+    }
+}

@@ -1,0 +1,275 @@
+//! The entries for flags.
+
+use interlock::backends::{self, FlagDecl, FlagKind, FlagSpec, FlagType, InputValue, SourceLocation, Value};
+use interlock::state;
+use interlock_capi::sys::*;
+
+use crate::arguments::{
+    Sized32, array, check_size, optional_text, read_sized, static_text, text, write, write_sized,
+};
+use crate::entry::{Failure, Result, report, run};
+use crate::values;
+
+// SAFETY: `size` is the first field, and the rest is plain data.
+unsafe impl Sized32 for InterlockFlag {
+    const FIRST_SIZE: usize = 56;
+}
+
+// SAFETY: `size` is the first field, and the rest is plain data.
+unsafe impl Sized32 for InterlockFlagDecl {
+    const FIRST_SIZE: usize = 168;
+}
+
+pub(crate) unsafe extern "C" fn find(
+    name: InterlockText,
+    flag: *mut InterlockFlag,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe {
+        run(error, || {
+            let spec = backends::find(text("flag_find: name", name)?)?;
+            write_sized("flag_find: flag", flag, &describe(spec))
+        })
+    }
+}
+
+fn describe(spec: &'static FlagSpec) -> InterlockFlag {
+    let word = spec.plain_word();
+    InterlockFlag {
+        size: size_of::<InterlockFlag>() as u32,
+        id: spec.id(),
+        kind: match spec.kind() {
+            FlagKind::Other => INTERLOCK_KIND_OTHER,
+            FlagKind::Bool => INTERLOCK_KIND_BOOL,
+            FlagKind::Count => INTERLOCK_KIND_COUNT,
+            FlagKind::Integer => INTERLOCK_KIND_INTEGER,
+            FlagKind::Float => INTERLOCK_KIND_FLOAT,
+            FlagKind::Choice => INTERLOCK_KIND_CHOICE,
+            FlagKind::Text => INTERLOCK_KIND_TEXT,
+        },
+        is_read_only: u32::from(spec.is_read_only()),
+        word: word.map_or(std::ptr::null(), |word| word.address),
+        open_scopes: state::flag_layers_address(),
+        bias: word.map_or(0, |word| word.bias),
+        name: static_text(spec.name()),
+    }
+}
+
+pub(crate) unsafe extern "C" fn register(
+    declaration: *const InterlockFlagDecl,
+    flag: *mut InterlockFlag,
+    warning: *mut InterlockError,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe {
+        run(error, || {
+            // Checked first, so that a call that fails registers nothing.
+            check_size("flag_register: flag", flag.cast_const())?;
+            let declaration = read_sized("flag_register: declaration", declaration)?;
+            let (spec, problems) = backends::register(declaration_from_c(&declaration)?)?;
+            write_sized("flag_register: flag", flag, &describe(spec))?;
+            match problems.first() {
+                Some((source, problem)) => {
+                    let code = INTERLOCK_ERROR_FLAG_VALUE;
+                    report(warning, code, &format!("{source} is ignored: {problem}"));
+                }
+                None => report(warning, INTERLOCK_OK, ""),
+            }
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// The texts of the declaration are valid.
+unsafe fn declaration_from_c(declaration: &InterlockFlagDecl) -> Result<FlagDecl> {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let owned = |name, text| optional_text(name, text).map(|text| text.map(str::to_owned));
+        Ok(FlagDecl {
+            name: text("flag_register: declaration.name", declaration.name)?.to_owned(),
+            flag_type: type_from_c(declaration)?,
+            doc: text("flag_register: declaration.doc", declaration.doc)?.to_owned(),
+            variable: owned("flag_register: declaration.variable", declaration.variable)?,
+            affects: owned("flag_register: declaration.affects", declaration.affects)?,
+        })
+    }
+}
+
+/// # Safety
+/// The texts of the declaration are valid.
+unsafe fn type_from_c(declaration: &InterlockFlagDecl) -> Result<FlagType> {
+    // SAFETY: guaranteed by the caller.
+    let value = |value| unsafe { values::from_c(value) };
+    let default = value(&declaration.default_value)?;
+    let default_is_none = matches!(default, Some(InputValue::None));
+    let optional = declaration.is_optional != 0;
+    let default = default.filter(|_| !(optional && default_is_none));
+    let (minimum, maximum) = (value(&declaration.minimum)?, value(&declaration.maximum)?);
+    let flag_type = match declaration.kind {
+        INTERLOCK_KIND_BOOL => FlagType::Switch { default: boolean(default)? },
+        INTERLOCK_KIND_COUNT => FlagType::Count {
+            default: count("default_value", default, 0)?,
+            maximum: count("maximum", maximum, backends::MAX_INTEGER)?,
+        },
+        INTERLOCK_KIND_INTEGER => {
+            const LARGEST: i64 = backends::MAX_INTEGER as i64;
+            let minimum = integer("minimum", minimum, -LARGEST)?;
+            let maximum = integer("maximum", maximum, LARGEST)?;
+            FlagType::Integer { default: integer("default_value", default, minimum)?, minimum, maximum }
+        }
+        INTERLOCK_KIND_FLOAT => {
+            let minimum = float("minimum", minimum, f64::NEG_INFINITY)?;
+            let maximum = float("maximum", maximum, f64::INFINITY)?;
+            // The default of a flag whose default is None must be accepted, too.
+            let any = if minimum.is_finite() { minimum } else { maximum.min(0.0) };
+            FlagType::Float { default: float("default_value", default, any)?, minimum, maximum }
+        }
+        INTERLOCK_KIND_CHOICE => {
+            // SAFETY: guaranteed by the caller.
+            let names =
+                unsafe { values::names_from_c("flag_register: declaration.choices", declaration.choices)? };
+            let first = names.first().copied().unwrap_or_default();
+            let default = words(default, first)?;
+            FlagType::Choice { default, names: names.into_iter().map(str::to_owned).collect() }
+        }
+        INTERLOCK_KIND_TEXT => FlagType::Text { default: words(default, "")? },
+        other => {
+            let allowed = "one of INTERLOCK_KIND_* except INTERLOCK_KIND_OTHER";
+            return Err(Failure::argument("flag_register: declaration.kind", allowed, other));
+        }
+    };
+    Ok(if optional {
+        FlagType::Optional { flag_type: Box::new(flag_type), default_is_none }
+    } else {
+        flag_type
+    })
+}
+
+fn wrong(field: &str, allowed: &str, given: &InputValue) -> Failure {
+    Failure::argument(&format!("flag_register: declaration.{field}"), allowed, given)
+}
+
+/// Returns a number of the declaration, or `otherwise` if it is none.
+fn integer(field: &str, given: Option<InputValue>, otherwise: i64) -> Result<i64> {
+    match given {
+        None => Ok(otherwise),
+        Some(InputValue::None) if field != "default_value" => Ok(otherwise),
+        Some(InputValue::Integer(number)) => Ok(number),
+        Some(other) => Err(wrong(field, "an integer", &other)),
+    }
+}
+
+fn count(field: &str, given: Option<InputValue>, otherwise: u64) -> Result<u64> {
+    let number = integer(field, given, otherwise as i64)?;
+    u64::try_from(number).map_err(|_| wrong(field, "non-negative", &InputValue::Integer(number)))
+}
+
+fn float(field: &str, given: Option<InputValue>, otherwise: f64) -> Result<f64> {
+    match given {
+        None => Ok(otherwise),
+        Some(InputValue::None) if field != "default_value" => Ok(otherwise),
+        Some(given) => given.as_float().ok_or_else(|| wrong(field, "a number", &given)),
+    }
+}
+
+fn boolean(given: Option<InputValue>) -> Result<bool> {
+    match given {
+        None => Ok(false),
+        Some(InputValue::Bool(on)) => Ok(on),
+        Some(other) => Err(wrong("default_value", "a bool", &other)),
+    }
+}
+
+fn words(given: Option<InputValue>, otherwise: &str) -> Result<String> {
+    match given {
+        None => Ok(otherwise.to_owned()),
+        Some(InputValue::Text(text)) => Ok(text.into_owned()),
+        Some(other) => Err(wrong("default_value", "text", &other)),
+    }
+}
+
+pub(crate) unsafe extern "C" fn read(
+    flag: u32,
+    value: *mut InterlockValue,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe { read_with(flag, value, error, FlagSpec::read) }
+}
+
+pub(crate) unsafe extern "C" fn read_effective(
+    flag: u32,
+    value: *mut InterlockValue,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe { read_with(flag, value, error, FlagSpec::effective) }
+}
+
+/// # Safety
+/// The contract of the table.
+#[inline(always)]
+unsafe fn read_with(
+    flag: u32,
+    value: *mut InterlockValue,
+    error: *mut InterlockError,
+    read: impl FnOnce(&FlagSpec) -> Value,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe { run(error, || write("flag_read: value", value, values::to_c(read(spec_of(flag)?)))) }
+}
+
+#[inline]
+fn spec_of(flag: u32) -> Result<&'static FlagSpec> {
+    backends::of_id(flag).ok_or_else(|| unknown(flag))
+}
+
+#[cold]
+fn unknown(flag: u32) -> Failure {
+    let allowed = "an id that flag_find or flag_register has set in this process";
+    Failure::argument("flag", allowed, flag)
+}
+
+pub(crate) unsafe extern "C" fn payload(flag: u32) -> u64 {
+    backends::of_id(flag).map_or(0, FlagSpec::plain_payload)
+}
+
+pub(crate) unsafe extern "C" fn write_all(
+    writes: *const InterlockWrite,
+    count: usize,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe {
+        run(error, || {
+            let writes = writes_from_c("flags_write: writes", writes, count)?;
+            Ok(backends::assign(&writes, SourceLocation::current())?)
+        })
+    }
+}
+
+/// Returns the flags and values of writes.
+///
+/// # Safety
+/// The writes and their texts are valid during `'a`.
+pub(crate) unsafe fn writes_from_c<'a>(
+    name: &str,
+    writes: *const InterlockWrite,
+    count: usize,
+) -> Result<Vec<(&'static FlagSpec, Option<InputValue<'a>>)>> {
+    // SAFETY: guaranteed by the caller.
+    let writes = unsafe { array(name, writes, count)? };
+    // SAFETY: guaranteed by the caller.
+    writes.iter().map(|write| Ok((spec_of(write.flag)?, unsafe { values::from_c(&write.value)? }))).collect()
+}
+
+pub(crate) unsafe extern "C" fn epoch() -> u64 {
+    backends::epoch()
+}
+
+pub(crate) unsafe extern "C" fn layer_epoch() -> u64 {
+    backends::layer_epoch()
+}

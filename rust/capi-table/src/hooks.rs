@@ -1,0 +1,47 @@
+//! The functions of the interpreter that the table needs. Without them, the process has no interpreter.
+
+use once_cell::race::OnceBox;
+
+/// The functions that the binding of an interpreter provides.
+///
+/// ```
+/// use interlock_capi_table::{Hooks, set_hooks, table};
+///
+/// set_hooks(Hooks { detach: |work| work(), raise: |code, text| eprintln!("{code}: {text}") });
+/// // SAFETY: a null error is accepted.
+/// unsafe { (table().error_raise)(std::ptr::null()) };
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Calls the function once. A thread that is attached to the interpreter is detached meanwhile.
+    pub detach: fn(&mut (dyn FnMut() + Send)),
+    /// Raises the exception for a code and a text. The thread is attached.
+    pub raise: fn(i32, &str),
+}
+
+static HOOKS: OnceBox<Hooks> = OnceBox::new();
+
+/// Installs the functions. Only the first call has an effect.
+pub fn set_hooks(hooks: Hooks) {
+    let _ = HOOKS.set(Box::new(hooks));
+}
+
+/// Calls `work`, which may block, detached from the interpreter.
+pub(crate) fn detached<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let Some(hooks) = HOOKS.get() else { return work() };
+    let (mut work, mut result) = (Some(work), None);
+    (hooks.detach)(&mut || result = work.take().map(|work| work()));
+    match (result, work) {
+        (Some(result), _) => result,
+        // A hook that calls nothing violates its contract. The work must be done all the same.
+        (None, Some(work)) => work(),
+        (None, None) => std::process::abort(),
+    }
+}
+
+/// Raises the exception for an error.
+pub(crate) fn raise(code: i32, text: &str) {
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.raise)(code, text);
+    }
+}

@@ -1,0 +1,20 @@
+//! The table of functions through which other extension modules reach the state of interlock.
+//!
+//! `interlock-capi` declares the table; this crate implements its entries with the facade. An entry converts its
+//! arguments, calls the facade, converts the result, and catches panics ([`entry`]). `interlock-python` puts the table
+//! into the capsule `interlock._core._C_API` and installs the [`Hooks`] for the interpreter.
+
+mod accelerator;
+mod arguments;
+mod dispatch;
+mod entry;
+mod flags;
+mod hooks;
+mod modes;
+mod scopes;
+mod state;
+mod table;
+mod values;
+
+pub use hooks::{Hooks, set_hooks};
+pub use table::table;

@@ -1,0 +1,59 @@
+//! The entries for modes.
+
+use interlock::{autograd, state};
+use interlock_capi::sys::*;
+
+use crate::entry::run;
+use crate::scopes::store_guard;
+
+pub(crate) unsafe extern "C" fn word_address() -> *const u8 {
+    state::mode_word_address()
+}
+
+pub(crate) unsafe extern "C" fn enter(
+    decided: u8,
+    modes: u8,
+    guard: *mut InterlockGuard,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe { run(error, || store_guard(guard, || Ok(autograd::enter_bits(decided, modes)))) }
+}
+
+pub(crate) unsafe extern "C" fn enter_inference(
+    is_on: u8,
+    guard: *mut InterlockGuard,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe { run(error, || store_guard(guard, || Ok(autograd::inference_mode(is_on != 0)))) }
+}
+
+pub(crate) unsafe extern "C" fn write(decided: u8, modes: u8, error: *mut InterlockError) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe {
+        run(error, || {
+            autograd::write_bits(decided, modes);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock::autograd::Mode;
+    use interlock_capi::sys::*;
+
+    #[test]
+    fn bits_of_the_header_are_those_of_the_mode_word() {
+        let bits = Mode::ALL.map(|mode| mode as u8);
+        let header = [
+            INTERLOCK_MODE_GRAD,
+            INTERLOCK_MODE_INFERENCE,
+            INTERLOCK_MODE_MULTITHREADING,
+            INTERLOCK_MODE_VIEW_REPLAY,
+            INTERLOCK_MODE_LAYOUT_POLICY,
+        ];
+        assert_eq!(bits, header);
+    }
+}

@@ -1,0 +1,47 @@
+//! The entries for captured states.
+
+use interlock::state::ThreadState;
+use interlock_capi::sys::*;
+
+use crate::arguments::Handle;
+use crate::entry::{run, run_infallible};
+use crate::scopes::store_guard;
+
+// SAFETY: `capture` alone makes these handles.
+unsafe impl Handle for InterlockState {
+    type Target = ThreadState;
+}
+
+pub(crate) unsafe extern "C" fn capture(
+    is_pinned: u8,
+    state: *mut *mut InterlockState,
+    error: *mut InterlockError,
+) -> i32 {
+    let capture = || if is_pinned != 0 { ThreadState::capture_pinned() } else { ThreadState::capture() };
+    // SAFETY: the contract of the table.
+    unsafe { run(error, || Handle::store("state_capture: state", state, capture())) }
+}
+
+pub(crate) unsafe extern "C" fn enter(
+    state: *const InterlockState,
+    guard: *mut InterlockGuard,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe { run(error, || store_guard(guard, || Ok(Handle::target("state_enter: state", state)?.enter()))) }
+}
+
+pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mut InterlockError) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe {
+        run(error, || {
+            Handle::target("state_install: state", state)?.install();
+            Ok(())
+        })
+    }
+}
+
+pub(crate) unsafe extern "C" fn free(state: *mut InterlockState) {
+    // SAFETY: the contract of the table.
+    run_infallible(|| unsafe { Handle::free_detached(state) });
+}

@@ -1,0 +1,118 @@
+//! Values of flags.
+
+use interlock::backends::{InputValue, PriorityOrder, Value};
+use interlock_capi::sys::*;
+use once_cell::race::OnceBox;
+
+use crate::arguments::{array, static_text, text};
+use crate::entry::{Failure, Result};
+
+/// Returns a value for C.
+pub(crate) fn to_c(value: Value) -> InterlockValue {
+    let of = |kind, data| InterlockValue { kind, reserved: 0, data };
+    match value {
+        Value::None => none(),
+        Value::Bool(on) => of(INTERLOCK_VALUE_BOOL, InterlockData { integer: i64::from(on) }),
+        Value::Integer(integer) => of(INTERLOCK_VALUE_INTEGER, InterlockData { integer }),
+        Value::Float(float) => of(INTERLOCK_VALUE_FLOAT, InterlockData { number: float.get() }),
+        Value::Name(name) | Value::Text(name) => {
+            of(INTERLOCK_VALUE_TEXT, InterlockData { text: static_text(name) })
+        }
+        Value::Pair(first, second) => {
+            let integer = i64::from(first) | i64::from(second) << 1;
+            of(INTERLOCK_VALUE_PAIR, InterlockData { integer })
+        }
+        Value::Names(names) => {
+            of(INTERLOCK_VALUE_NAMES, InterlockData { names: Names::of(names.iter().copied()) })
+        }
+        Value::PriorityOrder(names, order) => {
+            of(INTERLOCK_VALUE_NAMES, InterlockData { names: ordered(names, order) })
+        }
+    }
+}
+
+pub(crate) fn none() -> InterlockValue {
+    InterlockValue { kind: INTERLOCK_VALUE_NONE, reserved: 0, data: InterlockData { integer: 0 } }
+}
+
+fn ordered(names: &[&'static str], order: PriorityOrder) -> InterlockNames {
+    Names::of(order.names(names))
+}
+
+/// A list of names that lives until the process exits. Flags have few such lists: permutations of a few names.
+struct Names {
+    items: Vec<InterlockText>,
+    next: OnceBox<Names>,
+}
+
+// SAFETY: the texts are static.
+unsafe impl Send for Names {}
+// SAFETY: as above.
+unsafe impl Sync for Names {}
+
+/// The lists that were read so far. A linked list, which grows without a lock.
+static LISTS: Names = Names { items: Vec::new(), next: OnceBox::new() };
+
+impl Names {
+    /// Returns the list with these names.
+    fn of(names: impl Iterator<Item = &'static str>) -> InterlockNames {
+        let items: Vec<InterlockText> = names.map(static_text).collect();
+        let is_same = |known: &Names| {
+            known.items.len() == items.len()
+                && known
+                    .items
+                    .iter()
+                    .zip(&items)
+                    .all(|(one, other)| one.data == other.data && one.bytes == other.bytes)
+        };
+        let mut list = &LISTS;
+        while !is_same(list) {
+            list = list.next.get_or_init(|| Box::new(Names { items: items.clone(), next: OnceBox::new() }));
+        }
+        InterlockNames { items: list.items.as_ptr(), count: list.items.len() }
+    }
+}
+
+/// Returns a value of the caller, whose texts are borrowed; `None` if the flag is to be unset.
+///
+/// # Safety
+/// `value` is set as its kind requires, and its texts are valid during `'a`.
+pub(crate) unsafe fn from_c<'a>(value: &InterlockValue) -> Result<Option<InputValue<'a>>> {
+    // SAFETY: the kind selects the field, here and below.
+    let integer = || unsafe { value.data.integer };
+    Ok(Some(match value.kind {
+        INTERLOCK_VALUE_NONE => InputValue::None,
+        INTERLOCK_VALUE_BOOL => InputValue::Bool(integer() != 0),
+        INTERLOCK_VALUE_INTEGER => InputValue::Integer(integer()),
+        // SAFETY: as above.
+        INTERLOCK_VALUE_FLOAT => InputValue::Float(unsafe { value.data.number }),
+        // SAFETY: as above, and guaranteed by the caller.
+        INTERLOCK_VALUE_TEXT => InputValue::Text(unsafe { text("value.data.text", value.data.text)? }.into()),
+        INTERLOCK_VALUE_PAIR => {
+            InputValue::List(vec![InputValue::Bool(integer() & 1 != 0), InputValue::Bool(integer() & 2 != 0)])
+        }
+        // SAFETY: as above, and guaranteed by the caller.
+        INTERLOCK_VALUE_NAMES => InputValue::List(unsafe { list(value.data.names)? }),
+        INTERLOCK_VALUE_UNSET => return Ok(None),
+        other => return Err(Failure::argument("value.kind", "one of INTERLOCK_VALUE_*", other)),
+    }))
+}
+
+/// # Safety
+/// The names and their texts are valid during `'a`.
+unsafe fn list<'a>(names: InterlockNames) -> Result<Vec<InputValue<'a>>> {
+    // SAFETY: guaranteed by the caller.
+    let names: Vec<&'a str> = unsafe { names_from_c("value.data.names", names)? };
+    Ok(names.into_iter().map(|name| InputValue::Text(name.into())).collect())
+}
+
+/// Returns a list of names.
+///
+/// # Safety
+/// The names and their texts are valid during `'a`.
+pub(crate) unsafe fn names_from_c<'a>(name: &str, names: InterlockNames) -> Result<Vec<&'a str>> {
+    // SAFETY: guaranteed by the caller.
+    let items = unsafe { array(name, names.items, names.count)? };
+    // SAFETY: guaranteed by the caller.
+    items.iter().map(|item| unsafe { text(name, *item) }).collect()
+}

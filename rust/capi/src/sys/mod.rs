@@ -1,0 +1,22 @@
+//! The C interface: the table that the capsule `interlock._core._C_API` contains, and its types.
+//!
+//! The C header `interlock.h` is generated from these declarations. The interface only grows: a release appends entries
+//! to [`InterlockApi`] and fields to structs that have a `size`, and changes nothing else. The safe functions of this
+//! crate call the table.
+
+mod declare;
+mod table;
+mod types;
+
+#[doc(hidden)]
+pub use declare::{Declaration, Field, FieldKind, Item, Signature};
+pub use table::InterlockApi;
+pub use types::*;
+
+/// Every item, in an order in which C can read them.
+#[doc(hidden)]
+pub fn declarations() -> impl Iterator<Item = &'static Declaration> {
+    [types::CONSTANTS, types::HANDLES, types::RECORDS, types::CALLBACKS, types::LATE_RECORDS, table::TABLE]
+        .into_iter()
+        .flatten()
+}

@@ -1,0 +1,280 @@
+//! The table of functions.
+
+use std::ffi::{c_char, c_void};
+
+use super::declare::{Declaration, Field, FieldKind, Item, Signature, interpreter_rule, table};
+use super::types::*;
+
+table! {
+    /// The functions through which extension modules reach the state of interlock. The capsule `interlock._core._C_API`
+    /// contains a pointer to the table, which is valid until the process exits.
+    ///
+    /// Each function may be called on any thread, also on one that Python does not know, in a forked child, and while
+    /// the interpreter finalizes. A function that returns `int32_t` returns `INTERLOCK_OK` or the code of the error. A
+    /// call that fails has had no effect, and sets no result.
+    struct InterlockApi {
+        values {
+            /// `INTERLOCK_API_VERSION` of interlock.
+            version: u32,
+            /// The size of interlock's table in bytes. An entry exists if it ends within the size.
+            size: u32,
+            /// The version of interlock, which ends with a null byte.
+            release: *const c_char,
+        }
+        functions {
+            /// Raises the Python exception of an error: the class of `interlock.errors` for its code, with its text.
+            /// Raises the exception of a signal handler or callback if that caused the error.
+            attached fn error_raise(error: *const InterlockError) -> ();
+
+            /// Finds a flag by its dotted name, which may begin with `backends.`.
+            never_blocks fn flag_find(name: InterlockText, flag: *mut InterlockFlag, error: *mut InterlockError) -> i32;
+            /// Registers a flag of another library. An equal declaration may be registered again. If the environment
+            /// variable of the flag cannot be parsed, the call succeeds and sets `warning`, whose code is
+            /// `INTERLOCK_OK` otherwise.
+            never_blocks fn flag_register(
+                declaration: *const InterlockFlagDecl,
+                flag: *mut InterlockFlag,
+                warning: *mut InterlockError,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Reads the value that is active on this thread.
+            never_blocks fn flag_read(flag: u32, value: *mut InterlockValue, error: *mut InterlockError) -> i32;
+            /// Reads the effective value: the active one, unless another flag or an environment variable overrides it.
+            /// An operation obeys this value.
+            never_blocks fn flag_read_effective(
+                flag: u32,
+                value: *mut InterlockValue,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Returns the bits of a plain flag that are active on this thread; 0 for other flags. The header calls it
+            /// while a scope is open.
+            never_blocks fn flag_payload(flag: u32) -> u64;
+            /// Writes flags, all or none: each in the innermost scope of this thread that decides it, else for the
+            /// process.
+            never_blocks fn flags_write(
+                writes: *const InterlockWrite,
+                count: usize,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Returns a count that changes with every write of a flag of the process. With `layer_epoch` it is a key
+            /// for caching results that depend on flags: read both before the flags.
+            never_blocks fn epoch() -> u64;
+            /// Returns a count that changes when the flags that scopes of this thread decide change.
+            never_blocks fn layer_epoch() -> u64;
+
+            /// Creates a scope of flags, which has no effect until it is entered. `scope_free` frees it.
+            never_blocks fn scope_new(
+                writes: *const InterlockWrite,
+                count: usize,
+                scope: *mut *mut InterlockScope,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Enters a scope on this thread until `guard_exit`. A scope may be entered several times.
+            never_blocks fn scope_enter(
+                scope: *const InterlockScope,
+                guard: *mut InterlockGuard,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Frees a scope. Layers that were entered remain.
+            never_blocks fn scope_free(scope: *mut InterlockScope) -> ();
+            /// Removes the layer of a guard and sets the guard to zero. Guards may be exited in any order. Has no
+            /// effect for null and for a guard that is zero.
+            never_blocks fn guard_exit(guard: *mut InterlockGuard) -> ();
+
+            /// Returns the address of this thread's mode word: the bits `INTERLOCK_MODE_*` of the modes that are on. It
+            /// is valid on this thread until the thread ends. The header caches it for each thread.
+            never_blocks fn mode_word_address() -> *const u8;
+            /// Sets the modes of `decided` to their bits in `modes` on this thread, until `guard_exit`.
+            never_blocks fn modes_enter(
+                decided: u8,
+                modes: u8,
+                guard: *mut InterlockGuard,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Enters inference mode on this thread, or with 0 leaves it inside such a block, until `guard_exit`.
+            never_blocks fn inference_mode_enter(
+                is_on: u8,
+                guard: *mut InterlockGuard,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Writes the modes of `decided` without a scope: each in the innermost scope of this thread that decides
+            /// it, else for the thread.
+            never_blocks fn modes_write(decided: u8, modes: u8, error: *mut InterlockError) -> i32;
+
+            /// Captures the state of this thread: modes, flags of its scopes, current device and streams. With
+            /// `is_pinned` the state also contains every flag of the process. `state_free` frees it.
+            never_blocks fn state_capture(
+                is_pinned: u8,
+                state: *mut *mut InterlockState,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Applies a captured state on this thread, above all open scopes, until `guard_exit`.
+            never_blocks fn state_enter(
+                state: *const InterlockState,
+                guard: *mut InterlockGuard,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Sets a captured state as the base of this thread, below all open scopes, until the thread ends.
+            never_blocks fn state_install(state: *const InterlockState, error: *mut InterlockError) -> i32;
+            /// Frees a captured state. Threads on which it is applied are not affected.
+            detaches fn state_free(state: *mut InterlockState) -> ();
+
+            /// Parses the name of a device, such as `cuda:0`.
+            never_blocks fn device_parse(
+                name: InterlockText,
+                device: *mut InterlockDevice,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Returns the current device of this thread. The first use of a device in a process starts the driver.
+            detaches fn device_current(device: *mut InterlockDevice, error: *mut InterlockError) -> i32;
+            /// Makes a device the current one of this thread, until the innermost open scope that decides it is exited.
+            detaches fn device_set(device: InterlockDevice, error: *mut InterlockError) -> i32;
+            /// Makes a device the current one of this thread, until `guard_exit`.
+            detaches fn device_enter(
+                device: InterlockDevice,
+                guard: *mut InterlockGuard,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Waits for all work that is queued on a device. A null device is the current one.
+            detaches fn device_synchronize(device: *const InterlockDevice, error: *mut InterlockError) -> i32;
+
+            /// Returns the current stream of a device on this thread. A null device is the current one. `stream_free`
+            /// frees the handle.
+            detaches fn stream_current(
+                device: *const InterlockDevice,
+                stream: *mut *mut InterlockStream,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Returns the next pooled stream of a device with a priority of 0 or less. A null device is the current
+            /// one.
+            detaches fn stream_new(
+                device: *const InterlockDevice,
+                priority: i32,
+                stream: *mut *mut InterlockStream,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Returns facts about a stream, with the native handle.
+            never_blocks fn stream_info(
+                stream: *const InterlockStream,
+                info: *mut InterlockStreamInfo,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Makes a stream the current one of its device, and the device the current one of this thread, until the
+            /// innermost open scope that decides them is exited.
+            never_blocks fn stream_set(stream: *const InterlockStream, error: *mut InterlockError) -> i32;
+            /// Makes a stream the current one of its device, and the device the current one of this thread, until
+            /// `guard_exit`.
+            never_blocks fn stream_enter(
+                stream: *const InterlockStream,
+                guard: *mut InterlockGuard,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Sets `is_done` to 1 if all work of the stream is done, else to 0. Reports asynchronous errors.
+            detaches fn stream_query(
+                stream: *const InterlockStream,
+                is_done: *mut u8,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Waits for all work that is queued on a stream now. Reports asynchronous errors. A signal handler that
+            /// raises ends the wait.
+            detaches fn stream_synchronize(stream: *const InterlockStream, error: *mut InterlockError) -> i32;
+            /// Queues a function of the CPU, like `cuLaunchHostFunc`. It runs on a thread of the driver with the state
+            /// that this thread has now, and must not wait for this stream. Its error is reported asynchronously.
+            /// `name` appears in error messages.
+            detaches fn stream_launch(
+                stream: *const InterlockStream,
+                name: InterlockText,
+                work: InterlockWork,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Makes work that is queued on the stream from now on wait for the current record of the event.
+            detaches fn stream_wait_event(
+                stream: *const InterlockStream,
+                event: *const InterlockEvent,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Frees a handle of a stream. Queued work still runs.
+            detaches fn stream_free(stream: *mut InterlockStream) -> ();
+
+            /// Allocates uninitialized memory of a device for work of a stream. A null stream is the current stream of
+            /// the device; with a stream the device is not used. A null device is the current one. `buffer_free` frees
+            /// it.
+            detaches fn buffer_allocate(
+                device: *const InterlockDevice,
+                stream: *const InterlockStream,
+                bytes: u64,
+                buffer: *mut *mut InterlockBuffer,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Returns facts about memory, with its address.
+            never_blocks fn buffer_info(
+                buffer: *const InterlockBuffer,
+                info: *mut InterlockBufferInfo,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Records that work of another stream than the one of the allocation uses the memory: once freed, it is
+            /// reused only after the work that is queued there.
+            detaches fn buffer_record_stream(
+                buffer: *const InterlockBuffer,
+                stream: *const InterlockStream,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Frees memory. Work that is queued on the stream of the allocation may still use it.
+            detaches fn buffer_free(buffer: *mut InterlockBuffer) -> ();
+
+            /// Creates an event with options `INTERLOCK_EVENT_*`. A null device is that of the stream that records it
+            /// first. `event_free` frees it.
+            detaches fn event_new(
+                device: *const InterlockDevice,
+                options: u32,
+                event: *mut *mut InterlockEvent,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Records an event after all work that is queued on a stream now. A null stream is the current stream of
+            /// the current device.
+            detaches fn event_record(
+                event: *const InterlockEvent,
+                stream: *const InterlockStream,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Sets `is_done` to 1 if the event has completed or was never recorded, else to 0. Reports asynchronous
+            /// errors.
+            detaches fn event_query(
+                event: *const InterlockEvent,
+                is_done: *mut u8,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Waits until an event has completed. A signal handler that raises ends the wait.
+            detaches fn event_synchronize(event: *const InterlockEvent, error: *mut InterlockError) -> i32;
+            /// Frees an event.
+            detaches fn event_free(event: *mut InterlockEvent) -> ();
+
+            /// Returns 1 if calls of operations on this thread are recorded or printed: one load while no recording
+            /// exists.
+            never_blocks fn dispatch_is_recorded() -> u8;
+            /// Adds a call of an operation to the recording of this thread, and prints it if `INTERLOCK_DISPATCH` is
+            /// on.
+            never_blocks fn dispatch_note(call: *const InterlockCall, error: *mut InterlockError) -> i32;
+            /// Creates a recording. `recording_free` frees it.
+            never_blocks fn recording_new(
+                recording: *mut *mut InterlockRecording,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Records the calls of this thread until `guard_exit`.
+            never_blocks fn recording_enter(
+                recording: *const InterlockRecording,
+                guard: *mut InterlockGuard,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Calls `visitor` with each call that was recorded so far, in the order in which the kernels ran.
+            never_blocks fn recording_visit(
+                recording: *const InterlockRecording,
+                visitor: InterlockVisitor,
+                data: *mut c_void,
+                error: *mut InterlockError,
+            ) -> i32;
+            /// Frees a recording.
+            never_blocks fn recording_free(recording: *mut InterlockRecording) -> ();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Ids of flags and addresses of their words, for readers in other languages.
+
+use super::FlagSpec;
+use super::flag_spec::{Backing, Projection};
+use super::kind::{FlagValue, Kind};
+use super::{registry, table};
+
+/// The kind of a flag's values.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlagKind {
+    /// None of the others: a view, a compound flag, or a flag that also accepts None.
+    Other,
+    Bool,
+    Count,
+    Integer,
+    Float,
+    Choice,
+    Text,
+}
+
+/// A word of the process that contains a bool or an integer.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainWord {
+    /// The word; its two upper bits are the level. Never 0.
+    pub address: *const u64,
+    /// The difference between the payload and the value.
+    pub bias: i64,
+}
+
+/// Returns the flag with this id.
+#[doc(hidden)]
+#[inline]
+pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
+    let number = id as usize;
+    let (flags, aliases) = table::own_tables();
+    let own = flags.get(number).or_else(|| aliases.get(number.checked_sub(flags.len())?));
+    own.or_else(|| registry::spec(number.checked_sub(flags.len() + aliases.len())?))
+}
+
+#[doc(hidden)]
+impl FlagSpec {
+    /// Returns the id, which is valid until the process exits.
+    pub fn id(&'static self) -> u32 {
+        // Every flag is one of these, so the search finds it.
+        let position = table::flag_specs().position(|spec| std::ptr::eq(spec, self));
+        position.map_or(u32::MAX, |position| position as u32)
+    }
+
+    /// Returns the kind of the values.
+    pub fn kind(&self) -> FlagKind {
+        match &self.backing {
+            Backing::Word(word, Projection::Whole) => match word.kind {
+                Kind::Switch { .. } => FlagKind::Bool,
+                Kind::Count { .. } => FlagKind::Count,
+                Kind::Integer { .. } => FlagKind::Integer,
+                Kind::Float { .. } => FlagKind::Float,
+                Kind::Choice { .. } => FlagKind::Choice,
+                Kind::Text { .. } => FlagKind::Text,
+                Kind::OptionalSwitch
+                | Kind::PriorityOrder { .. }
+                | Kind::Reduction
+                | Kind::Optional { .. } => FlagKind::Other,
+            },
+            Backing::Node(_) => FlagKind::Choice,
+            Backing::Tf32(_) => FlagKind::Bool,
+            Backing::Word(..) | Backing::Constant(_) => FlagKind::Other,
+        }
+    }
+
+    /// Returns the word of a bool or an integer that has a word of its own.
+    #[cfg(not(loom))]
+    pub fn plain_word(&self) -> Option<PlainWord> {
+        let Backing::Word(word, Projection::Whole) = self.backing else { return None };
+        let bias = match word.kind {
+            Kind::Switch { .. } | Kind::Count { .. } => 0,
+            // The payload of 0 is the difference.
+            Kind::Integer { .. } => i64::try_from(FlagValue::payload(0_i64)).ok()?,
+            _ => return None,
+        };
+        Some(PlainWord { address: word.resolved_address(), bias })
+    }
+
+    /// Returns the active payload on this thread of a flag with a [plain word](FlagSpec::plain_word); 0 for others.
+    #[inline]
+    pub fn plain_payload(&self) -> u64 {
+        match self.backing {
+            Backing::Word(word, Projection::Whole) => word.payload(),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FlagDecl, FlagType, find, register};
+    use super::*;
+
+    #[test]
+    fn of_id_returns_every_flag_by_its_id() {
+        let flag_type = FlagType::Integer { default: -3, minimum: -5, maximum: 5 };
+        register(FlagDecl::new("address_test.offset", flag_type, "A flag of a test.")).unwrap();
+        for (position, spec) in table::flag_specs().enumerate() {
+            assert_eq!(spec.id() as usize, position);
+            assert!(std::ptr::eq(of_id(spec.id()).unwrap(), spec), "{}", spec.name());
+        }
+        let count = table::flag_specs().count() as u32;
+        assert!([count, u32::MAX].into_iter().all(|id| of_id(id).is_none()));
+    }
+
+    #[test]
+    fn plain_word_contains_the_value_of_the_process() {
+        let read = |name: &str| {
+            let word = find(name).unwrap().plain_word().unwrap();
+            // SAFETY: the word of a flag lives until the process exits; the test has one thread.
+            let bits = unsafe { *word.address };
+            (bits << 2 >> 2) as i64 - word.bias
+        };
+        assert_eq!((read("cudnn.enabled"), read("cudnn.benchmark_limit")), (1, 10));
+        super::super::flags::CUDNN_BENCHMARK_LIMIT.set(3).unwrap();
+        assert_eq!(read("cudnn.benchmark_limit"), 3);
+        let flag_type = FlagType::Integer { default: -3, minimum: -5, maximum: 5 };
+        register(FlagDecl::new("address_test.negative", flag_type, "A flag of a test.")).unwrap();
+        assert_eq!(read("address_test.negative"), -3);
+    }
+
+    #[test]
+    fn views_and_compound_flags_have_no_plain_word() {
+        let names = [
+            ("cudnn.allow_tf32", FlagKind::Bool),
+            ("cuda.matmul.fp32_precision", FlagKind::Choice),
+            ("cuda.sdp_priority", FlagKind::Other),
+            ("cuda.matmul.allow_fp16_reduced_precision_reduction", FlagKind::Other),
+            ("quantized.supported_engines", FlagKind::Other),
+        ];
+        for (name, kind) in names {
+            let spec = find(name).unwrap();
+            assert_eq!((spec.plain_word(), spec.kind()), (None, kind), "{name}");
+        }
+    }
+}

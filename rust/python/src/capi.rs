@@ -1,0 +1,85 @@
+//! The capsule `_C_API`, through which other extension modules reach the state.
+
+use std::ffi::c_void;
+
+use interlock_capi::sys::*;
+use interlock_capi_table::{Hooks, set_hooks, table};
+use libloading::os::unix::Library;
+use once_cell::race::OnceBox;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::errors::new_exception;
+use crate::{detach, pending_exception};
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    set_hooks(Hooks { detach: detach_if_attached, raise });
+    let table = std::ptr::from_ref(table()).cast_mut().cast::<c_void>();
+    // SAFETY: the interpreter is attached; the table and the name live until the process exits.
+    let capsule = unsafe {
+        let capsule = ffi::PyCapsule_New(table, c"interlock._core._C_API".as_ptr(), None);
+        Bound::from_owned_ptr_or_err(module.py(), capsule)?
+    };
+    module.add("_C_API", capsule)
+}
+
+/// Calls `work`, detached from the interpreter if this thread is attached.
+fn detach_if_attached(work: &mut (dyn FnMut() + Send)) {
+    if !is_attached() {
+        return work();
+    }
+    // SAFETY: this thread is attached, by whichever module.
+    let py = unsafe { Python::assume_attached() };
+    detach::detach(py, work);
+}
+
+/// Returns whether this thread is attached to the interpreter, also if another module attached it.
+fn is_attached() -> bool {
+    type Current = unsafe extern "C" fn() -> *mut ffi::PyThreadState;
+    // Not a blocking cell: a child forked while another thread initializes it would wait forever.
+    static FUNCTION: OnceBox<Option<Current>> = OnceBox::new();
+    let function = FUNCTION.get_or_init(|| {
+        // The stable ABI lacks the function. CPython exports it, since 3.13 under the public name. `PyGILState_Check`
+        // is no substitute: it returns 1 on every thread once the interpreter has been finalized.
+        let names: [&[u8]; 2] = [b"PyThreadState_GetUnchecked", b"_PyThreadState_UncheckedGet"];
+        // SAFETY: both functions have this signature in every version of CPython.
+        let found = names.into_iter().find_map(|name| unsafe { Library::this().get::<Current>(name) }.ok());
+        Box::new(found.map(|found| *found))
+    });
+    let Some(current) = function else { return false };
+    // Before CPython 3.12 `current` returns the state of the thread that holds the GIL, whichever it is.
+    // SAFETY: both functions only read variables, also on a thread that Python does not know.
+    let (of_this_thread, attached) = unsafe { (ffi::PyGILState_GetThisThreadState(), current()) };
+    !attached.is_null() && attached == of_this_thread
+}
+
+/// Sets the Python exception of an error of the table.
+fn raise(code: i32, text: &str) {
+    // SAFETY: the contract of `error_raise`.
+    let py = unsafe { Python::assume_attached() };
+    let pending = pending_exception::take_for_text(py, text);
+    pending.unwrap_or_else(|| new_exception(py, class_name(code), text.to_owned())).restore(py);
+}
+
+/// Returns the class of `interlock.errors` for a code of the table.
+fn class_name(code: i32) -> &'static str {
+    match code {
+        INTERLOCK_ERROR_ARGUMENT => "ArgumentError",
+        INTERLOCK_ERROR_FLAG_TYPE => "FlagTypeError",
+        INTERLOCK_ERROR_FLAG_VALUE => "FlagValueError",
+        INTERLOCK_ERROR_FLAGS_FROZEN => "FlagsFrozenError",
+        INTERLOCK_ERROR_FLAG_REGISTRATION => "FlagRegistrationError",
+        INTERLOCK_ERROR_UNKNOWN_FLAG => "UnknownFlagError",
+        INTERLOCK_ERROR_READ_ONLY_FLAG => "ReadOnlyFlagError",
+        INTERLOCK_ERROR_DEVICE => "DeviceError",
+        INTERLOCK_ERROR_NO_ACCELERATOR => "NoAcceleratorError",
+        INTERLOCK_ERROR_OUT_OF_MEMORY => "OutOfMemoryError",
+        INTERLOCK_ERROR_ACCELERATOR => "AcceleratorError",
+        INTERLOCK_ERROR_DEVICE_LOST => "DeviceLostError",
+        INTERLOCK_ERROR_UNSUPPORTED => "UnsupportedError",
+        INTERLOCK_ERROR_FORKED_PROCESS => "ForkedProcessError",
+        INTERLOCK_ERROR_GRAPH => "GraphError",
+        INTERLOCK_ERROR_DRIVER_IN_USE => "DriverInUseError",
+        _ => "InterlockError",
+    }
+}

@@ -1,0 +1,1 @@
+"""Tests of the C interface: extension modules that reach interlock's state."""
