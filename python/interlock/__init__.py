@@ -21,9 +21,14 @@ except ImportError as _refusal:
         path=_refusal.path,
     ) from _refusal
 
-from interlock import accelerator, autograd, backends, dispatch, errors, nn, state
+from interlock import accelerator, autograd, backends, dispatch, errors, nn, state, utils
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
-from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
+from interlock._core.autograd import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+)
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision
 from interlock._core.tensor import (
     Tensor,
@@ -132,6 +137,8 @@ __all__ = [
     "get_num_threads",
     "inference_mode",
     "int64",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled",
     "is_inference",
@@ -164,6 +171,7 @@ __all__ = [
     "testing",
     "typename",
     "use_deterministic_algorithms",
+    "utils",
     "zeros",
     "zeros_like",
 ]

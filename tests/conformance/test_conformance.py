@@ -19,7 +19,7 @@ from tests.conformance.conform import same
 from tests.helpers.subprocess import run_command
 
 HERE = Path(__file__).parent
-FILES = ("precision.json", "modes.json", "accelerator.json", "flags.json")
+FILES = ("precision.json", "modes.json", "accelerator.json", "flags.json", "function.json")
 SECONDS = 300.0
 
 

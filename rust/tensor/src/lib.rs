@@ -28,7 +28,7 @@ pub fn announce_operations() {
 
 pub use dtype::{DType, Scalar};
 pub use element::Element;
-pub use error::{Error, Result};
+pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use ops::{
     Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed,
