@@ -321,6 +321,7 @@ OPERATIONS = {
         "clone": "x.clone()",
         "contiguous": "x.t().contiguous()",
         "detach": "x.detach()",
+        "detach_": "(x * 1).detach_()",
         "item": "x[0, 0].item()",
         "tolist": "x.tolist()",
         "numpy": "x.numpy(force=True)",
@@ -330,12 +331,15 @@ OPERATIONS = {
 IN_PLACE = {"add_": "+=", "sub_": "-=", "mul_": "*=", "div_": "/="}
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
+    "data",
     "backward",
     "grad",
     "is_inference",
     "is_tensor",
     "manual_seed",
     "requires_grad_",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
     "retain_grad",
 )
 

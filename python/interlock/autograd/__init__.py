@@ -12,7 +12,6 @@ from interlock._core.tensor import Node, backward, grad
 from interlock.autograd import anomaly_mode, function, grad_mode, graph
 from interlock.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from interlock.autograd.function import Function
-from interlock.autograd.gradcheck import gradcheck, gradgradcheck
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
     _exit_inference_mode as _exit_inference_mode,
@@ -25,6 +24,7 @@ from interlock.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from interlock.autograd.gradcheck import gradcheck, gradgradcheck
 
 __all__ = [
     "Function",

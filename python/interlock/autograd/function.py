@@ -29,8 +29,8 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
 
-        The backward pass fails if one of them is changed in place after `forward`. It is called at most once: a
-        second call replaces the tensors.
+        The backward pass fails if one of them is changed in place after `forward`. A second call replaces the
+        tensors of the first.
 
         Args:
             tensors: Tensors, and None.
@@ -91,7 +91,9 @@ class FunctionCtx:
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Declare results of `forward` that have no gradient. `backward` still receives a gradient for each result.
+        """Declare results of `forward` that have no gradient.
+
+        `backward` still receives a gradient for each of them, which consists of zeros.
 
         Args:
             tensors: Results of `forward`.
@@ -105,7 +107,7 @@ class FunctionCtx:
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether `backward` receives zeros for a result without a gradient. False passes None.
+        """Set whether `backward` receives zeros, and not None, for a result without a gradient.
 
         Args:
             value: Whether zeros are passed. The default is True.
@@ -115,12 +117,13 @@ class FunctionCtx:
 
         """
         if not isinstance(value, bool):
-            raise TypeError(f"set_materialize_grads: value must be a bool, got {type(value).__name__}")
+            given = type(value).__name__
+            raise TypeError(f"set_materialize_grads: value must be a bool, got {given}")
         self.materialize_grads = value
 
 
 class BackwardCFunction(_FunctionNode, FunctionCtx):
-    """The class of `ctx`, which is also the `grad_fn` of the results. Each `Function` has a subclass of it."""
+    """The class of `ctx`, which is also the `grad_fn` of the results. Each `Function` has a subclass."""
 
     _forward_cls: ClassVar[type[Function]]
     _input_positions: tuple[int, ...] = ()
@@ -129,7 +132,7 @@ class BackwardCFunction(_FunctionNode, FunctionCtx):
     _result_count: int = 0
 
     def _run_backward(self, gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-        """Call `backward` with a gradient for each result, and return one for each tensor among the arguments."""
+        """Call `backward` with the gradients of the results and return those of the tensor arguments."""
         arguments: list[Tensor | None] = [None] * self._result_count
         for position, gradient in zip(self._result_positions, gradients, strict=True):
             arguments[position] = gradient
@@ -168,10 +171,11 @@ class FunctionMeta(type):
 class Function(metaclass=FunctionMeta):
     """An operation whose backward function is written in Python.
 
-    A subclass defines the static methods `forward` and `backward`, and is called with `apply`. `forward` receives
-    `ctx` and the arguments; it may also be written without `ctx`, together with `setup_context`. `backward`
-    receives `ctx` and a gradient for each result, and returns a gradient or None for each argument. With
-    `create_graph=True` the operations of `backward` are recorded, so that it can be differentiated again.
+    A subclass defines the static methods `forward` and `backward`, and is called with `apply`. `forward`
+    receives `ctx` and the arguments; it may also be written without `ctx`, together with `setup_context`.
+    `backward` receives `ctx` and a gradient for each result, and returns a gradient or None for each
+    argument. With `create_graph=True` the operations of `backward` are recorded, so that it can be
+    differentiated again.
 
     Example:
         >>> import interlock
@@ -193,7 +197,9 @@ class Function(metaclass=FunctionMeta):
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         """Raise RuntimeError: a function is called with `apply` of its class."""
         name = type(self).__name__
-        raise RuntimeError(f"{name}: call {name}.apply(...); an instance of an autograd.Function is not called")
+        raise RuntimeError(
+            f"{name}: call {name}.apply(...); an instance of an autograd.Function is not called"
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -210,7 +216,9 @@ class Function(metaclass=FunctionMeta):
             NotImplementedError: The subclass does not define `forward`.
 
         """
-        raise NotImplementedError("forward: a subclass of autograd.Function must define it as a static method")
+        raise NotImplementedError(
+            "forward: a subclass of autograd.Function must define it as a static method"
+        )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -242,15 +250,17 @@ class Function(metaclass=FunctionMeta):
             NotImplementedError: The subclass does not define `backward`.
 
         """
-        raise NotImplementedError("backward: a subclass of autograd.Function must define it as a static method")
+        raise NotImplementedError(
+            "backward: a subclass of autograd.Function must define it as a static method"
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call `forward` and record the call if an argument requires grad.
 
         Args:
-            args: The arguments of `forward`. Only tensors that are passed directly have gradients, not those in
-                lists.
+            args: The arguments of `forward`. Only tensors that are passed directly have gradients, not those
+                in lists.
             kwargs: Keyword arguments, which have no gradients.
 
         Returns:
@@ -303,8 +313,8 @@ class _DifferentiatedTwice(Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise RuntimeError(
-            "once_differentiable: the backward function can be differentiated only once, because it was marked with "
-            "@once_differentiable"
+            "once_differentiable: the backward function can be differentiated only once, because it was "
+            "marked with @once_differentiable"
         )
 
 
@@ -348,7 +358,9 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         with set_grad_enabled(True):
             failing = _DifferentiatedTwice.apply(
                 *(
-                    each.detach().requires_grad_() if isinstance(each, Tensor) and each.is_floating_point() else each
+                    each.detach().requires_grad_()
+                    if isinstance(each, Tensor) and each.is_floating_point()
+                    else each
                     for each in results
                 )
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -38,13 +37,13 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of a function with finite differences.
 
-    Each element of each input that requires grad is changed in place by `eps` in both directions, and restored.
-    The inputs should have dtype float64: the differences of smaller types are not precise enough.
+    Each element of each input that requires grad is changed in place by `eps` in both directions, and
+    restored. The inputs should have dtype float64: the differences of smaller types are not precise enough.
 
     Args:
         func: A function of tensors that returns a tensor or several.
-        inputs: The arguments of `func`, of which at least one requires grad. Arguments that are not tensors are
-            passed on.
+        inputs: The arguments of `func`, of which at least one requires grad. Arguments that are not tensors
+            are passed on.
         eps: The change of an element.
         atol: The absolute tolerance.
         rtol: The tolerance relative to the finite difference.
@@ -181,10 +180,14 @@ def gradgradcheck(
 def _refuse(function: str, unsupported: dict[str, bool], required: dict[str, bool]) -> None:
     for name, value in unsupported.items():
         if value:
-            raise ArgumentError(f"{function}: {name} must be False, which is all that is supported, got {value}")
+            raise ArgumentError(
+                f"{function}: {name} must be False, which is all that is supported, got {value}"
+            )
     for name, value in required.items():
         if not value:
-            raise ArgumentError(f"{function}: {name} must be True, which is all that is supported, got {value}")
+            raise ArgumentError(
+                f"{function}: {name} must be True, which is all that is supported, got {value}"
+            )
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:
@@ -201,8 +204,8 @@ def _arguments(function: str, inputs: Tensor | Sequence[Tensor]) -> tuple[Tensor
             continue
         if each.dtype is not float64:
             warnings.warn(
-                f"{function}: input {position} has dtype {each.dtype}, whose finite differences are not precise; "
-                "use float64",
+                f"{function}: input {position} has dtype {each.dtype}, whose finite differences are not "
+                "precise; use float64",
                 stacklevel=3,
             )
         if any(stride == 0 and size > 1 for stride, size in zip(each.stride(), each.shape, strict=True)):
@@ -235,8 +238,8 @@ def _flat(values: Tensor) -> list[float]:
 
 def _direction(output: Tensor, is_strided: bool) -> Tensor:
     """Return a tensor like an output whose elements are different numbers from 0.5 to 1.5."""
-    golden = (math.sqrt(5) - 1) / 2
-    values = [0.5 + (position * golden) % 1 for position in range(output.numel())]
+    golden_ratio = 0.6180339887498949  # Its multiples modulo 1 are spread evenly.
+    values = [0.5 + (position * golden_ratio) % 1 for position in range(output.numel())]
     made = tensor(values, dtype=output.dtype, device=output.device).reshape(output.shape)
     if is_strided:
         made = stack([made, made], -1).select(-1, 0)
@@ -309,7 +312,8 @@ def _analytical(output: Tensor, of: Tensor, check_dtypes: bool, place: str) -> _
     for index in _indices(output):
         one_hot = zeros_like(output)
         _set(one_hot, index, 1.0)
-        (gradient,) = grad(output, of, one_hot, retain_graph=True, allow_unused=True)
+        found: Sequence[Tensor | None] = grad(output, of, one_hot, retain_graph=True, allow_unused=True)
+        gradient = found[0]
         if gradient is None:
             rows.append([0.0] * of.numel())
             continue

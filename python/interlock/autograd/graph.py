@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interlock._core.accelerator import device
 from interlock._core.tensor import Node, Tensor, saved_tensors_hooks
 
 __all__ = ["Node", "save_on_cpu", "saved_tensors_hooks"]
@@ -31,12 +32,12 @@ class save_on_cpu(saved_tensors_hooks):
         if not isinstance(pin_memory, bool):
             raise TypeError(f"save_on_cpu: pin_memory must be a bool, got {type(pin_memory).__name__}")
 
-        def pack(tensor: Tensor) -> tuple[object, Tensor]:
+        def pack(tensor: Tensor) -> tuple[device, Tensor]:
             copy = tensor.cpu() if tensor.device.type != "cpu" else tensor
             return tensor.device, copy.pin_memory() if pin_memory else copy
 
-        def unpack(packed: tuple[object, Tensor]) -> Tensor:
-            device, copy = packed
-            return copy.to(device, non_blocking=pin_memory)
+        def unpack(packed: tuple[device, Tensor]) -> Tensor:
+            original, copy = packed
+            return copy.to(original, non_blocking=pin_memory)
 
         return super().__new__(cls, pack, unpack)

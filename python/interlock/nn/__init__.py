@@ -1,6 +1,6 @@
-"""Functions of neural networks and parameters, under PyTorch's names. There are no modules here: see `functional`."""
+"""Functions and parameters of neural networks, under PyTorch's names. There are no modules here."""
 
-from interlock.nn import functional
-from interlock.nn._parameter import Parameter
+from interlock.nn import functional, parameter
+from interlock.nn.parameter import Parameter
 
-__all__ = ["Parameter", "functional"]
+__all__ = ["Parameter", "functional", "parameter"]

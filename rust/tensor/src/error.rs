@@ -8,7 +8,7 @@ use std::sync::Arc;
 use interlock::accelerator::{Device, Error as AcceleratorError};
 use interlock::dispatch::NoKernel;
 
-use crate::autograd::ForwardStack;
+use crate::forward_stack::ForwardStack;
 use crate::{DType, Scalar};
 
 /// The result of an operation of this crate.

@@ -11,6 +11,7 @@ mod element;
 mod error;
 mod fallible_alloc;
 mod fork_rwlock;
+mod forward_stack;
 mod kernel;
 mod ops;
 mod shape;

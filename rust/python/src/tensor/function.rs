@@ -18,7 +18,8 @@ use crate::detach::call;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<FunctionNode>()?;
+    // Not in `__all__`: private.
+    module.setattr("_FunctionNode", module.py().get_type::<FunctionNode>())?;
     module.setattr("_record_function", wrap_pyfunction!(_record_function, module)?)
 }
 

@@ -23,7 +23,8 @@ use interlock::backends::SourceLocation;
 
 use crate::{Error, Result, Tensor};
 
-pub use anomaly::{ForwardStack, set_forward_stack_provider};
+pub use crate::forward_stack::ForwardStack;
+pub use anomaly::set_forward_stack_provider;
 pub use custom::{CustomFunction, CustomRecord, ForwardResult, record};
 pub use engine::{BackwardArgs, backward, grad};
 pub(crate) use hooks::Hooks;

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock::accelerator::{Device, Stream, current_stream};
 
-use super::anomaly::{self, ForwardStack};
+use super::anomaly;
 use super::hooks::{HookCalls, HookHandle, Hooks, NodePostHook, NodePreHook};
 use super::saved_tensor::SavedValue;
 use super::{CustomFunction, GradFn};
 use crate::drop_queue::Deferred;
 use crate::fallible_alloc::try_with_capacity;
 use crate::fork_rwlock::ForkRwLock;
+use crate::forward_stack::ForwardStack;
 use crate::shape::is_expandable_to;
 use crate::{DType, Error, Result, Tensor, TensorOptions, ops};
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from interlock._core.tensor import Tensor, empty
@@ -52,7 +51,10 @@ class Parameter(Tensor):
         return type(self)(self.detach(), self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        return type(self)(copy.deepcopy(self.detach(), memo), self.requires_grad)
+        # Imported on use, so that `import interlock` does not import it.
+        from copy import deepcopy
+
+        return type(self)(deepcopy(self.detach(), memo), self.requires_grad)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.detach(), self.requires_grad)
