@@ -335,6 +335,7 @@ OPERATIONS = {
         "clone": "x.clone()",
         "contiguous": "x.t().contiguous()",
         "detach": "x.detach()",
+        "detach_": "(x * 1).detach_()",
         "item": "x[0, 0].item()",
         "tolist": "x.tolist()",
         "numpy": "x.numpy(force=True)",
@@ -344,6 +345,7 @@ OPERATIONS = {
 IN_PLACE = {"add_": "+=", "sub_": "-=", "mul_": "*=", "div_": "/="}
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
+    "data",
     "backward",
     "grad",
     "is_inference",
@@ -351,6 +353,8 @@ NOT_OPERATIONS = (
     "manual_seed",
     "record_stream",
     "requires_grad_",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
     "retain_grad",
 )
 

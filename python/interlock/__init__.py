@@ -34,9 +34,14 @@ if __version__ != _VERSION:
         path=__file__,
     )
 
-from interlock import accelerator, autograd, backends, dispatch, errors, nn, state
+from interlock import accelerator, autograd, backends, dispatch, errors, nn, state, utils
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
-from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
+from interlock._core.autograd import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+)
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision
 from interlock._core.tensor import (
     Tensor,
@@ -156,6 +161,8 @@ __all__ = [
     "half",
     "inference_mode",
     "int64",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled",
     "is_inference",
@@ -188,6 +195,7 @@ __all__ = [
     "testing",
     "typename",
     "use_deterministic_algorithms",
+    "utils",
     "zeros",
     "zeros_like",
 ]

@@ -267,6 +267,13 @@ class GraphFreedError(InterlockError, RuntimeError):
     """
 
 
+class GradcheckError(InterlockError, RuntimeError):
+    """`gradcheck` found a gradient that does not agree with finite differences.
+
+    Compare the two Jacobians in the message; inputs of dtype float64 avoid differences through rounding.
+    """
+
+
 class ScopeWarning(RuntimeWarning):
     """A scope is open in a suspended coroutine, was exited out of order, or was never exited.
 

@@ -1,10 +1,14 @@
 //! The error type of this crate and its messages.
 
+use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use interlock::accelerator::{Device, Error as AcceleratorError};
 use interlock::dispatch::NoKernel;
 
+use crate::forward_stack::ForwardStack;
 use crate::{DType, Scalar};
 
 /// The result of an operation of this crate.
@@ -221,7 +225,7 @@ pub enum Error {
     /// A backward pass through a graph whose saved tensors were freed.
     GraphFreed {
         /// The name of the node.
-        node: &'static str,
+        node: Cow<'static, str>,
     },
     /// A recorded backward pass through an operation whose backward function cannot be differentiated.
     OneBackward {
@@ -233,7 +237,7 @@ pub enum Error {
     /// A backward pass through a node whose saved tensor was changed in place.
     Modified {
         /// The name of the node.
-        node: &'static str,
+        node: Cow<'static, str>,
         /// The shape of the saved tensor.
         shape: Vec<usize>,
         /// The version when the tensor was saved.
@@ -287,6 +291,90 @@ pub enum Error {
     },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
+    /// A function of the program, such as a hook, failed.
+    Foreign(ForeignError),
+    /// A function of the program returned the wrong number of gradients.
+    GradientCount {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The number of inputs.
+        expected: usize,
+        /// The number of gradients.
+        given: usize,
+    },
+    /// A function of the program returned a gradient of a wrong shape.
+    GradientShape {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The position of the input.
+        index: usize,
+        /// The shape of the input.
+        expected: Vec<usize>,
+        /// The shape of the gradient.
+        given: Vec<usize>,
+    },
+    /// In anomaly mode, a backward function computed NaN.
+    NanGradient {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The position of the input.
+        input: usize,
+    },
+    /// In anomaly mode, an error of a backward function.
+    Anomaly {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The stack of the operation that created the node, if it ran in anomaly mode.
+        stack: Option<Arc<ForwardStack>>,
+        /// The error.
+        error: Box<Error>,
+    },
+}
+
+/// An error of a function of the program, in a form that this crate does not know, such as an exception of Python.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlock_tensor::ForeignError;
+///
+/// let error = ForeignError::new("division by zero".to_owned(), Arc::new(7));
+/// assert_eq!(error.payload().downcast_ref(), Some(&7));
+/// assert_eq!(error.to_string(), "division by zero");
+/// ```
+#[derive(Clone)]
+pub struct ForeignError {
+    message: String,
+    payload: Arc<dyn Any + Send + Sync>,
+}
+
+impl ForeignError {
+    /// Creates an error with a message and the program's object.
+    pub fn new(message: String, payload: Arc<dyn Any + Send + Sync>) -> Self {
+        ForeignError { message, payload }
+    }
+
+    /// Returns the program's object.
+    pub fn payload(&self) -> &(dyn Any + Send + Sync) {
+        &*self.payload
+    }
+}
+
+impl fmt::Debug for ForeignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ForeignError({:?})", self.message)
+    }
+}
+
+impl fmt::Display for ForeignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl PartialEq for ForeignError {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.payload, &other.payload)
+    }
 }
 
 impl Error {
@@ -523,6 +611,27 @@ impl fmt::Display for Error {
                  (False, True), or backends.cuda.blas_library to 'cublaslt'"
             ),
             Error::NoKernel(error) => error.fmt(f),
+            Error::Foreign(error) => error.fmt(f),
+            Error::GradientCount { node, expected, given } => write!(
+                f,
+                "{node}: backward must return one gradient for each argument of forward, {expected}, got {given}"
+            ),
+            Error::GradientShape { node, index, expected, given } => write!(
+                f,
+                "{node}: gradient {index} must be of shape {}, or have more dimensions to sum over, got {}",
+                Tuple(expected),
+                Tuple(given)
+            ),
+            Error::NanGradient { node, input } => {
+                write!(f, "{node}: the gradient of input {input} has NaN elements")
+            }
+            Error::Anomaly { stack: Some(stack), error, .. } => {
+                write!(f, "{error}; the forward operation was called at {}", stack.location())
+            }
+            Error::Anomaly { stack: None, error, .. } => write!(
+                f,
+                "{error}; the forward operation ran without anomaly detection, so its line is not known"
+            ),
         }
     }
 }

@@ -11,6 +11,7 @@ mod element;
 mod error;
 mod fallible_alloc;
 mod fork_rwlock;
+mod forward_stack;
 mod kernel;
 mod ops;
 mod shape;
@@ -31,7 +32,7 @@ pub fn announce_operations() {
 
 pub use dtype::{DType, Scalar};
 pub use element::Element;
-pub use error::{Error, Result};
+pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{

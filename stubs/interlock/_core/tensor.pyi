@@ -1,11 +1,12 @@
 import builtins
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from types import EllipsisType
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import EllipsisType, TracebackType
 from typing import (
     Any,
     Literal,
     Protocol,
+    Self,
     SupportsIndex,
     TypeAlias,
     TypeGuard,
@@ -16,9 +17,11 @@ from typing import (
 
 import numpy.typing as npt
 from interlock._core.accelerator import _CudaStream, device as _DeviceObject
+from typing_extensions import disjoint_base
 
 __all__ = [
     "Node",
+    "RemovableHandle",
     "Tensor",
     "addmm",
     "arange",
@@ -60,6 +63,7 @@ __all__ = [
     "rand",
     "randn",
     "relu",
+    "saved_tensors_hooks",
     "scaled_dot_product_attention",
     "set_num_threads",
     "softmax",
@@ -117,10 +121,39 @@ int64: dtype
 bool: dtype
 
 @final
+class RemovableHandle:
+    """A registered hook. As a context manager it removes the hook on exit.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2, requires_grad=True)
+        >>> with x.register_hook(lambda grad: grad * 10):
+        ...     x.sum().backward()
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([11., 11.])
+    """
+    @property
+    def id(self) -> int:
+        """A number that no other hook has. Hooks that were registered later have greater numbers."""
+    def remove(self) -> None:
+        """Remove the hook. A backward pass that is running the hook's node still calls it. The second call does nothing."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@disjoint_base
 class Node:
     """A node of the autograd graph: an operation, or the accumulation of gradients in a leaf."""
     def name(self) -> str:
         """Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
+
+        For a call of `autograd.Function` it is the name of the class followed by "Backward".
 
         Example:
             >>> import interlock
@@ -130,7 +163,9 @@ class Node:
         """
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """For each input a pair of the node that receives its gradient (None without a gradient) and 0."""
+        """For each input a pair of the node that receives its gradient (None without a gradient) and the position of the
+        input among the results of that node.
+        """
     @property
     def variable(self) -> Tensor:
         """The leaf of an "AccumulateGrad" node.
@@ -138,11 +173,126 @@ class Node:
         Raises:
             AttributeError: The node is an operation.
         """
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for data of the program about the node. In anomaly mode `"traceback_"` is the list of the lines of the
+        stack that created the node.
+        """
+    def register_hook(
+        self,
+        hook: Callable[
+            [tuple[Tensor | None, ...], tuple[Tensor | None, ...]], tuple[Tensor | None, ...] | None
+        ],
+    ) -> RemovableHandle:
+        """Register a function that is called after the node in each backward pass.
+
+        Args:
+            hook: Called with the tuples of gradients of the inputs and of the results. It returns None, or a tuple of
+                gradients of the inputs to use instead. For "AccumulateGrad" there are no gradients of inputs.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            RuntimeError: The node is a call of `autograd.Function` that was not recorded.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(1, requires_grad=True)
+            >>> y = x * 2
+            >>> handle = y.grad_fn.register_hook(lambda inputs, results: print(inputs[0], results[0]))
+            >>> y.backward()
+            tensor([2.]) tensor([1.])
+        """
+    def register_prehook(
+        self, hook: Callable[[tuple[Tensor | None, ...]], tuple[Tensor | None, ...] | None]
+    ) -> RemovableHandle:
+        """Register a function that is called before the node in each backward pass.
+
+        Args:
+            hook: Called with the tuple of gradients of the results. It returns None, or a tuple of gradients to use
+                instead.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            RuntimeError: The node is a call of `autograd.Function` that was not recorded.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(1, requires_grad=True)
+            >>> y = x * 2
+            >>> handle = y.grad_fn.register_prehook(lambda gradients: (gradients[0] * 10,))
+            >>> y.backward()
+            >>> x.grad
+            tensor([20.])
+        """
+    def _sequence_nr(self) -> int: ...
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
 
-@final
+@disjoint_base
+class _FunctionNode(Node):
+    def __new__(cls) -> Self: ...
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]: ...
+
+def _record_function(
+    ctx: _FunctionNode,
+    name: str,
+    inputs: tuple[Tensor, ...],
+    results: tuple[Tensor, ...],
+    dirty: tuple[Tensor, ...],
+    non_differentiable: tuple[Tensor, ...],
+    saved: tuple[Tensor | None, ...],
+    materialize_grads: builtins.bool,
+) -> tuple[Tensor, ...]: ...
+
+@disjoint_base
+class saved_tensors_hooks:
+    """Pack the tensors that operations save for the backward pass, for example to store them on the CPU or on disk.
+
+    A context manager. It applies to the thread that enters it, and to other threads and tasks to which a captured state
+    is applied. Inside another one, only the inner one is used.
+
+    Args:
+        pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.
+        unpack_hook: Called with that object when the backward pass needs the tensor. It returns a tensor with equal
+            elements.
+
+    Raises:
+        TypeError: A hook is not callable.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+        >>> with interlock.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), interlock.tensor):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+    def __new__(cls, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> Self: ...
+    @property
+    def pack_hook(self) -> Callable[[Tensor], Any]:
+        """The function that packs a tensor."""
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor]:
+        """The function that unpacks a tensor."""
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@disjoint_base
 class Tensor:
     """A multi-dimensional array with a single dtype.
 
@@ -158,6 +308,7 @@ class Tensor:
     """
 
     __array_priority__: builtins.float
+    def __new__(cls, data: Tensor) -> Self: ...
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the dimensions."""
@@ -247,7 +398,7 @@ class Tensor:
         """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool, /) -> None: ...
-    def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: builtins.bool = True) -> Self:
         """Set `requires_grad` and return the tensor itself.
 
         Args:
@@ -284,6 +435,57 @@ class Tensor:
     @property
     def grad_fn(self) -> Node | None:
         """The node of the operation that produced the tensor, or None."""
+    @property
+    def output_nr(self) -> int:
+        """The position of the tensor among the results of `grad_fn`."""
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Register a function that is called with the gradient of the tensor in each backward pass.
+
+        The gradient is complete: all contributions of the pass have been added. Hooks are called in the order of their
+        registration, each with the result of the one before. If the tensor is changed in place later, the hook still
+        receives the gradient of the value before the change.
+
+        Args:
+            hook: Called with the gradient. It returns None, or a tensor of the same shape, dtype and device to use
+                instead. An exception ends the backward pass and propagates.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            RuntimeError: The tensor does not require grad.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: grad * 10)
+            >>> x.sum().backward()
+            >>> x.grad
+            tensor([10., 10.])
+        """
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Register a function that is called after a backward pass has accumulated a gradient in `grad` of this leaf.
+
+        Args:
+            hook: Called with the tensor. It returns None. An optimizer may use the gradient and set `grad` to None, so
+                that its memory is released before the backward pass ends.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            ArgumentError: The tensor is the result of an operation.
+            RuntimeError: The tensor does not require grad.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True)
+            >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+            >>> x.sum().backward()
+            tensor([1., 1.])
+        """
     def retain_grad(self) -> None:
         """Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate.
 
@@ -330,6 +532,27 @@ class Tensor:
             >>> (x * x).sum().backward()
             >>> x.grad
             tensor([2., 4.])
+        """
+    @property
+    def data(self) -> Tensor:
+        """A tensor that shares memory with this one and has no history, like `detach()`.
+
+        In-place changes of it count as changes of this tensor, so that a backward pass that needs the old values fails.
+        """
+    def detach_(self) -> Self:
+        """Remove the history of the tensor in place: it becomes a leaf that does not require grad.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The tensor is a view, whose history is that of its base.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True) * 2
+            >>> x.detach_().is_leaf
+            True
         """
     def detach(self) -> Tensor:
         """Return a tensor that shares memory with this one and has no history.

@@ -125,7 +125,7 @@ def test_every_task_sees_its_own_state_at_every_step() -> None:
 def test_without_the_runner_the_state_is_right_once_all_scopes_have_ended() -> None:
     asyncio.run(walk_together(alone=False))
     assert seen() == DEFAULT
-    assert repr(interlock.capture()).endswith("layout_policy=True)")
+    assert repr(interlock.capture()).endswith("anomaly_check_nan=True)")
 
 
 @overlaps_tasks

@@ -345,6 +345,11 @@ pub(crate) fn recording() -> Option<Arc<dyn Any + Send + Sync>> {
     with_tls(|current| current.owned.try_borrow().ok()?.state.layers.recording())
 }
 
+/// Returns the hooks of saved tensors of the innermost active layer that has them.
+pub(crate) fn saved_tensor_hooks() -> Option<Arc<dyn Any + Send + Sync>> {
+    with_tls(|current| current.owned.try_borrow().ok()?.state.layers.saved_tensor_hooks())
+}
+
 /// Returns `Some` if a layer of this thread decides the slot, with the location that set it if writes are traced.
 pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
     with_layers(|_, owned| {

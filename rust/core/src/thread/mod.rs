@@ -30,7 +30,8 @@ mod thread_state;
 mod tls;
 
 pub(crate) use active::{
-    apply_remote_exits, recording, restore_mode, scoped_flag, scoped_site, write_mode, write_scoped,
+    apply_remote_exits, recording, restore_mode, saved_tensor_hooks, scoped_flag, scoped_site, write_mode,
+    write_scoped,
 };
 #[doc(hidden)]
 pub use device_slots::{

@@ -173,6 +173,11 @@ impl LayerStack {
         self.visible().find_map(|slots| slots.recording.clone())
     }
 
+    /// Returns the hooks of saved tensors of the innermost layer that has them.
+    pub(super) fn saved_tensor_hooks(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.visible().find_map(|slots| slots.saved_tensor_hooks.clone())
+    }
+
     /// Merges the slots of all visible layers into one opaque layer.
     pub(super) fn flatten(&mut self) -> Arc<Slots> {
         let mut visible = self.visible();
