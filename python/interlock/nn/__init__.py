@@ -1,4 +1,4 @@
-"""Functions and parameters of neural networks, under PyTorch's names: see `functional`, `attention` and `Parameter`.
+"""Functions and parameters of neural networks, under PyTorch's names.
 
 There are no modules here except for `MultiheadAttention`, because a flag selects its fast path.
 """

@@ -69,8 +69,8 @@ fn registered_kernel_without_history_is_differentiated_in_blocks() {
     let off = switches.map(|switch| switch.scope(false).unwrap().guard());
     let out = query.scaled_dot_product_attention(&key, &value, &AttentionOptions::default()).unwrap();
     drop(off);
-    let name = out.grad_fn().unwrap().unwrap().name();
-    assert_eq!(name, "ScaledDotProductFusedAttentionOverrideableBackward0");
+    let node = out.grad_fn().unwrap().unwrap();
+    assert_eq!(node.name(), "ScaledDotProductFusedAttentionOverrideableBackward0");
     out.mul(&out).unwrap().sum(None, false).unwrap().backward().unwrap();
     let grad = |tensor: &Tensor| tensor.grad().unwrap().to_vec::<f32>().unwrap();
     assert_eq!(grad(&value), [6.0, -6.0, 6.0, -6.0]);

@@ -1,4 +1,4 @@
-//! Kernels of other libraries: a product in C functions, which obeys flags and queues its work on devices.
+//! Kernels of other libraries: a product in C functions, which obeys flags and queues its work on devices, and an attention.
 
 // Clippy does not treat test helpers as tests; a panic is their intended way to fail.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::undocumented_unsafe_blocks)]
@@ -13,7 +13,9 @@ use interlock::backends::flags::{MIOPEN_IMMEDIATE, MKLDNN_NUMERICS, NNPACK_ENABL
 use interlock::backends::{MkldnnNumerics, Node, Precision};
 use interlock::base::dlpack::{CPU, DLTensor};
 use interlock::dispatch::{ForeignCall, ForeignGate, ForeignKernelDescriptor, Recording};
-use interlock_tensor::{DType, Error, Tensor, register_foreign_kernel};
+use interlock_tensor::{
+    AttentionOptions, DType, Error, ForeignAttentionOptions, Tensor, register_foreign_kernel,
+};
 
 /// The sizes or strides of a tensor.
 unsafe fn numbers<'a>(pointer: *const i64, tensor: &DLTensor) -> &'a [i64] {
@@ -283,4 +285,71 @@ fn register_refuses_an_unknown_operation_and_a_used_name() {
         error,
         "register_kernel: operation must be matmul or scaled_dot_product_attention, got \"conv9d\""
     );
+}
+
+/// Accepts one key of size 7 on the CPU. The mean of a single value is the value.
+unsafe extern "C" fn has_one_key(
+    _: *mut c_void,
+    call: *const ForeignCall,
+    message: *mut c_char,
+    capacity: usize,
+) -> i32 {
+    let (key, options) =
+        unsafe { (*(*call).inputs.add(1), *(*call).options.cast::<ForeignAttentionOptions>()) };
+    let shape = unsafe { numbers(key.shape, &key) };
+    let accepted = shape[2..] == [1, 7] && key.device.device_type == CPU && options.is_causal == 0;
+    unsafe { write(message, capacity, "needs one key of size 7") };
+    i32::from(!accepted)
+}
+
+unsafe extern "C" fn copy_value(
+    _: *mut c_void,
+    call: *const ForeignCall,
+    message: *mut c_char,
+    capacity: usize,
+) -> i32 {
+    let (value, out) = unsafe { (*(*call).inputs.add(2), *(*call).outputs) };
+    let options = unsafe { *(*call).options.cast::<ForeignAttentionOptions>() };
+    let count = unsafe { (*call).num_inputs };
+    unsafe { write(message, capacity, &format!("{count} inputs, scale {}", options.scale)) };
+    if count == 4 {
+        return 2;
+    }
+    for (row, column) in (0..5).flat_map(|row| (0..7).map(move |column| (row, column))) {
+        unsafe { *at(&out, row, column) = *at(&value, 0, column) };
+    }
+    0
+}
+
+#[test]
+fn foreign_kernel_of_attention_receives_options_and_the_mask() {
+    let descriptor = ForeignKernelDescriptor {
+        size: size_of::<ForeignKernelDescriptor>(),
+        name: c"one_key".as_ptr(),
+        gates: ptr::null(),
+        num_gates: 0,
+        node: ptr::null(),
+        context: ptr::null_mut(),
+        condition: Some(has_one_key),
+        run: Some(copy_value),
+    };
+    unsafe { register_foreign_kernel("scaled_dot_product_attention", &descriptor) }.unwrap();
+    let tensor = |rows| matrix(rows, 7).reshape(&[1, 1, rows as i64, 7]).unwrap();
+    let (query, key, value) = (tensor(5), tensor(1), tensor(1));
+    value.set_requires_grad(true).unwrap();
+    let attention =
+        |options: &AttentionOptions<'_>| query.scaled_dot_product_attention(&key, &value, options);
+    let options = AttentionOptions { scale: Some(0.25), ..AttentionOptions::default() };
+    let chosen = query.explain_scaled_dot_product_attention(&key, &value, &options).unwrap();
+    assert_eq!(chosen.kernel(), Some("one_key"));
+    let out = attention(&options).unwrap();
+    assert_eq!(out.to_vec::<f32>().unwrap(), value.to_vec::<f32>().unwrap().repeat(5));
+    out.sum(None, false).unwrap().backward().unwrap();
+    assert_eq!(value.grad().unwrap().to_vec::<f32>().unwrap(), [5.0; 7], "recomputed in blocks");
+    let mask = Tensor::ones(&[5, 1], DType::Float32).unwrap();
+    let error = attention(&AttentionOptions { mask: Some(&mask), ..options }).unwrap_err().to_string();
+    assert_eq!(error, "scaled_dot_product_attention: the kernel one_key failed: 4 inputs, scale 0.25");
+    let causal = AttentionOptions { is_causal: true, ..options };
+    let other = query.explain_scaled_dot_product_attention(&key, &value, &causal).unwrap().to_string();
+    assert!(other.contains("one_key: needs one key of size 7"), "{other}");
 }
