@@ -22,6 +22,7 @@ mod py_int;
 mod py_stack;
 mod raw_types;
 mod scope_debug;
+mod scope_warning;
 mod shutdown;
 mod signals;
 mod single_instance;

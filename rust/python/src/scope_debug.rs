@@ -1,13 +1,13 @@
 //! The warnings of `INTERLOCK_DEBUG=1` about scopes that are open or exited unexpectedly, with the lines that entered
 //! them.
 
-use interlock::backends::{SourceLocation, writes_are_traced};
+use interlock::backends::writes_are_traced;
 use interlock::state::Scope;
 use interlock::state::scope_trace::{self, ExitOrder};
 use pyo3::prelude::*;
 
-use crate::call_site;
-use crate::task_overlap;
+use crate::scope_warning::warn;
+use crate::{call_site, task_overlap};
 
 /// Returns whether scopes are traced.
 #[inline]
@@ -78,17 +78,6 @@ fn warn_unexpected_exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
             warn(py, &message, &here)
         }
     }
-}
-
-/// Issues a `ScopeWarning`.
-pub(crate) fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
-    let class = py.import("interlock.errors")?.getattr("ScopeWarning")?;
-    let (file, line) = match at {
-        SourceLocation::Foreign { file, line } => (&**file, *line),
-        SourceLocation::Rust(location) => (location.file(), location.line()),
-    };
-    py.import("warnings")?.call_method1("warn_explicit", (message, class, file, line))?;
-    Ok(())
 }
 
 /// Returns the addresses of the frames on this thread's stack, innermost first.

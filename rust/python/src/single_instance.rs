@@ -1,10 +1,14 @@
 //! Ensures that a process has one copy of the state, in the main interpreter.
 
 use interlock::base::copies::{self, Copies, LoadedCopy};
+use interlock::base::sync::RelaxedBool;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+/// Whether this copy has been imported. Copies that were refused since then do not matter.
+static IS_IMPORTED: RelaxedBool = RelaxedBool::new(false);
 
 const NAME: &str = "interlock._core";
 
@@ -20,11 +24,12 @@ pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<String> {
         ));
     }
     let Copies { this, others } = copies::find();
-    match (&this, others.as_slice()) {
-        (Some(this), [other, ..]) => Err(refusal(py, this, other)?),
-        // The copy is not found on systems whose loader is not queried.
-        _ => Ok(this.map_or_else(|| NAME.into(), |this| this.file.to_string_lossy().into_owned())),
+    if let (Some(this), [other, ..], false) = (&this, others.as_slice(), IS_IMPORTED.get()) {
+        return Err(refusal(py, this, other)?);
     }
+    IS_IMPORTED.set(true);
+    // This copy is not found on systems whose loader is not queried.
+    Ok(this.map_or_else(|| NAME.into(), |this| this.file.to_string_lossy().into_owned()))
 }
 
 fn refusal(py: Python<'_>, this: &LoadedCopy, other: &LoadedCopy) -> PyResult<PyErr> {
@@ -35,7 +40,7 @@ fn refusal(py: Python<'_>, this: &LoadedCopy, other: &LoadedCopy) -> PyResult<Py
     } else if other.file.file_name() == this.file.file_name() {
         "remove one of the files, or import interlock from one folder only".to_owned()
     } else {
-        format!("build {library} without the crate interlock")
+        format!("build {library} with interlock-capi instead of the crate interlock")
     };
     let message = format!(
         "interlock keeps its state once per process, and this process has two copies of it: {other} and {this}; {cure}"

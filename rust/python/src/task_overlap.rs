@@ -11,7 +11,7 @@ use interlock::state::{Scope, ScopeId};
 use pyo3::prelude::*;
 
 use crate::call_site;
-use crate::scope_debug;
+use crate::scope_warning::warn;
 
 /// A scope that was open when a task exited one below it.
 struct Watched {
@@ -58,7 +58,7 @@ fn after_noted_exit(py: Python<'_>, scope: &Scope, above: Option<ScopeId>) -> Py
     let here = call_site::current(py);
     if let Some(watched) = watched.filter(|watched| watched.task != task.as_ptr().addr()) {
         HAS_WARNED.set(true);
-        return scope_debug::warn(py, &message(&watched, &name_of(&task), &here), &here);
+        return warn(py, &message(&watched, &name_of(&task), &here), &here);
     }
     if let Some(above) = above
         && let Some(mut watched) = WATCHED.try_lock()

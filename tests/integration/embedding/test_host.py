@@ -56,10 +56,11 @@ def test_host_runs_the_quick_start_and_sees_its_flag_and_mode() -> None:
 
 def test_installed_package_binds_to_the_library_of_the_host(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text("import interlock._core as core\nprint(core.__spec__.origin)\n")
+    script.write_text("import interlock._core as core\nprint(core.__spec__.origin, core.LIBRARY)\n")
     done = run_host(str(script))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("built-in\n")
+    origin, library = done.stdout.splitlines()[0].split(maxsplit=1)
+    assert (origin, Path(library).name) == ("built-in", "embed_host")
 
 
 def test_script_on_the_example_driver_prints_what_the_page_shows() -> None:

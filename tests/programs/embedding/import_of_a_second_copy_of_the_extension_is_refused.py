@@ -12,6 +12,10 @@ spec = importlib.util.spec_from_file_location("elsewhere._core", copy)
 try:
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
 except ImportError as error:
-    print(json.dumps([str(error), error.name, error.path, copy]))
-# The first copy still works.
+    refused = [str(error), error.name, error.path, copy]
+# The first copy still works, and may be imported again.
 interlock.backends.cudnn.enabled = False
+del sys.modules["interlock._core"]
+importlib.import_module("interlock._core")
+assert not interlock.backends.cudnn.enabled
+print(json.dumps(refused))
