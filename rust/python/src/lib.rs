@@ -27,6 +27,7 @@ mod state;
 mod submodule;
 mod switches;
 mod tensor;
+mod thread_count;
 
 /// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]
