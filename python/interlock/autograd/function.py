@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 from interlock._core.autograd import is_grad_enabled, no_grad, set_grad_enabled
 from interlock._core.tensor import Tensor, _FunctionNode, _record_function
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -117,8 +117,7 @@ class FunctionCtx:
 
         """
         if not isinstance(value, bool):
-            given = type(value).__name__
-            raise TypeError(f"set_materialize_grads: value must be a bool, got {given}")
+            raise TypeError(f"set_materialize_grads: value must be a bool, got {type(value).__name__}")
         self.materialize_grads = value
 
 

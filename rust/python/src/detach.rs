@@ -1,6 +1,5 @@
 //! Detaching from the interpreter: releases the GIL, so that other threads run Python while this one works or waits.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use interlock::EnvSnapshot;
@@ -12,15 +11,16 @@ use pyo3::types::PyTuple;
 
 use crate::errors::IntoPyResult;
 use crate::shutdown::{ReattachGuard, close_if_finalizing};
+use crate::thread_count::ThreadCount;
 use crate::{deferred_drop, py_stack};
 
 /// The number of threads inside [`detach`]. It changes only while the thread is attached.
-static DETACHED: AtomicUsize = AtomicUsize::new(0);
+static DETACHED: ThreadCount = ThreadCount::new();
 
 /// Returns whether every other thread of Python is outside of [`detach`]. While a garbage collector traverses objects
 /// this does not change, because it holds the interpreter.
 pub(crate) fn is_nothing_detached() -> bool {
-    DETACHED.load(Ordering::SeqCst) == 0
+    DETACHED.get() == 0
 }
 
 /// Counts a thread inside [`detach`].
@@ -28,14 +28,14 @@ struct DetachedGuard;
 
 impl DetachedGuard {
     fn new() -> Self {
-        DETACHED.fetch_add(1, Ordering::SeqCst);
+        DETACHED.increment();
         DetachedGuard
     }
 }
 
 impl Drop for DetachedGuard {
     fn drop(&mut self) {
-        DETACHED.fetch_sub(1, Ordering::SeqCst);
+        DETACHED.decrement();
     }
 }
 

@@ -31,6 +31,7 @@ mod submodule;
 mod switches;
 mod task_overlap;
 mod tensor;
+mod thread_count;
 
 /// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]

@@ -5,20 +5,19 @@
 //! `atexit` run therefore waits a moment for finalization to begin, and if it begins parks until the process exits.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use interlock::base::fork;
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 
 use crate::detach::detach;
+use crate::thread_count::ThreadCount;
 use crate::{accelerator, deferred_drop};
 
-/// The number of threads that are about to attach, with the fork generation in the upper half: a child lacks the
-/// threads that its parent counted.
-static REATTACHING: AtomicU64 = AtomicU64::new(0);
+/// The number of threads that are about to attach.
+static REATTACHING: ThreadCount = ThreadCount::new();
 
 /// Whether handlers of `atexit` run. The program may have called them itself, so finalization need not follow.
 static EXITING: AtomicBool = AtomicBool::new(false);
@@ -54,7 +53,7 @@ fn on_finalize(py: Python<'_>) {
         // The threads need only this thread's attachment, so a longer wait means that another component hangs.
         const TIMEOUT: Duration = Duration::from_secs(1);
         let start = Instant::now();
-        while ReattachGuard::count() != 0 && start.elapsed() < TIMEOUT {
+        while REATTACHING.get() != 0 && start.elapsed() < TIMEOUT {
             std::thread::sleep(Duration::from_micros(100));
         }
     });
@@ -64,41 +63,15 @@ fn on_finalize(py: Python<'_>) {
 pub(crate) struct ReattachGuard;
 
 impl ReattachGuard {
-    const ONE: u64 = 1;
-
-    fn generation_bits() -> u64 {
-        u64::from(fork::generation()) << 32
-    }
-
-    fn count() -> u64 {
-        let counted = REATTACHING.load(Ordering::SeqCst);
-        if counted & !u64::from(u32::MAX) == Self::generation_bits() {
-            counted & u64::from(u32::MAX)
-        } else {
-            0
-        }
-    }
-
-    /// Updates the count, which starts from 0 in a forked child.
-    fn update(update: impl Fn(u64) -> u64) {
-        let updated = |counted: u64| {
-            let here = Self::generation_bits();
-            let is_of_parent = counted & !u64::from(u32::MAX) != here;
-            Some(update(if is_of_parent { here } else { counted }))
-        };
-        // Never an error: the closure always returns a value.
-        let _ = REATTACHING.fetch_update(Ordering::SeqCst, Ordering::SeqCst, updated);
-    }
-
     /// Counts this thread. Does not return if the interpreter finalizes.
     pub(crate) fn new() -> Self {
-        Self::update(|counted| counted + Self::ONE);
+        REATTACHING.increment();
         let guard = ReattachGuard;
         // A program may have unregistered `on_finalize`, so the interpreter is queried as well.
         if !IS_FINALIZING_THREAD.get() && (EXITING.load(Ordering::SeqCst) || is_finalizing() == Some(true)) {
             drop(guard);
             park_if_finalizing();
-            Self::update(|counted| counted + Self::ONE);
+            REATTACHING.increment();
             return ReattachGuard;
         }
         guard
@@ -107,8 +80,7 @@ impl ReattachGuard {
 
 impl Drop for ReattachGuard {
     fn drop(&mut self) {
-        let here = Self::generation_bits();
-        Self::update(|counted| if counted > here { counted - Self::ONE } else { counted });
+        REATTACHING.decrement();
     }
 }
 

@@ -235,7 +235,6 @@ class Node:
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
 
-@disjoint_base
 class _FunctionNode(Node):
     def __new__(cls) -> Self: ...
     @property
@@ -297,7 +296,13 @@ class Tensor:
     """A multi-dimensional array with a single dtype.
 
     Created by `interlock.tensor`, `interlock.zeros` and similar functions. Operations are recorded if an operand
-    requires grad; `backward` then computes gradients.
+    requires grad; `backward` then computes gradients. Results of operations on a subclass are plain tensors.
+
+    Args:
+        data: The tensor whose memory the new one shares, without its history.
+
+    Raises:
+        TypeError: `data` is not a tensor.
 
     Example:
         >>> import interlock

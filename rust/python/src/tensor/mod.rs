@@ -63,7 +63,13 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 /// A multi-dimensional array with a single dtype.
 ///
 /// Created by `interlock.tensor`, `interlock.zeros` and similar functions. Operations are recorded if an operand
-/// requires grad; `backward` then computes gradients.
+/// requires grad; `backward` then computes gradients. Results of operations on a subclass are plain tensors.
+///
+/// Args:
+///     data: The tensor whose memory the new one shares, without its history.
+///
+/// Raises:
+///     TypeError: `data` is not a tensor.
 ///
 /// Example:
 ///     >>> import interlock

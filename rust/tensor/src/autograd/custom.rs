@@ -16,7 +16,7 @@ use crate::{Error, Result, Tensor};
 /// use std::sync::Arc;
 /// use interlock::autograd::no_grad;
 /// use interlock_tensor::autograd::{CustomFunction, CustomRecord, record};
-/// use interlock_tensor::{DType, Result, Tensor, TensorOptions};
+/// use interlock_tensor::{Result, Tensor};
 ///
 /// /// The backward function of a doubling.
 /// struct Double;
@@ -26,13 +26,12 @@ use crate::{Error, Result, Tensor};
 ///     }
 /// }
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::full(&[], 3.0.into(), options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// let guard = no_grad();
-/// let result = leaf.mul(2.0)?;
+/// let (inputs, results) = ([leaf.clone()], [leaf.mul(2.0)?]);
 /// drop(guard);
-/// let call = CustomRecord::new("DoubleBackward", &[leaf.clone()], &[result]);
+/// let call = CustomRecord::new("DoubleBackward", &inputs, &results);
 /// let forward = record(&call, Arc::new(Double))?;
 /// forward.results[0].backward()?;
 /// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![2.0])));
@@ -52,10 +51,10 @@ pub trait CustomFunction: Any + Send + Sync {
 ///
 /// ```
 /// use interlock_tensor::autograd::CustomRecord;
-/// use interlock_tensor::{Tensor, TensorOptions};
+/// use interlock_tensor::Tensor;
 ///
-/// let input = Tensor::zeros(&[2], TensorOptions::default())?;
-/// let call = CustomRecord::new("NamedBackward", &[input.clone()], &[input]);
+/// let (inputs, results) = ([Tensor::from_slice(&[3.0], &[1])?], [Tensor::from_slice(&[6.0], &[1])?]);
+/// let call = CustomRecord::new("NamedBackward", &inputs, &results);
 /// assert!(call.dirty.is_empty());
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```

@@ -16,10 +16,9 @@ use interlock::accelerator::Device;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use interlock_tensor::{DType, Tensor, TensorOptions};
+/// use interlock_tensor::Tensor;
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::full(&[], 3.0.into(), options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// leaf.register_hook(Arc::new(|gradient: &Tensor| gradient.mul(10.0).map(Some)))?;
 /// leaf.mul(2.0)?.backward()?;
@@ -42,10 +41,9 @@ impl<F: Fn(&Tensor) -> Result<Option<Tensor>> + Any + Send + Sync> TensorHook fo
 ///
 /// ```
 /// use std::sync::Arc;
-/// use interlock_tensor::{DType, Tensor, TensorOptions};
+/// use interlock_tensor::Tensor;
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::full(&[], 3.0.into(), options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// // The gradient is not needed any more, and its memory is reused.
 /// leaf.register_post_accumulate_grad_hook(Arc::new(|leaf: &Tensor| leaf.set_grad(None)))?;
@@ -69,17 +67,16 @@ impl<F: Fn(&Tensor) -> Result<()> + Any + Send + Sync> PostAccumulateHook for F 
 /// ```
 /// use std::sync::Arc;
 /// use interlock_tensor::autograd::NextFunction;
-/// use interlock_tensor::{DType, Tensor, TensorOptions};
+/// use interlock_tensor::Tensor;
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::full(&[], 3.0.into(), options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// let result = leaf.mul(2.0)?;
 /// if let Some(node) = result.grad_fn()? {
-///     let double = |gradients: &[Option<Tensor>]| {
-///         gradients.iter().map(|gradient| gradient.as_ref().map(|g| g.mul(2.0)).transpose()).collect::<Result<_, _>>().map(Some)
-///     };
-///     NextFunction::Node(node).register_prehook(Arc::new(double));
+///     NextFunction::Node(node).register_prehook(Arc::new(|gradients: &[Option<Tensor>]| {
+///         let doubled = gradients.iter().flatten().map(|gradient| gradient.mul(2.0).map(Some));
+///         doubled.collect::<Result<_, _>>().map(Some)
+///     }));
 /// }
 /// result.backward()?;
 /// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![4.0])));
@@ -104,10 +101,9 @@ where
 /// ```
 /// use std::sync::Arc;
 /// use interlock_tensor::autograd::NextFunction;
-/// use interlock_tensor::{DType, Tensor, TensorOptions};
+/// use interlock_tensor::Tensor;
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::full(&[], 3.0.into(), options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// let result = leaf.mul(2.0)?;
 /// if let Some(node) = result.grad_fn()? {
@@ -378,10 +374,9 @@ enum Owner {
 /// ```
 /// use std::sync::Arc;
 /// use interlock_tensor::autograd::HookHandle;
-/// use interlock_tensor::{DType, Tensor, TensorOptions};
+/// use interlock_tensor::Tensor;
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::full(&[], 3.0.into(), options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// let handle: HookHandle = leaf.register_hook(Arc::new(|g: &Tensor| g.mul(10.0).map(Some)))?;
 /// handle.remove();

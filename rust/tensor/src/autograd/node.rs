@@ -175,10 +175,9 @@ impl ResultKind {
 /// ```
 /// use std::sync::Arc;
 /// use interlock_tensor::autograd::Node;
-/// use interlock_tensor::{DType, Tensor, TensorOptions};
+/// use interlock_tensor::Tensor;
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::zeros(&[2], options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[1])?;
 /// leaf.set_requires_grad(true)?;
 /// let node: Option<Arc<Node>> = leaf.mul(2.0)?.grad_fn()?;
 /// assert_eq!(node.as_ref().map(|node| node.name()), Some("MulBackward0"));

@@ -13,7 +13,7 @@ use crate::{Error, Result, Tensor};
 /// use std::any::Any;
 /// use std::sync::Arc;
 /// use interlock_tensor::autograd::{SavedTensorHooks, saved_tensor_hooks_context};
-/// use interlock_tensor::{DType, Result, Tensor, TensorOptions};
+/// use interlock_tensor::{DType, Result, Tensor};
 ///
 /// /// Saves a copy with less precision.
 /// struct Rounded;
@@ -26,8 +26,7 @@ use crate::{Error, Result, Tensor};
 ///     }
 /// }
 ///
-/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
-/// let leaf = Tensor::full(&[], 3.0.into(), options)?;
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// let hooks = saved_tensor_hooks_context(Arc::new(Rounded));
 /// let guard = hooks.guard();
