@@ -6,7 +6,7 @@ use interlock::state::Scope;
 use interlock::state::scope_trace::{self, ExitOrder};
 use pyo3::prelude::*;
 
-use crate::call_site;
+use crate::{call_site, task_interleaving};
 
 /// Returns whether scopes are traced.
 #[inline]
@@ -50,7 +50,9 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
 
 /// Exits a scope, and warns if the exit is out of order or on another thread.
 pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
-    scope.exit();
+    if scope.exit_below_others() {
+        task_interleaving::warn_once(py)?;
+    }
     if !is_on() {
         return Ok(());
     }
@@ -74,7 +76,7 @@ pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     }
 }
 
-fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
+pub(crate) fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
     let class = py.import("interlock.errors")?.getattr("ScopeWarning")?;
     let (file, line) = match at {
         SourceLocation::Foreign { file, line } => (&**file, *line),

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use interlock::autograd::{ModeContext, ModeKind};
+use interlock::state::Scope;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
-use crate::scope_debug;
+use crate::{scope_debug, task_interleaving};
 
 #[repr(C)]
 struct ModeObject {
@@ -138,7 +139,9 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        context.exit();
+        if context.exit_with(Scope::exit_below_others) {
+            return traced(task_interleaving::warn_once);
+        }
         ffi::Py_NewRef(ffi::Py_None())
     })
 }
