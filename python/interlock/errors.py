@@ -271,8 +271,7 @@ class ScopeWarning(RuntimeWarning):
     """A scope is open in a suspended coroutine, was exited out of order, or was never exited.
 
     Exit scopes in the reverse order of entering them, on the thread that entered them. Issued only with
-    `INTERLOCK_DEBUG=1` in the environment, except for scopes of asyncio tasks of one event loop that
-    interleave, which one warning per process reports: give each task a state with `interlock.aio`.
+    `INTERLOCK_DEBUG=1` in the environment.
     """
 
 

@@ -27,7 +27,6 @@ mod single_instance;
 mod state;
 mod submodule;
 mod switches;
-mod task_interleaving;
 mod tensor;
 
 /// The Rust side of interlock.

@@ -6,7 +6,7 @@ use interlock::state::Scope;
 use interlock::state::scope_trace::{self, ExitOrder};
 use pyo3::prelude::*;
 
-use crate::{call_site, task_interleaving};
+use crate::call_site;
 
 /// Returns whether scopes are traced.
 #[inline]
@@ -50,9 +50,7 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
 
 /// Exits a scope, and warns if the exit is out of order or on another thread.
 pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
-    if scope.exit_below_others() {
-        task_interleaving::warn_once(py)?;
-    }
+    scope.exit();
     if !is_on() {
         return Ok(());
     }
@@ -76,7 +74,7 @@ pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     }
 }
 
-pub(crate) fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
+fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
     let class = py.import("interlock.errors")?.getattr("ScopeWarning")?;
     let (file, line) = match at {
         SourceLocation::Foreign { file, line } => (&**file, *line),

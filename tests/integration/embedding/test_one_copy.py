@@ -15,12 +15,10 @@ import pytest
 
 from tests.helpers.subprocess import run_command, run_program, run_python
 
+
 ROOT = Path(__file__).resolve().parents[3]
 TWO_COPIES = "interlock keeps its state once per process, and this process has two copies of it: "
 OF_AN_EXTENSION = "an extension module must depend on the crate interlock-capi"
-OF_TWO_INSTALLATIONS = (
-    "interlock is installed twice: uninstall one of them, or remove its folder from sys.path"
-)
 OF_A_HOST = "a program that embeds Python must register its copy with append_to_inittab!(_core)"
 LIBPYTHON = Path(str(sysconfig.get_config_var("LIBDIR")), str(sysconfig.get_config_var("LDLIBRARY")))
 

@@ -119,7 +119,6 @@ def test_every_task_sees_its_own_state_at_every_step() -> None:
     assert seen() == DEFAULT
 
 
-@pytest.mark.filterwarnings("ignore:scopes of asyncio tasks:interlock.errors.ScopeWarning")
 def test_without_the_runner_the_state_is_right_once_all_scopes_have_ended() -> None:
     asyncio.run(walk_together(alone=False))
     assert seen() == DEFAULT

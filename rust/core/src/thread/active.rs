@@ -9,7 +9,7 @@ use std::cell::RefMut;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use super::layer_stack::{ExitTarget, LayerId, Removal, RemovedLayer};
+use super::layer_stack::{ExitTarget, LayerId, RemovedLayer};
 use super::remote_exit::{self, Exits, Mailbox, MailboxId, Request};
 use super::scope::ScopeId;
 use super::thread_state::ThreadState;
@@ -170,16 +170,16 @@ pub(super) fn push_slots(scope: ScopeId, decided: Masked<u8>, slots: &Arc<Slots>
     .flatten()
 }
 
-/// Removes a layer. Returns `None` if this thread has no such layer.
+/// Removes a layer. Returns false if this thread has no such layer.
 #[inline]
-pub(super) fn remove(target: ExitTarget) -> Option<Removal> {
+pub(super) fn remove(target: ExitTarget) -> bool {
     with_tls(|current| {
-        let Ok(mut owned) = current.owned.try_borrow_mut() else { return None };
+        let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
         if !owned.state.has_remote_exits()
             && let Some(below) = owned.state.layers.pop_plain(target)
         {
             current.modes.set(below);
-            return Some(Removal::Innermost);
+            return true;
         }
         remove_slow(current, owned, target)
     })
@@ -195,15 +195,13 @@ pub(super) fn exit_elsewhere(entered_on: MailboxId, target: ExitTarget) {
 
 #[cold]
 #[inline(never)]
-fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> Option<Removal> {
+fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> bool {
     let removed = with_borrowed(current, owned, |current, owned| {
         let removed = owned.state.layers.remove(target)?;
         publish_removal(current, owned, &removed);
-        // The layers of a task with a state of its own are those of one task.
-        let order = if owned.steps.is_empty() { removed.order } else { Removal::Innermost };
-        Some((removed, order))
+        Some(removed)
     });
-    removed.flatten().map(|(_, order)| order)
+    removed.flatten().is_some()
 }
 
 /// Removes the layers whose exit other threads or tasks have requested.

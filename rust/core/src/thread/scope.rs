@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::active;
-use super::layer_stack::{ExitTarget, Removal};
+use super::layer_stack::ExitTarget;
 use super::remote_exit::MailboxId;
 use super::{DeviceSlots, LayerId, Masked, Slots, ThreadState};
 use crate::base::sync::RelaxedU64;
@@ -86,21 +86,9 @@ impl Scope {
     /// entered last is requested to remove one; if that has none either, nothing happens.
     #[inline]
     pub fn exit(&self) {
-        self.exit_below_others();
-    }
-
-    /// Like `exit`. Returns true if a layer of this thread that was pushed later remains; always false in a task with a
-    /// state of its own.
-    #[doc(hidden)]
-    #[inline]
-    pub fn exit_below_others(&self) -> bool {
         let target = ExitTarget::Scope(self.id);
-        match active::remove(target) {
-            Some(removal) => removal == Removal::BelowOthers,
-            None => {
-                active::exit_elsewhere(self.entered_on(), target);
-                false
-            }
+        if !active::remove(target) {
+            active::exit_elsewhere(self.entered_on(), target);
         }
     }
 }
@@ -167,7 +155,7 @@ impl Drop for ScopeGuard {
 /// Removes a layer of this thread, or requests the thread or task that pushed it to remove it.
 #[inline]
 fn exit_layer(layer: LayerId, made_on: MailboxId) {
-    if active::remove(ExitTarget::Layer(layer)).is_none() {
+    if !active::remove(ExitTarget::Layer(layer)) {
         active::exit_elsewhere(made_on, ExitTarget::Layer(layer));
     }
 }

@@ -3,7 +3,6 @@
 use std::ffi::c_void;
 
 use interlock::autograd::{ModeContext, ModeKind};
-use interlock::state::Scope;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -11,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
-use crate::{scope_debug, task_interleaving};
+use crate::scope_debug;
 
 #[repr(C)]
 struct ModeObject {
@@ -139,9 +138,7 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        if context.exit_with(Scope::exit_below_others) {
-            return traced(task_interleaving::warn_once);
-        }
+        context.exit();
         ffi::Py_NewRef(ffi::Py_None())
     })
 }

@@ -113,16 +113,6 @@ impl Layer {
 #[derive(Debug)]
 pub(super) struct RemovedLayer {
     pub(super) slots: Option<Arc<Slots>>,
-    pub(super) order: Removal,
-}
-
-/// The place of a removed layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Removal {
-    /// No layer was pushed later.
-    Innermost,
-    /// A layer that was pushed later remains.
-    BelowOthers,
 }
 
 /// The values below all layers.
@@ -162,7 +152,7 @@ impl LayerStack {
         flag_slots::acquire(self.flag_layer_count());
         flag_slots::release(before);
         self.refresh_modes();
-        RemovedLayer { slots: old.slots, order: Removal::Innermost }
+        RemovedLayer { slots: old.slots }
     }
 
     /// Iterates over the slots of layers and of the base, innermost first.
@@ -249,13 +239,12 @@ impl LayerStack {
     /// Removes the innermost layer that matches the target, at any depth.
     pub(super) fn remove(&mut self, target: ExitTarget) -> Option<RemovedLayer> {
         let index = self.list.iter().rposition(|layer| layer.is(target))?;
-        let order = if index + 1 == self.list.len() { Removal::Innermost } else { Removal::BelowOthers };
         let slots = self.list.remove(index).slots;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::release(1);
         }
         self.refresh_modes();
-        Some(RemovedLayer { slots, order })
+        Some(RemovedLayer { slots })
     }
 
     fn refresh_modes(&mut self) {
