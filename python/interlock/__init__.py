@@ -6,7 +6,6 @@ The state is stored in Rust: a Rust program that embeds Python reads and writes 
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 try:
@@ -22,21 +21,6 @@ except ImportError as _refusal:
         name=_refusal.name,
         path=_refusal.path,
     ) from _refusal
-
-from interlock._version import VERSION as _VERSION
-
-if __version__ != _VERSION:
-    # A program that embeds Python has registered its copy, or two installations were mixed.
-    from interlock import _core
-
-    _file: str = getattr(_core, "__file__", None) or f"the program {sys.executable}"
-    raise ImportError(
-        f"the Python package {os.path.dirname(os.path.abspath(__file__))} is interlock {_VERSION}, but its "
-        f"extension module in {_file} is interlock {__version__}; install interlock {__version__}, or build "
-        f"the extension module from interlock {_VERSION}",
-        name=__name__,
-        path=_file,
-    )
 
 from interlock import accelerator, autograd, backends, dispatch, errors, nn, state
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device

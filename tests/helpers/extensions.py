@@ -43,9 +43,7 @@ def build(project: Path, folder: Path) -> Path:
     """Build the wheel of a project into a folder, with the packages of the environment of the tests."""
     if not (project / "Cargo.toml").exists():
         # setuptools writes into the folder of the project.
-        project = Path(
-            shutil.copytree(project, folder / project.name, ignore=shutil.ignore_patterns("build"))
-        )
+        project = Path(shutil.copytree(project, folder / project.name, ignore=shutil.ignore_patterns("build")))
     wheels = folder / "wheel"
     pip("wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", str(wheels), str(project))
     (found,) = wheels.glob("*.whl")

@@ -1,6 +1,5 @@
 //! Ensures that a process loads the extension module once, in the main interpreter.
 
-use interlock::base::copies;
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -8,11 +7,11 @@ use pyo3::prelude::*;
 /// A static whose address identifies this copy of the library.
 static COPY: u8 = 0;
 
-/// The attribute of `sys` that stores the address of the copy that was imported.
+/// The attribute of `sys` that stores the address of the first copy.
 const SYS_ATTRIBUTE: &str = "__interlock_core__";
 
-/// Raises `ImportError` in a sub-interpreter, and if the process has a second copy of the library: statics and
-/// thread-locals would exist twice and contradict each other.
+/// Raises `ImportError` in a sub-interpreter and in a second copy of the library: statics and thread-locals would exist
+/// twice and contradict each other.
 pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<()> {
     // SAFETY: the interpreter is attached, so it exists.
     let interpreter = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
@@ -24,24 +23,12 @@ pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<()> {
     }
     let sys = py.import("sys")?;
     let here = &raw const COPY as usize;
-    if let Ok(imported) = sys.getattr(SYS_ATTRIBUTE) {
-        if imported.extract::<usize>().is_ok_and(|address| address == here) {
-            // Imported again. Copies that were refused since then do not matter.
-            return Ok(());
-        }
-        // The mark of the other copy may be missing: a system without them, or a program that was stripped of it.
-        return Err(second_copy().unwrap_or_else(|| {
-            PyImportError::new_err(
-                "a second copy of interlock's extension module was to be loaded into this process; the program that \
-                 embeds Python has registered one already, or it is installed twice",
-            )
-        }));
+    match sys.getattr(SYS_ATTRIBUTE) {
+        Ok(first) if first.extract::<usize>().is_ok_and(|address| address == here) => Ok(()),
+        Ok(_) => Err(PyImportError::new_err(
+            "a second copy of interlock's extension module was to be loaded into this process; the \
+             program that embeds Python has registered one already, or it is installed twice",
+        )),
+        Err(_) => sys.setattr(SYS_ATTRIBUTE, here),
     }
-    second_copy().map_or(Ok(()), Err)?;
-    sys.setattr(SYS_ATTRIBUTE, here)
-}
-
-/// Returns the error for another copy that the process has loaded.
-fn second_copy() -> Option<PyErr> {
-    copies::second_copy().map(|found| PyImportError::new_err(found.message()))
 }

@@ -2,8 +2,6 @@
 
 pub mod backoff;
 pub mod catch;
-#[cfg(not(loom))]
-pub mod copies;
 pub mod env;
 pub mod fork;
 pub mod fork_local;
@@ -12,7 +10,6 @@ mod messages;
 pub mod mutex;
 mod named_enum;
 pub mod parker;
-pub mod stderr;
 pub mod suggest;
 pub mod sync;
 

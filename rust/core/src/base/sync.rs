@@ -247,7 +247,6 @@ impl<T: Send> ForkLock<T> {
 
     #[cold]
     fn register(&'static self) {
-        super::copies::report_second_copy();
         fork::register(self.rank, self);
         self.is_registered.set(true);
     }

@@ -10,7 +10,6 @@ use super::Numerics;
 use super::numerics::Rounding;
 use crate::base::env;
 use crate::base::fork::rank;
-use crate::base::stderr;
 use crate::base::sync::{ForkLock, RelaxedU64};
 use crate::flags::{Interned, Value};
 use crate::thread::{self, Scope, ScopeGuard, Slots};
@@ -223,7 +222,7 @@ fn recording() -> Option<u64> {
 /// Adds a call to the active recording of this thread, and prints it if `INTERLOCK_DISPATCH` is on.
 pub(super) fn note(call: Call) {
     if ACTIVE.get() & PRINTS != 0 {
-        stderr::print(&call.to_string());
+        print(&call);
     }
     if let Some(id) = recording()
         && let Some(calls) = CALLS.lock().get_mut(&id)
@@ -268,6 +267,14 @@ fn read_environment(active: u64) -> u64 {
     let bits = if env::dispatch() { PRINTS } else { 0 };
     // Another thread may have read it, or a recording may have begun: the next call reads again.
     ACTIVE.compare_set(active, (active & !UNREAD) | bits)
+}
+
+/// Writes a line to the standard error with one system call: a lock of the stream could be held by a thread that a
+/// forked child lacks.
+fn print(call: &Call) {
+    let line = format!("interlock: {call}\n");
+    // SAFETY: the pointer and the length are those of the line. A failed write has no effect.
+    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
 }
 
 /// Identifies a recording in the slots of a layer. Dropped with the last recording, layer or captured state that has

@@ -7,7 +7,6 @@ import interlock._core
 
 with tempfile.TemporaryDirectory() as folder:
     copy = shutil.copy(interlock._core.__file__, folder)
-    print(copy)
     spec = importlib.util.spec_from_file_location("elsewhere._core", copy)
     try:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
