@@ -15,7 +15,7 @@ LIMIT_SECONDS = 900  # Includes the time to compile PyO3.
 
 def run(*command: str) -> None:
     """Run a command; fail with its output if it fails."""
-    # Extensions in Rust have the profile of the Rust tests, so that they are compiled with the same dependencies.
+    # Extensions in Rust have the profile of the Rust tests, so that dependencies are compiled once.
     variables = {"MATURIN_PEP517_ARGS": "--profile dev", "PYO3_PYTHON": sys.executable}
     done = subprocess.run(
         command,
@@ -43,7 +43,9 @@ def build(project: Path, folder: Path) -> Path:
     """Build the wheel of a project into a folder, with the packages of the environment of the tests."""
     if not (project / "Cargo.toml").exists():
         # setuptools writes into the folder of the project.
-        project = Path(shutil.copytree(project, folder / project.name, ignore=shutil.ignore_patterns("build")))
+        project = Path(
+            shutil.copytree(project, folder / project.name, ignore=shutil.ignore_patterns("build"))
+        )
     wheels = folder / "wheel"
     pip("wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", str(wheels), str(project))
     (found,) = wheels.glob("*.whl")
