@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-WIDTH, HEIGHT = 370, 330
+WIDTH, HEIGHT = 370, 350
 # The area of the lines within a chart.
-LEFT, RIGHT, TOP, BOTTOM = 66, 354, 64, 276
-# Where the names of the lines are.
-LEGEND, LEGEND_STEP = 48, 96
+LEFT, RIGHT, TOP, BOTTOM = 66, 354, 84, 296
+# Where the names of the lines are: in rows.
+LEGEND, LEGEND_STEP, LEGEND_ROW, NAMES_IN_ROW = 48, 96, 20, 3
 STYLE = """
     text { fill: #1b1f24; }
     .dim { fill: #59636e; }
@@ -21,6 +21,8 @@ STYLE = """
     .color0 { stroke: #8c959f; }
     .color1 { stroke: #2563eb; }
     .color2 { stroke: #c2410c; }
+    .color3 { stroke: #15803d; }
+    .color4 { stroke: #7e22ce; }
     /* A line remains visible below others with equal points. */
     .line.color0 { stroke-width: 6; }
     .line.color1 { stroke-width: 3.5; }
@@ -32,6 +34,8 @@ STYLE = """
       .color0 { stroke: #8c959f; }
       .color1 { stroke: #60a5fa; }
       .color2 { stroke: #fb923c; }
+      .color3 { stroke: #4ade80; }
+      .color4 { stroke: #c084fc; }
     }
 """
 
@@ -109,11 +113,12 @@ def drawn(chart: Chart) -> list[str]:
         f'<text class="dim" x="{LEFT}" y="{BOTTOM + 40}">{escape(chart.y.label)}</text>',
     ]
     for index, line in enumerate(chart.lines):
-        start = LEFT + index * LEGEND_STEP
+        start = LEFT + index % NAMES_IN_ROW * LEGEND_STEP
+        row = LEGEND + index // NAMES_IN_ROW * LEGEND_ROW
         points = " ".join(f"{across(x)},{down(y)}" for x, y in line.points)
         elements += [
-            f'<path class="line color{line.color}" d="M{start} {LEGEND - 4} h16"/>',
-            f'<text x="{start + 22}" y="{LEGEND}">{escape(line.name)}</text>',
+            f'<path class="line color{line.color}" d="M{start} {row - 4} h16"/>',
+            f'<text x="{start + 22}" y="{row}">{escape(line.name)}</text>',
             f'<polyline class="line color{line.color}" points="{points}"><title>{escape(line.name)}</title>'
             "</polyline>",
         ]

@@ -1,4 +1,4 @@
-"""Compare float32, TF32 and BF16 without a GPU: losses of a training, and errors of products.
+"""Compare five precisions without a GPU: losses of a training, and errors of products.
 
 Devices of the host driver compute as NVIDIA's libraries do, and the CPU as oneDNN does on a CPU with BF16
 instructions. The program prints the numbers and draws them into two pictures.
@@ -22,10 +22,11 @@ PICTURES = Path(__file__).parents[1] / "docs" / "images"
 
 
 class Precision(NamedTuple):
-    """A device, a scope of the flags that request a precision of its products, and the expected errors."""
+    """A device, a dtype, a scope of the flags that request a precision, and the errors to expect."""
 
     name: str
     device: str
+    dtype: interlock.dtype
     scope: AbstractContextManager[object]
     expected: tuple[float, float]
     """The largest errors of products of the first and the last depth, of another model, written in NumPy."""
@@ -33,24 +34,51 @@ class Precision(NamedTuple):
 
 PRECISIONS = (
     Precision(
-        "float32", "host:0", backends.override({"cuda.matmul.fp32_precision": "ieee"}), (2.0e-7, 2.2e-8)
+        "float32",
+        "host:0",
+        interlock.float32,
+        backends.override({"cuda.matmul.fp32_precision": "ieee"}),
+        (2.0e-7, 2.2e-8),
     ),
-    Precision("TF32", "host:0", backends.override({"cuda.matmul.fp32_precision": "tf32"}), (1.9e-4, 2.0e-5)),
+    Precision(
+        "TF32",
+        "host:0",
+        interlock.float32,
+        backends.override({"cuda.matmul.fp32_precision": "tf32"}),
+        (1.9e-4, 2.0e-5),
+    ),
     Precision(
         "BF16",
         "cpu",
+        interlock.float32,
         backends.override({"mkldnn.numerics": "model", "mkldnn.matmul.fp32_precision": "bf16"}),
         (1.6e-3, 1.4e-4),
+    ),
+    Precision(
+        "float16",
+        "host:0",
+        interlock.float16,
+        backends.override({"cuda.matmul.allow_fp16_reduced_precision_reduction": True}),
+        (3.2e-4, 4.6e-5),
+    ),
+    Precision(
+        "bfloat16",
+        "host:0",
+        interlock.bfloat16,
+        backends.override({"cuda.matmul.allow_bf16_reduced_precision_reduction": True}),
+        (2.4e-3, 2.3e-4),
     ),
 )
 
 
 def kernel(precision: Precision) -> str:
     """Return which kernel runs a product, and its arithmetic."""
-    x = interlock.ones(ROWS, ROWS, device=precision.device)
+    x = interlock.ones(ROWS, DEPTHS[-1], dtype=precision.dtype, device=precision.device)
     with precision.scope:
-        call = dispatch.explain("matmul", x, x)
-    return f"{call.kernel}{' (model)' if call.is_model else ''}, inputs {call.inputs}"
+        call = dispatch.explain("matmul", x, x.t())
+    is_float32 = precision.dtype == interlock.float32
+    arithmetic = f"inputs {call.inputs}" if is_float32 else f"sums {call.sums}"
+    return f"{call.kernel}{' (model)' if call.is_model else ''}, {arithmetic}"
 
 
 def losses(precision: Precision, epochs: int) -> list[float]:
@@ -60,15 +88,17 @@ def losses(precision: Precision, epochs: int) -> list[float]:
     count = len(pixels) * 4 // 5
     # The precision applies to backward() as well, because it runs in this block too.
     with interlock.device(precision.device), precision.scope:
-        images, labels = interlock.tensor(pixels[:count]), interlock.tensor(digits[:count])
-        model = Classifier()
+        images = interlock.tensor(pixels[:count], dtype=precision.dtype)
+        labels = interlock.tensor(digits[:count])
+        model = Classifier(precision.dtype)
         return [train_epoch(model, images, labels) for _ in range(epochs)]
 
 
 def error(precision: Precision, x: Tensor, y: Tensor) -> float:
     """Return the largest error of `x @ y` against float64, relative to the sum of |a| |b| of its element."""
+    own = [operand.to(precision.device, precision.dtype) for operand in (x, y)]
     with precision.scope:
-        product = (x.to(precision.device) @ y.to(precision.device)).cpu()
+        product = (own[0] @ own[1]).cpu()
     exact = x.double() @ y.double()
     relative = (product.double() - exact).abs() / (x.double().abs() @ y.double().abs())
     return relative.max().item()
@@ -106,7 +136,7 @@ def picture_of_losses(found: dict[str, list[float]]) -> str:
         Chart("loss", x, Axis("", decades(every), True), lines(found)),
         Chart("difference from float32, relative", x, Axis("", decades(differences), True), lines(away)),
     )
-    return svg(charts, "The losses of a training in float32, TF32 and BF16, and how far they are apart")
+    return svg(charts, "The losses of a training in five precisions, and how far they are apart")
 
 
 def picture_of_errors(found: dict[str, list[float]]) -> str:
@@ -119,7 +149,7 @@ def picture_of_errors(found: dict[str, list[float]]) -> str:
     values = [value for line in lines for _, value in (*line.points, *line.marks)]
     x, y = Axis("depth", DEPTHS, True), Axis("circles: expected", decades(values), True)
     chart = Chart("largest error / sum of |a| |b|", x, y, lines)
-    return svg([chart], "The errors of products against their depth, in float32, TF32 and BF16")
+    return svg([chart], "The errors of products against their depth, in five precisions")
 
 
 def main() -> None:

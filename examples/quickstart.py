@@ -41,13 +41,14 @@ def load_digits() -> tuple[list[list[float]], list[int]]:
 class Classifier:
     """Two linear layers with a ReLU between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: interlock.dtype = interlock.float32) -> None:
         spread = (2.0 / PIXELS) ** 0.5
+        weights = interlock.randn(PIXELS, HIDDEN) * spread, interlock.randn(HIDDEN, CLASSES) * spread
         self.parameters = [
-            (interlock.randn(PIXELS, HIDDEN) * spread).requires_grad_(),
-            interlock.zeros(HIDDEN, requires_grad=True),
-            (interlock.randn(HIDDEN, CLASSES) * spread).requires_grad_(),
-            interlock.zeros(CLASSES, requires_grad=True),
+            weights[0].to(dtype).requires_grad_(),
+            interlock.zeros(HIDDEN, dtype=dtype, requires_grad=True),
+            weights[1].to(dtype).requires_grad_(),
+            interlock.zeros(CLASSES, dtype=dtype, requires_grad=True),
         ]
 
     def __call__(self, images: Tensor) -> Tensor:

@@ -14,11 +14,10 @@ import interlock
 import pytest
 from interlock import accelerator
 
-from tests.helpers import fake_cuda, fake_driver, subprocess
+from tests.helpers import fake_cuda, fake_driver, run_options, subprocess
 from tests.helpers.gate import Gate
 from tests.helpers.state_guard import no_leak
 from tests.helpers.thread_worker import Worker
-from tests.unit.state import state_machine_base
 
 __all__ = ["no_leak", "restored", "workers"]
 
@@ -105,7 +104,7 @@ def _driver_name(config: pytest.Config) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     _receive_signals_in_child_processes()
-    state_machine_base.FULL = config.getoption("--full")
+    run_options.FULL = config.getoption("--full")
     if config.getoption("--driver") == "fake-cuda" and not fake_cuda.is_active():
         fake_cuda.restart_with_fakes(config)
 

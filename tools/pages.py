@@ -109,7 +109,8 @@ explains how to set one.
   set, the first decides. [Environment variables](environment.md) lists their formats.
 - *Obeyed by* names the operations of interlock's tensors that a flag changes. "Nothing yet" means that
   the flag can be set, scoped and read, for example by a library that implements the operation, but
-  changes no tensor of interlock.
+  changes no tensor of interlock. "Registered kernels" means that interlock has no kernel of the library;
+  the flag is a gate for kernels that [a program registers](dispatch.md#register-a-kernel).
 - In tests, `backends.override` and `unittest.mock.patch.object` restore a flag completely. pytest's
   `monkeypatch` assigns the old value, so the flag stays assigned.
 
@@ -137,8 +138,13 @@ def flag_row(flag: "Flag") -> tuple[str, ...]:
         flag["allowed"] or "read-only",
         f"`{flag['default']!r}`",
         "<br>".join(f"`{name}`" for name in flag["variables"]) or "none",
-        ", ".join(f"`{name}`" for name in flag["obeyed_by"]) or "nothing yet",
+        ", ".join(f"`{name}`" for name in flag["obeyed_by"]) or obeyed_later(flag),
     )
+
+
+def obeyed_later(flag: "Flag") -> str:
+    """Return what may obey a flag that no operation of interlock obeys."""
+    return "registered kernels" if flag["needs_registered_kernel"] else "nothing yet"
 
 
 # Environment variables --------------------------------------------------------------------------------------
@@ -224,12 +230,13 @@ def variable_row(entry: dict[str, str]) -> tuple[str, ...]:
 
 # Tensor operations ------------------------------------------------------------------------------------------
 
-DTYPES = ("float32", "float64", "int64", "bool")
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int64", "bool")
 
 # An example of each operation, by its name in the stub; `operands` returns the values of the names.
 CREATION = {
     "tensor": "T.tensor([[1, 0]], **options)",
     "as_tensor": "T.as_tensor([[1, 0]], **options)",
+    "from_dlpack": "T.from_dlpack(x.detach())",
     "from_numpy": "T.from_numpy(x.numpy())",
     "zeros": "T.zeros(2, **options)",
     "ones": "T.ones(2, **options)",
@@ -248,6 +255,7 @@ OPERATIONS = {
         "mul": "x * y",
         "div": "x / y",
         "pow": "x ** y",
+        "remainder": "x % y",
         "neg": "-x",
         "abs": "abs(x)",
     },
@@ -256,7 +264,10 @@ OPERATIONS = {
         "mm": "x.mm(y)",
         "bmm": "x.unsqueeze(0).bmm(y.unsqueeze(0))",
         "addmm": "x.addmm(x, y)",
+        "einsum": "T.einsum('ij,jk->ik', x, y)",
         "linear": "T.nn.functional.linear(x, y)",
+        "scaled_dot_product_attention": "T.nn.functional.scaled_dot_product_attention(x, y, y)",
+        "multi_head_attention": "T.nn.MultiheadAttention(2, 1, **options)(x, x, y)[0]",
     },
     "Comparison and logic": {
         "eq": "x == y",
@@ -282,6 +293,7 @@ OPERATIONS = {
         "softmax": "x.softmax(0)",
         "log_softmax": "x.log_softmax(0)",
         "cross_entropy": "T.cross_entropy(x, classes)",
+        "nll_loss": "T.nn.functional.nll_loss(x, classes)",
     },
     "Shape and indexing": {
         "T": "x.T",
@@ -312,6 +324,8 @@ OPERATIONS = {
     },
     "Conversion and copies": {
         "to": "x.float().to(T.float64)",
+        "half": "x.half()",
+        "bfloat16": "x.bfloat16()",
         "float": "x.double().float()",
         "double": "x.float().double()",
         "long": "x.float().long()",
@@ -321,6 +335,7 @@ OPERATIONS = {
         "clone": "x.clone()",
         "contiguous": "x.t().contiguous()",
         "detach": "x.detach()",
+        "detach_": "(x * 1).detach_()",
         "item": "x[0, 0].item()",
         "tolist": "x.tolist()",
         "numpy": "x.numpy(force=True)",
@@ -330,12 +345,16 @@ OPERATIONS = {
 IN_PLACE = {"add_": "+=", "sub_": "-=", "mul_": "*=", "div_": "/="}
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
+    "data",
     "backward",
     "grad",
     "is_inference",
     "is_tensor",
     "manual_seed",
+    "record_stream",
     "requires_grad_",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
     "retain_grad",
 )
 

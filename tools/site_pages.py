@@ -23,6 +23,7 @@ MODULES = {
     "dispatch": "interlock.dispatch",
     "errors": "interlock.errors",
     "functional": "interlock.nn.functional",
+    "nn": "interlock.nn",
     "memory": "interlock.accelerator.memory",
     "state": "interlock.state",
     "testing": "interlock.testing",

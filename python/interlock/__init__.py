@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from interlock._version import VERSION as _VERSION
+
 try:
-    from interlock._core import __version__
+    from interlock._core import LIBRARY, __version__
 except ImportError as _refusal:
     # CPython 3.12 and later reject the extension module in a sub-interpreter with its own GIL. In a
     # sub-interpreter that shares the GIL, the module itself raises, with the same message.
@@ -22,9 +24,24 @@ except ImportError as _refusal:
         path=_refusal.path,
     ) from _refusal
 
-from interlock import accelerator, autograd, backends, dispatch, errors, nn, state
+if __version__ != _VERSION:
+    # The extension module may be that of a program that embeds Python.
+    raise ImportError(
+        "interlock's Python files and its extension module must have one version: "
+        f"{__file__} has {_VERSION}, {LIBRARY} has {__version__}; reinstall interlock, in the version of "
+        "the program if it embeds Python",
+        name=__name__,
+        path=__file__,
+    )
+
+from interlock import accelerator, autograd, backends, dispatch, errors, nn, state, utils
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
-from interlock._core.autograd import is_grad_enabled, is_inference_mode_enabled
+from interlock._core.autograd import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+)
 from interlock._core.backends import get_float32_matmul_precision, set_float32_matmul_precision
 from interlock._core.tensor import (
     Tensor,
@@ -32,18 +49,23 @@ from interlock._core.tensor import (
     arange,
     argmax,
     as_tensor,
+    bfloat16,
     bmm,
     bool,
     cat,
     cross_entropy,
     dtype,
+    einsum,
     empty,
     exp,
+    float16,
     float32,
     float64,
+    from_dlpack,
     from_numpy,
     full,
     get_num_threads,
+    half,
     int64,
     is_inference,
     is_tensor,
@@ -110,6 +132,7 @@ __all__ = [
     "as_tensor",
     "autograd",
     "backends",
+    "bfloat16",
     "bmm",
     "bool",
     "capture",
@@ -118,13 +141,16 @@ __all__ = [
     "device",
     "dispatch",
     "dtype",
+    "einsum",
     "empty",
     "enable_grad",
     "enforce_grad_layout_policy",
     "errors",
     "exp",
+    "float16",
     "float32",
     "float64",
+    "from_dlpack",
     "from_numpy",
     "full",
     "get_default_device",
@@ -132,8 +158,11 @@ __all__ = [
     "get_float32_matmul_precision",
     "get_include",
     "get_num_threads",
+    "half",
     "inference_mode",
     "int64",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled",
     "is_inference",
@@ -166,11 +195,19 @@ __all__ = [
     "testing",
     "typename",
     "use_deterministic_algorithms",
+    "utils",
     "zeros",
     "zeros_like",
 ]
 
-_TYPE_NAMES = {float32: "FloatTensor", float64: "DoubleTensor", int64: "LongTensor", bool: "BoolTensor"}
+_TYPE_NAMES = {
+    bool: "BoolTensor",
+    int64: "LongTensor",
+    float16: "HalfTensor",
+    bfloat16: "BFloat16Tensor",
+    float32: "FloatTensor",
+    float64: "DoubleTensor",
+}
 
 
 def typename(obj: object, /) -> str:

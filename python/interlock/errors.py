@@ -267,11 +267,19 @@ class GraphFreedError(InterlockError, RuntimeError):
     """
 
 
+class GradcheckError(InterlockError, RuntimeError):
+    """`gradcheck` found a gradient that does not agree with finite differences.
+
+    Compare the two Jacobians in the message; inputs of dtype float64 avoid differences through rounding.
+    """
+
+
 class ScopeWarning(RuntimeWarning):
     """A scope is open in a suspended coroutine, was exited out of order, or was never exited.
 
-    Exit scopes in the reverse order of entering them, on the thread that entered them. Issued only with
-    `INTERLOCK_DEBUG=1` in the environment.
+    Exit scopes in the reverse order of entering them, on the thread that entered them. Issued with
+    `INTERLOCK_DEBUG=1` in the environment. Without it, a process issues one warning, if scopes of two asyncio
+    tasks overlap that have no state of their own (`interlock.aio`).
     """
 
 

@@ -19,7 +19,16 @@ from tests.conformance.conform import same
 from tests.helpers.subprocess import run_command
 
 HERE = Path(__file__).parent
-FILES = ("precision.json", "modes.json", "accelerator.json", "flags.json")
+FILES = (
+    "precision.json",
+    "modes.json",
+    "accelerator.json",
+    "flags.json",
+    "function.json",
+    "halves.json",
+    "attention.json",
+    "einsum.json",
+)
 SECONDS = 300.0
 
 

@@ -62,6 +62,23 @@ def _linear(x: Any, weight: Any, bias: Any = 0) -> Any:
     return np.matmul(x, weight.T) + bias
 
 
+def _attention(
+    query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: Any, enable_gqa: bool
+) -> Any:
+    if enable_gqa:
+        repeats = query.shape[-3] // key.shape[-3]
+        key, value = np.repeat(key, repeats, -3), np.repeat(value, repeats, -3)
+    factor = 1 / np.sqrt(query.shape[-1]) if scale is None else scale
+    scores = np.matmul(query, key.swapaxes(-1, -2)).astype("float64") * factor
+    if is_causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    # A row that sees no key has shares of 0.
+    shares = np.nan_to_num(_softmax(scores, -1))
+    return np.matmul(shares, value).astype(value.dtype)
+
+
 def rounded(x: Any, precision: str) -> Any:
     """Round float32 numbers to 10 bits of mantissa (TF32, ties away from zero) or 7 (BF16, ties to even)."""
     dropped = {"tf32": 13, "bf16": 16}[precision]
@@ -71,6 +88,12 @@ def rounded(x: Any, precision: str) -> Any:
         added += (bits >> np.uint64(dropped) & np.uint64(1)) - np.uint64(1)
     kept = ((bits + added) >> np.uint64(dropped) << np.uint64(dropped)).astype(np.uint32).view(np.float32)
     return np.where(np.isfinite(x), kept.reshape(np.shape(x)), x)
+
+
+def stored(x: Any, dtype: str) -> Any:
+    """Return numbers as a tensor of a half-precision dtype holds them."""
+    single = np.asarray(x, np.float32)
+    return rounded(single, "bf16") if dtype == "bfloat16" else single.astype(np.float16).astype(np.float32)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -106,6 +129,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "bmm": np.matmul,
     "addmm": _addmm,
     "linear": _linear,
+    "attention": _attention,
     "logical_not": np.logical_not,
     "max": np.max,
     "min": np.min,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 DTYPES = ("float32", "float64", "int64", "bool")
+HALVES = ("float16", "bfloat16")
 
 
 class Step(NamedTuple):
@@ -134,6 +135,13 @@ def _linear(T: Any, x: Any, weight: Any, *bias: Any) -> Any:
     return T.nn.functional.linear(x, weight, *bias)
 
 
+def _attention(
+    T: Any, query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: Any, enable_gqa: bool
+) -> Any:
+    function = T.nn.functional.scaled_dot_product_attention
+    return function(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
+
+
 MOST_ELEMENTS = 200
 # The products of matrices, with the places of their two factors among the arguments.
 PRODUCTS = {"matmul": (0, 1), "mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "linear": (0, 1)}
@@ -154,7 +162,7 @@ VIEWS: tuple[str, ...] = (
 )
 VIEWS += ("select", "getitem", "detach", "as_strided")
 IN_PLACE = ("add_", "sub_", "mul_", "div_", "zero_", "fill_", "copy_", "setitem", "+=", "-=", "*=", "/=")
-COPIES = ("clone", "contiguous", "float", "double", "long", "bool", "to")
+COPIES = ("clone", "contiguous", "half", "bfloat16", "float", "double", "long", "bool", "to")
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "leaf": _leaf,
@@ -176,6 +184,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "bmm": lambda T, one, other: T.bmm(one, other),
     "addmm": lambda T, added, one, other, beta, alpha: T.addmm(added, one, other, beta=beta, alpha=alpha),
     "linear": _linear,
+    "attention": _attention,
     "logical_not": _method("logical_not"),
     "max": _method("max"),
     "min": _method("min"),
@@ -219,9 +228,17 @@ class Result(NamedTuple):
     """Elements as text: JSON has one zero, and floats must keep every bit."""
 
 
+def dtype_of(tensor: Any) -> str:
+    """Return the name of the dtype of a tensor."""
+    return str(tensor.dtype).rpartition(".")[2]
+
+
 def values_of(tensor: Any) -> npt.NDArray[Any]:
-    """Return a copy of the elements on the CPU."""
-    array: npt.NDArray[Any] = np.array(tensor.detach().cpu().numpy(force=True))
+    """Return a copy of the elements on the CPU. Halves are float32: NumPy has no bfloat16."""
+    tensor = tensor.detach()
+    if dtype_of(tensor) in HALVES:
+        tensor = tensor.float()
+    array: npt.NDArray[Any] = np.array(tensor.cpu().numpy(force=True))
     return array
 
 
@@ -232,7 +249,7 @@ def result_of(tensor: Any) -> Result | None:
     array = values_of(tensor).reshape(-1)
     values = [value.hex() for value in array.tolist()] if array.dtype.kind == "f" else array.tolist()
     return Result(
-        str(tensor.dtype).rpartition(".")[2],
+        dtype_of(tensor),
         list(tensor.shape),
         list(tensor.stride()),
         history_of(tensor, "requires_grad"),
@@ -251,9 +268,9 @@ def history_of(tensor: Any, name: str) -> bool | str:
 
 
 def array_of(result: Result) -> npt.NDArray[Any]:
-    """Return the elements of a result, in one dimension."""
+    """Return the elements of a result, in one dimension. Halves are float32."""
     values = [float.fromhex(value) if isinstance(value, str) else value for value in result.values]
-    return np.array(values, dtype=result.dtype)
+    return np.array(values, dtype="float32" if result.dtype in HALVES else result.dtype)
 
 
 def run_step(T: Any, step: Step, tensors: list[Any]) -> list[Any]:

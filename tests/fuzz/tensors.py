@@ -5,8 +5,11 @@ runs it on PyTorch and compares each step: error or not, dtype, shape, strides, 
 and elements, first and second gradients among them. `tolerances.py` has the tolerances. An action is one
 step.
 
+A third of the programs has float16 and bfloat16 tensors, and no gradients.
+
 Products of matrices run under random precision flags. If their record says that a kernel rounded the inputs,
-the result is compared with NumPy's product of rounded inputs instead of PyTorch's.
+the result is compared with NumPy's product of rounded inputs instead of PyTorch's. Attention runs under
+random switches of its kernels.
 """
 
 from __future__ import annotations
@@ -27,12 +30,14 @@ from tests.fuzz.actions import Actions
 from tests.fuzz.harness import ROOT
 from tests.fuzz.programs import (
     DTYPES,
+    HALVES,
     IN_PLACE,
     PRODUCTS,
     REDUCTIONS,
     UNARY,
     Step,
     decoded,
+    dtype_of,
     history_of,
     result_of,
     run_step,
@@ -87,6 +92,24 @@ SETTINGS = (
 )
 
 
+# Switches of attention that leave a kernel for every call.
+SWITCHES: tuple[dict[str, Any], ...] = (
+    {},
+    {"cuda.flash_sdp": False},
+    {"cuda.mem_efficient_sdp": False},
+    {"cuda.flash_sdp": False, "cuda.mem_efficient_sdp": False, "cuda.cudnn_sdp": False},
+    {
+        "cuda.sdp_priority": (
+            "math",
+            "overrideable",
+            "cudnn_attention",
+            "efficient_attention",
+            "flash_attention",
+        )
+    },
+)
+
+
 class PyTorch:
     """The co-process with PyTorch."""
 
@@ -136,11 +159,17 @@ class Program:
         self.actions = actions
         self.random = actions.random
         self.device = self.random.choice(("cpu", "cpu", "host:0", "host:1"))
+        self.dtypes = (*DTYPES, *HALVES, *HALVES) if self.random.random() < 0.35 else DTYPES
         self.steps: list[Step] = []
         self.results: list[dict[str, Any]] = []
         self.tensors: list[Any] = []
         self.queued: list[Step] = []
         """Steps that follow a drawn one."""
+
+    @property
+    def has_halves(self) -> bool:
+        """Whether the program may have tensors of halves. It records no gradients then."""
+        return self.dtypes is not DTYPES
 
     def text(self, end: int) -> str:
         """Return the relevant steps for a report."""
@@ -177,12 +206,14 @@ class Program:
 
     def leaf(self) -> Step:
         """Return a step that creates a tensor from data."""
-        return self.filled(self.random.choice(SHAPES), self.random.choice((*DTYPES, "float32", "float64")))
+        return self.filled(
+            self.random.choice(SHAPES), self.random.choice((*self.dtypes, "float32", "float64"))
+        )
 
-    def filled(self, shape: list[int], dtype: str) -> Step:
-        """Return a step that creates a tensor of a shape and a dtype."""
-        floating = dtype.startswith("float")
-        special = floating and self.random.random() < 0.25
+    def filled(self, shape: list[int], dtype: str, *, special: bool = True) -> Step:
+        """Return a step that creates a tensor of a shape and a dtype, of special numbers if `special`."""
+        floating = dtype not in ("int64", "bool")
+        special = special and floating and self.random.random() < 0.25
 
         def element() -> Any:
             if dtype == "bool":
@@ -196,7 +227,7 @@ class Program:
         def nested(sizes: list[int]) -> Any:
             return element() if not sizes else [nested(sizes[1:]) for _ in range(sizes[0])]
 
-        requires_grad = floating and self.random.random() < 0.6
+        requires_grad = floating and not self.has_halves and self.random.random() < 0.6
         if 0 in shape:
             return Step("zeros", [shape, {"dtype": dtype}, self.device])
         return Step("leaf", [nested(shape), {"dtype": dtype}, requires_grad, self.device])
@@ -204,7 +235,8 @@ class Program:
     def number(self) -> Any:
         """Return a number as an operand."""
         numbers = (2, 0, 1, -1, 3, 0.5, -2.0, True, 1.5, 0.0, 1e300, float("inf"), float("nan"))
-        return self.random.choice(numbers)
+        # Numbers that halves round.
+        return self.random.choice((*numbers, 0.3, 0.3, -1.1) if self.has_halves else numbers)
 
     def like(self, number: int) -> int:
         """Return another tensor, mostly one that broadcasts."""
@@ -237,8 +269,9 @@ class Program:
                 self.joining,
                 self.history,
                 self.product,
+                self.attention,
             ),
-            (14, 22, 18, 14, 12, 6, 6, 6, 16),
+            (14, 22, 18, 14, 12, 6, 6, 0 if self.has_halves else 6, 16, 8),
         )[0](number)
         return step._replace(no_grad=self.random.random() < (0.3 if step.name in IN_PLACE else 0.08))
 
@@ -273,6 +306,8 @@ class Program:
         other: Any = {"t": self.like(number)} if way < 0.8 else self.number()
         if way < 0.35:
             alpha = self.random.choice((1, 2, -1, 0.5) if tensor.dtype.is_floating_point else (1, 2, -1))
+            if dtype_of(tensor) in HALVES:
+                alpha = self.random.choice((alpha, 0.3))
             return Step(self.random.choice(("add alpha", "sub alpha")), [{"t": number}, other, alpha])
         if way < 0.45 or tensor.dtype is interlock.bool:
             return Step(self.random.choice(COMPARISONS), [{"t": number}, other])
@@ -299,7 +334,8 @@ class Program:
     def product(self, number: int) -> Step:
         """Return a product of new tensors of any layout, after the steps that create them."""
         name = self.random.choice(tuple(PRODUCTS))
-        dtype = self.random.choice(("float32", "float32", "float32", "float64", "int64"))
+        halves = HALVES * 3 if self.has_halves else ()
+        dtype = self.random.choice(("float32", "float32", "float32", "float64", "int64", *halves))
         rows, columns = self.random.randrange(1, 9), self.random.randrange(1, 9)
         depth = self.random.choice((0, 1, 2, 3, 7, 16, 24))
         batch = [self.random.choice((0, 1, 2))] if name == "bmm" else []
@@ -327,8 +363,42 @@ class Program:
         self.queued.append(Step(name, arguments, self.random.random() < 0.08, self.flags()))
         return self.queued.pop(0)
 
-    def operand(self, shape: list[int], dtype: str, count: int) -> tuple[int, int]:
-        """Queue the steps of a tensor of any layout. Return its number and the number of the next tensor."""
+    def attention(self, number: int) -> Step:
+        """Return an attention of new tensors of any layout, after the steps that create them."""
+        choice = self.random.choice
+        dtype = choice(("float16", "bfloat16") if self.has_halves else ("float32", "float32", "float64"))
+        batch = choice(([1], [2], [2], []))
+        shared, repeats = choice(((1, 1), (2, 1), (2, 2), (1, 3)))
+        length, keys, size = self.random.randrange(1, 6), self.random.randrange(1, 6), choice((1, 2, 4))
+        value_size = size if self.random.random() < 0.8 else choice((1, 3))
+        heads = [*batch, shared * repeats]
+        shapes = ([*heads, length, size], [*batch, shared, keys, size], [*batch, shared, keys, value_size])
+        numbers, count = [], self.firsts[-1]
+        for shape in shapes:
+            one, count = self.operand(shape, dtype, count, special=False)
+            numbers.append({"t": one})
+        mask: Any = None
+        way = self.random.random()
+        if way < 0.4:
+            sizes = choice(
+                ([length, keys], [1, keys], [*[1 for _ in heads], length, keys], [*heads, length, 1])
+            )
+            one, count = self.operand(sizes, choice(("bool", dtype)), count, special=False)
+            mask = {"t": one}
+        is_causal = way > 0.7
+        # PyTorch's kernel of the CPU masks before it scales: with a negative scale the result is NaN.
+        scale = choice((None, None, 0.5) if is_causal else (None, None, 0.5, -0.3))
+        options = [mask, is_causal, scale, repeats > 1]
+        self.queued.append(
+            Step("attention", [*numbers, *options], self.random.random() < 0.08, choice(SWITCHES))
+        )
+        return self.queued.pop(0)
+
+    def operand(self, shape: list[int], dtype: str, count: int, *, special: bool = True) -> tuple[int, int]:
+        """Queue the steps of a tensor of any layout. Return its number and the number of the next tensor.
+
+        Its elements may be infinite or NaN if `special`.
+        """
         layout = self.random.choice(("contiguous", "transposed", "every second", "expanded"))
         last = len(shape) - 1
         stored = list(shape)
@@ -343,7 +413,7 @@ class Program:
         elif layout == "expanded":
             stored[self.random.randrange(len(shape))] = 1
             views.append(("expand", [shape]))
-        self.queued.append(self.filled(stored, dtype))
+        self.queued.append(self.filled(stored, dtype, special=special))
         for number, (name, arguments) in enumerate(views, count):
             self.queued.append(Step(name, [{"t": number}, *arguments]))
         return count + len(views), count + len(views) + 1
@@ -498,9 +568,10 @@ class Program:
 
     def copy(self, number: int) -> Step:
         """Return a copy, possibly of another dtype."""
-        name = self.random.choice(("clone", "contiguous", "float", "double", "long", "bool", "to"))
+        halves = ("half", "bfloat16") if self.has_halves else ()
+        name = self.random.choice(("clone", "contiguous", "float", "double", "long", "bool", "to", *halves))
         if name == "to":
-            return Step(name, [{"t": number}, {"dtype": self.random.choice(DTYPES)}])
+            return Step(name, [{"t": number}, {"dtype": self.random.choice(self.dtypes)}])
         return Step(name, [{"t": number}])
 
     def joining(self, number: int) -> Step:
@@ -661,6 +732,10 @@ class Program:
             # NumPy computes in integers, and the conversion of a negative one is True.
             return None
         got = values_of(made[0])
+        if step.name in COMPARISONS and dtype_of(self.tensors[step.arguments[0]["t"]]) in HALVES:
+            # A comparison with halves rounds the number; NumPy's does not.
+            dtype = dtype_of(self.tensors[step.arguments[0]["t"]])
+            operands = [numpy_side.stored(each, dtype) if type(each) is float else each for each in operands]
         try:
             want = numpy_side.answer(step, operands)
         except (TypeError, ValueError, IndexError, ZeroDivisionError):
@@ -678,7 +753,9 @@ class Program:
             return f"NumPy: shape {list(got.shape)} instead of {list(want.shape)}"
         with np.errstate(all="ignore"):
             narrowed = want.dtype.kind == "f" and got.dtype.kind == "f" and want.dtype != got.dtype
-            reported = difference(step.name, got.reshape(-1), want.astype(got.dtype).reshape(-1), scale)
+            dtype = dtype_of(made[0])
+            want = numpy_side.stored(want, dtype) if dtype in HALVES else want.astype(got.dtype)
+            reported = difference(step.name, got.reshape(-1), want.reshape(-1), scale, dtype)
         if reported and narrowed and got.dtype == np.float32:
             # NumPy computes mixed dtypes in float64, where interlock and PyTorch compute in float32.
             return None

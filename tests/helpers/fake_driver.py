@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import fake_cuda
+from tests.helpers import cargo
 
 ROOT = Path(__file__).parents[2]
 DRIVER = "libcuda.so.1"
@@ -76,7 +76,7 @@ def build(
     values = {"init": init, "version": version, "version_status": version_status, "count": count}
     _compile(folder / name, source % values)
     if nvml:
-        shutil.copy(fake_cuda.library("fake_nvml"), folder / NVML)
+        shutil.copy(cargo.built("fake_nvml"), folder / NVML)
     elif name == DRIVER:
         _compile(folder / NVML, "int nvmlInit_v2(void) { return 0; }")
     return {"LD_LIBRARY_PATH": str(folder)}

@@ -23,10 +23,11 @@ ALLOWED = {
     # Extension modules of other projects depend on it: it must contain no state.
     "interlock-capi": set(),
     "interlock-capi-table": {"interlock-capi", "interlock-runtime"},
-    # interlock-driver only for its feature `testing`, which the Rust tests enable: see shared-with-tests.
+    # interlock-core and interlock-driver only for features that the Rust tests enable: see shared-with-tests.
     "interlock-python": {
         "interlock-capi",
         "interlock-capi-table",
+        "interlock-core",
         "interlock-driver",
         "interlock-runtime",
         "interlock-tensor",

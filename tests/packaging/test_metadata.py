@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from interlock import _version
 
 ROOT = Path(__file__).parents[2]
 WORKSPACE = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
@@ -24,6 +25,10 @@ def test_citation_has_the_version_and_the_addresses() -> None:
     assert value_of("version", "CITATION.cff") == WORKSPACE["version"]
     assert value_of("repository-code", "CITATION.cff") == REPOSITORY
     assert value_of("url", "CITATION.cff") == SITE
+
+
+def test_python_files_have_the_version() -> None:
+    assert WORKSPACE["version"] == _version.VERSION
 
 
 def test_site_has_its_address() -> None:

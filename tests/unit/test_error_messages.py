@@ -15,7 +15,12 @@ from tests.helpers.subprocess import eval_program, run_command
 WITHOUT_A_GPU = 'no CUDA device: cannot load libcuda.so.1. To run without a GPU: accelerator.use("host")'
 HOST = 'this process uses the driver "host" (host:0, host:1)'
 INDEX = "a device index must be a number from 0 to 127 without sign or leading zeros"
-LIMIT = 'limit must be a number of bytes, a fraction from 0.0 to 1.0, a percentage such as "90%", or None'
+LIMIT = (
+    "accelerator.memory.set_limit: limit must be a number of bytes, a fraction from 0.0 to 1.0, "
+    'a percentage such as "90%", or None'
+)
+NO_DEVICE = "device must be a device, a str or an int"
+NO_STREAM = "stream must be a Stream or an object with __cuda_stream__"
 CUDNN = (
     "backends.cudnn is a namespace, not a flag; its flags: enabled, benchmark, benchmark_limit, "
     "deterministic, depthwise_kernel, fp32_precision, allow_tf32"
@@ -176,7 +181,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "interlock.Stream(1.5)",
         "TypeError",
-        "device must be a device, a str or an int, got float",
+        "Stream: device must be a device, a str or an int, got float",
     ),
     (
         "accelerator.use('cuda')",
@@ -207,13 +212,13 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "accelerator.device_index('1')",
         "DeviceError",
-        'device must be an int or a name such as "host:1", got "1"',
+        'accelerator.device_index: device must be an int or a name such as "host:1", got "1"',
     ),
     (
         "interlock.ones(2).to('fp16')",
         "DeviceError",
-        'to: dtype must be interlock.float32, float64, int64 or bool, got "fp16", for example '
-        "to(interlock.float32)",
+        "to: dtype must be interlock.float16, bfloat16, float32, float64, int64 or bool, "
+        'got "fp16", for example to(interlock.float32)',
     ),
     ("interlock.Event(blocking=3)", "TypeError", "Event: blocking must be a bool, got int"),
     ("interlock.Stream(dedicated='x')", "TypeError", "Stream: dedicated must be a bool, got str"),
@@ -279,7 +284,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "accelerator.set_stream(3)",
         "TypeError",
-        "stream must be a Stream or an object with __cuda_stream__, got int",
+        "accelerator.set_stream: stream must be a Stream or an object with __cuda_stream__, got int",
     ),
     (
         "accelerator.launch(interlock.Stream(), 3)",
@@ -292,7 +297,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
         "Event.elapsed_time: both events must be created with enable_timing=True, got an "
         "event without timing",
     ),
-    ("closed.fill_(1)", "BufferClosedError", "fill_: the buffer is closed"),
+    ("closed.fill_(1)", "BufferClosedError", "Buffer.fill_: the buffer is closed"),
     ("closed.copy_to(bytearray(8))", "BufferClosedError", "copy_: the buffer is closed"),
     ("closed.nbytes", "BufferClosedError", "Buffer.nbytes: the buffer is closed"),
     ("closed.slice(1)", "BufferClosedError", "Buffer.slice: the buffer is closed"),
@@ -311,7 +316,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "buffer.fill_(300)",
         "ArgumentError",
-        "accelerator.memory.fill_: value must be from 0 to 255, got 300",
+        "Buffer.fill_: value must be from 0 to 255, got 300",
     ),
     (
         "buffer.copy_from(b'123')",
@@ -321,8 +326,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "buffer.fill_(1, stream=interlock.Stream(1))",
         "DeviceError",
-        "accelerator.memory.fill_: stream must be on the device of the buffer, host:0, "
-        "got a stream of host:1",
+        "Buffer.fill_: stream must be on the device of the buffer, host:0, got a stream of host:1",
     ),
     (
         "memory.set_config('max_split_size:64')",
@@ -346,6 +350,33 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     ),
     ("memory.set_limit(-1)", "ArgumentError", f"{LIMIT}, got -1"),
     ("memory.set_limit([])", "TypeError", f"{LIMIT}, got list"),
+    ("memory.set_limit(2.0)", "ArgumentError", f"{LIMIT}, got 2.0"),
+    (
+        "memory.set_cache_limit('2%%')",
+        "ArgumentError",
+        LIMIT.replace("set_limit", "set_cache_limit") + ', got "2%%"',
+    ),
+    ("memory.set_limit(1, 2.5)", "TypeError", f"accelerator.memory.set_limit: {NO_DEVICE}, got float"),
+    ("interlock.ones(2, device=2.5)", "TypeError", f"ones: {NO_DEVICE}, got float"),
+    ("interlock.device(2.5)", "TypeError", "device: type must be a device, a str or an int, got float"),
+    (
+        "interlock.device('host', 2.5)",
+        "TypeError",
+        "device: index must be an int, got float",
+    ),
+    ("interlock.Event().wait(3)", "TypeError", f"Event.wait: {NO_STREAM}, got int"),
+    ("accelerator.launch(3, print)", "TypeError", f"accelerator.launch: {NO_STREAM}, got int"),
+    ("memory.Buffer(3, stream=3)", "TypeError", f"Buffer: {NO_STREAM}, got int"),
+    (
+        "accelerator.get_device_capability(5)",
+        "DeviceError",
+        f'accelerator.get_device_capability: device "host:5" is not available: {HOST}',
+    ),
+    (
+        "memory.fill_(memory.Buffer(3), 256)",
+        "ArgumentError",
+        "accelerator.memory.fill_: value must be from 0 to 255, got 256",
+    ),
     (
         "memory.on_oom(3)",
         "TypeError",

@@ -5,13 +5,19 @@
 //! `cargo run -p embed_host -- --example-driver examples/driver/devices.py`
 //!
 //! The second command selects the driver of `examples/driver` before the interpreter starts, so that the script uses
-//! its devices.
+//! its devices. With `--example-kernel` the program registers a kernel that obeys the flag `miopen.immediate`, and
+//! prints the choice that the script's assignment of the flag leads to.
+//!
+//! `cargo run -p embed_host -- --attention-kernel SCRIPT.py`
+//!
+//! This command registers the kernel of `examples/attention`, which the script can choose.
 //!
 //! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make demo`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
 
 mod environment;
+mod kernel;
 
 use std::error::Error;
 use std::ffi::CString;
@@ -37,12 +43,26 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == "--example-driver") {
-        arguments.remove(0);
+    let mut option = |name: &str| {
+        let is_first = arguments.first().is_some_and(|first| first == name);
+        if is_first {
+            arguments.remove(0);
+        }
+        is_first
+    };
+    let has_kernel = option("--example-kernel");
+    if has_kernel {
+        kernel::register()?;
+    }
+    if option("--example-driver") {
         // Selected, not only registered, because an environment variable may select another driver.
         accelerator::use_driver(ExampleDriver::new(2)?)?;
     }
-    let script = arguments.first().ok_or("usage: embed_host [--example-driver] SCRIPT.py")?;
+    if option("--attention-kernel") {
+        example_attention::register()?;
+    }
+    let usage = "usage: embed_host [--example-kernel] [--example-driver] [--attention-kernel] SCRIPT.py";
+    let script = arguments.first().ok_or(usage)?;
     let script = PathBuf::from(script);
     let settings = environment::of_virtual_environment()?;
     // Before the interpreter starts, so that `import interlock` uses this copy.
@@ -53,6 +73,9 @@ fn run() -> Result<(), Box<dyn Error>> {
         run_script(py, &script)?;
         println!("\nseen from Rust, in the same process:");
         println!("  mkldnn.deterministic, which the script assigned: {}", flags::MKLDNN_DETERMINISTIC.get());
+        if has_kernel {
+            println!("  the choice of a kernel: {}", kernel::explain());
+        }
         py.run(c"import interlock; interlock.set_grad_enabled(False)", None, None)?;
         println!("  gradients on this thread, after Python turned them off: {}", autograd::is_grad_enabled());
         Ok(())

@@ -62,7 +62,7 @@ def get_device_capability(device: _device | str | int | None = None, /) -> dict[
         DeviceError: The accelerator does not have the device.
 
     """
-    _native.properties(device)
+    _native.check_device_of_capability(device)
     return {"supported_dtypes": set(_DTYPES)}
 
 

@@ -1,4 +1,4 @@
-"""Gradient modes, which control what operations record for the backward pass, and `backward` itself."""
+"""Gradient modes, `backward`, functions with a gradient of the program, and checks of gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from interlock._core.autograd import (
     is_view_replay_enabled,
 )
 from interlock._core.tensor import Node, backward, grad
-from interlock.autograd import grad_mode
+from interlock.autograd import anomaly_mode, function, grad_mode, graph
+from interlock.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from interlock.autograd.function import Function
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
     _exit_inference_mode as _exit_inference_mode,
@@ -22,20 +24,29 @@ from interlock.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from interlock.autograd.gradcheck import gradcheck, gradgradcheck
 
 __all__ = [
+    "Function",
     "Node",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "enforce_grad_layout_policy",
+    "function",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "is_multithreading_enabled",
     "is_view_replay_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]

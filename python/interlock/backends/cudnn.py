@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import backends as _native
-from interlock._core.tensor import float32 as _float32, float64 as _float64
+from interlock._core.tensor import float16 as _float16, float32 as _float32, float64 as _float64
 from interlock.backends._module import (
     UNCHANGED,
     _FP32Precision as _FP32Precision,
@@ -43,7 +43,7 @@ conv = _native.CudnnConvFlags()
 rnn = _native.CudnnRnnFlags()
 
 #: The dtypes that both cuDNN and the tensors of interlock support.
-CUDNN_TENSOR_DTYPES: set[dtype] = {_float64, _float32}
+CUDNN_TENSOR_DTYPES: set[dtype] = {_float64, _float32, _float16}
 
 # In the order of the arguments of `flags` and `set_flags`.
 _ARGUMENTS = (

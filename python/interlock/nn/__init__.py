@@ -1,5 +1,12 @@
-"""Functions of neural networks, under PyTorch's names. There are no modules here: see `functional`."""
+"""Functions and parameters of neural networks, under PyTorch's names: see `functional`, `attention` and `Parameter`.
 
-from interlock.nn import functional
+There are no modules here except for `MultiheadAttention`, because a flag selects its fast path.
+"""
 
-__all__ = ["functional"]
+from interlock.nn import attention, functional, parameter
+from interlock.nn._multihead_attention import MultiheadAttention
+from interlock.nn.parameter import Parameter
+
+__all__ = ["MultiheadAttention", "Parameter", "attention", "functional", "parameter"]
+
+MultiheadAttention.__module__ = __name__

@@ -53,6 +53,8 @@ mod tests {
             INTERLOCK_MODE_MULTITHREADING,
             INTERLOCK_MODE_VIEW_REPLAY,
             INTERLOCK_MODE_LAYOUT_POLICY,
+            INTERLOCK_MODE_ANOMALY,
+            INTERLOCK_MODE_ANOMALY_CHECK_NAN,
         ];
         assert_eq!(bits, header);
     }

@@ -32,6 +32,10 @@ pub enum Mode {
     ViewReplay = INTERLOCK_MODE_VIEW_REPLAY,
     /// An accumulated gradient is converted to the layout of its tensor.
     LayoutPolicy = INTERLOCK_MODE_LAYOUT_POLICY,
+    /// Nodes store the stack of the operation that created them, and failing nodes report it.
+    Anomaly = INTERLOCK_MODE_ANOMALY,
+    /// Anomaly mode checks gradients for NaN.
+    AnomalyCheckNan = INTERLOCK_MODE_ANOMALY_CHECK_NAN,
 }
 
 thread_local! {

@@ -83,6 +83,15 @@ pub enum Error {
         /// The name.
         name: &'static str,
     },
+    /// A member of the description of a foreign kernel is invalid.
+    KernelDescriptor {
+        /// The member.
+        argument: &'static str,
+        /// The value, as shown in the message.
+        given: String,
+        /// The accepted values.
+        allowed: String,
+    },
     /// An environment variable has interlock's prefix and an unknown name.
     UnknownVariable {
         /// The name of the variable.
@@ -169,6 +178,7 @@ crate::messages! { Error {
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
     Error::FlagRegistration { name, reason } => "register({name:?}): {reason}";
     Error::KernelName { operation, name } => "register: {operation} has a kernel named {name:?}; names must be unique";
+    Error::KernelDescriptor { argument, given, allowed } => "register_kernel: {argument} must be {allowed}, got {given}";
     Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
         "there is no variable {name}; did you mean {suggestion}, which accepts {allowed}?";
     Error::UnknownVariable { name, suggestion: None } =>

@@ -5,6 +5,7 @@ use std::thread::available_parallelism;
 
 use crate::base::sync::RelaxedU64;
 use crate::flags::environment_num_threads;
+use crate::libraries::set_library_threads;
 
 /// 0 until the number is requested or set.
 static THREADS: RelaxedU64 = RelaxedU64::new(0);
@@ -32,8 +33,12 @@ pub fn num_threads() -> NonZeroUsize {
 
 /// Sets the number of threads for the whole process, as `torch.set_num_threads`. Operations that run keep the number
 /// with which they began.
+///
+/// The number is passed to the OpenMP runtimes that are loaded under their own names, for parallel regions of the
+/// calling thread, and to MKL if it has been called before. A library that is loaded later begins with its own default.
 pub fn set_num_threads(threads: NonZeroUsize) {
     THREADS.set(threads.get() as u64);
+    set_library_threads(threads);
 }
 
 fn default_threads() -> NonZeroUsize {

@@ -8,6 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 
 /// A reference that may be dropped on any thread.
 pub(crate) struct DeferredDrop(ManuallyDrop<Py<PyAny>>);
@@ -27,6 +28,11 @@ impl DeferredDrop {
 
     pub(crate) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.0.bind(py)
+    }
+
+    /// Visits the object for the garbage collector.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&*self.0)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Detaching from the interpreter: releases the GIL, so that other threads run Python while this one works or waits.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use interlock::EnvSnapshot;
@@ -13,10 +14,36 @@ use crate::errors::IntoPyResult;
 use crate::shutdown::{ReattachGuard, close_if_finalizing};
 use crate::{deferred_drop, py_stack};
 
+/// The number of threads inside [`detach`]. It changes only while the thread is attached.
+static DETACHED: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns whether every other thread of Python is outside of [`detach`]. While a garbage collector traverses objects
+/// this does not change, because it holds the interpreter.
+pub(crate) fn is_nothing_detached() -> bool {
+    DETACHED.load(Ordering::SeqCst) == 0
+}
+
+/// Counts a thread inside [`detach`].
+struct DetachedGuard;
+
+impl DetachedGuard {
+    fn new() -> Self {
+        DETACHED.fetch_add(1, Ordering::SeqCst);
+        DetachedGuard
+    }
+}
+
+impl Drop for DetachedGuard {
+    fn drop(&mut self) {
+        DETACHED.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Calls `work` detached from the interpreter.
 pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> T {
     close_if_finalizing(py);
     let stack = py_stack::capture_if_enabled(py);
+    let _detached = DetachedGuard::new();
     let (result, _guard) = py.detach(|| {
         let result = with_stack(stack, work);
         (result, ReattachGuard::new())
@@ -44,6 +71,14 @@ pub(crate) fn call<'py>(
     function: &Bound<'py, PyAny>,
     argument: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    call_with(function, &PyTuple::new(function.py(), [argument])?)
+}
+
+/// Like [`call`], with any number of arguments.
+pub(crate) fn call_with<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
     unsafe extern "C-unwind" {
         // PyO3 declares the function with an ABI that never unwinds.
         fn PyObject_CallObject(
@@ -60,7 +95,6 @@ pub(crate) fn call<'py>(
             }
         }
     }
-    let arguments = PyTuple::new(function.py(), [argument])?;
     let guard = ParkOnUnwind;
     // SAFETY: both objects are alive, and this thread is attached. If the call unwinds, `guard` parks the thread.
     let result = unsafe { PyObject_CallObject(function.as_ptr(), arguments.as_ptr()) };

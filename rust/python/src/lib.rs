@@ -14,6 +14,7 @@ mod capi;
 mod deferred_drop;
 mod detach;
 mod dispatch;
+mod dlpack;
 mod errors;
 mod pending_exception;
 mod py_buffer;
@@ -27,6 +28,7 @@ mod single_instance;
 mod state;
 mod submodule;
 mod switches;
+mod task_overlap;
 mod tensor;
 
 /// The Rust side of interlock.
@@ -36,7 +38,7 @@ pub mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        single_instance::ensure_single_instance(module.py())?;
+        let library = single_instance::ensure_single_instance(module.py())?;
         call_site::install_hook();
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();
@@ -46,6 +48,7 @@ pub mod _core {
         state::register(module)?;
         tensor::register(module)?;
         dispatch::register(module)?;
+        module.add("LIBRARY", library)?;
         capi::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -7,6 +7,7 @@ use interlock::state::scope_trace::{self, ExitOrder};
 use pyo3::prelude::*;
 
 use crate::call_site;
+use crate::task_overlap;
 
 /// Returns whether scopes are traced.
 #[inline]
@@ -48,12 +49,17 @@ pub(crate) fn enter(py: Python<'_>, scope: &Scope, enter: impl FnOnce()) -> PyRe
     Ok(())
 }
 
-/// Exits a scope, and warns if the exit is out of order or on another thread.
+/// Exits a scope. Warns if the exit is out of order or on another thread; without `INTERLOCK_DEBUG=1` only if scopes of
+/// two tasks overlap.
+#[inline]
 pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
-    scope.exit();
-    if !is_on() {
-        return Ok(());
-    }
+    let above = scope.exit_and_detect_order();
+    if is_on() { warn_unexpected_exit(py, scope) } else { task_overlap::after_exit(py, scope, above) }
+}
+
+#[cold]
+#[inline(never)]
+fn warn_unexpected_exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     let here = call_site::current(py);
     match scope_trace::note_exit(scope) {
         ExitOrder::InOrder => Ok(()),
@@ -74,7 +80,8 @@ pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
     }
 }
 
-fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
+/// Issues a `ScopeWarning`.
+pub(crate) fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
     let class = py.import("interlock.errors")?.getattr("ScopeWarning")?;
     let (file, line) = match at {
         SourceLocation::Foreign { file, line } => (&**file, *line),

@@ -1,18 +1,16 @@
-//! Ensures that a process loads the extension module once, in the main interpreter.
+//! Ensures that a process has one copy of the state, in the main interpreter.
 
+use interlock::base::copies::{self, Copies, LoadedCopy};
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-/// A static whose address identifies this copy of the library.
-static COPY: u8 = 0;
+const NAME: &str = "interlock._core";
 
-/// The attribute of `sys` that stores the address of the first copy.
-const SYS_ATTRIBUTE: &str = "__interlock_core__";
-
-/// Raises `ImportError` in a sub-interpreter and in a second copy of the library: statics and thread-locals would exist
-/// twice and contradict each other.
-pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<()> {
+/// Raises `ImportError` in a sub-interpreter and if the process has a second copy of the state: statics and
+/// thread-locals would exist twice and contradict each other. Returns the file that contains this copy.
+pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<String> {
     // SAFETY: the interpreter is attached, so it exists.
     let interpreter = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
     if interpreter != 0 {
@@ -21,14 +19,30 @@ pub(crate) fn ensure_single_instance(py: Python<'_>) -> PyResult<()> {
              import it in the main interpreter",
         ));
     }
-    let sys = py.import("sys")?;
-    let here = &raw const COPY as usize;
-    match sys.getattr(SYS_ATTRIBUTE) {
-        Ok(first) if first.extract::<usize>().is_ok_and(|address| address == here) => Ok(()),
-        Ok(_) => Err(PyImportError::new_err(
-            "a second copy of interlock's extension module was to be loaded into this process; the \
-             program that embeds Python has registered one already, or it is installed twice",
-        )),
-        Err(_) => sys.setattr(SYS_ATTRIBUTE, here),
+    let Copies { this, others } = copies::find();
+    match (&this, others.as_slice()) {
+        (Some(this), [other, ..]) => Err(refusal(py, this, other)?),
+        // The copy is not found on systems whose loader is not queried.
+        _ => Ok(this.map_or_else(|| NAME.into(), |this| this.file.to_string_lossy().into_owned())),
     }
+}
+
+fn refusal(py: Python<'_>, this: &LoadedCopy, other: &LoadedCopy) -> PyResult<PyErr> {
+    let library = other.file.display();
+    let cure = if other.is_program {
+        "register the program's copy with pyo3::append_to_inittab!(_core) before Python is initialized"
+            .to_owned()
+    } else if other.file.file_name() == this.file.file_name() {
+        "remove one of the files, or import interlock from one folder only".to_owned()
+    } else {
+        format!("build {library} without the crate interlock")
+    };
+    let message = format!(
+        "interlock keeps its state once per process, and this process has two copies of it: {other} and {this}; {cure}"
+    );
+    let details = PyDict::new(py);
+    details.set_item("name", NAME)?;
+    details.set_item("path", this.file.as_os_str())?;
+    let error = py.get_type::<PyImportError>().call((message,), Some(&details))?;
+    Ok(PyErr::from_value(error))
 }

@@ -62,6 +62,8 @@ switches! {
     buffer_copy_to "Buffer.copy_to": non_blocking;
     buffer_dlpack "Buffer.__dlpack__": copy;
     copy_: non_blocking;
+    tensor_dlpack "Tensor.__dlpack__": copy;
+    from_dlpack: copy;
     current_accelerator "accelerator.current_accelerator": check_available;
     empty: requires_grad pin_memory;
     event "Event": enable_timing blocking interprocess;
@@ -70,12 +72,14 @@ switches! {
     graph "Graph": keep_graph;
     mean: keepdim;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
+    multi_head_attention "MultiheadAttention": average_attn_weights is_causal need_weights;
     numpy: force;
     ones: requires_grad pin_memory;
     ones_like: requires_grad pin_memory;
     rand: requires_grad pin_memory;
     randn: requires_grad pin_memory;
     requires_grad_: requires_grad;
+    scaled_dot_product_attention: enable_gqa is_causal;
     stream "Stream": dedicated;
     sum: keepdim;
     tensor: requires_grad pin_memory;

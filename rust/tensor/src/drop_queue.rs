@@ -1,5 +1,6 @@
 //! Iterative drop of long chains of tensors and nodes.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 
 use crate::storage::Bytes;
@@ -12,8 +13,8 @@ use crate::autograd::{AutogradMeta, Edges, SavedValues};
 /// Instead, a drop [pushes](Deferred::push) what the link owned onto a queue of the thread, and the outermost drop on
 /// this thread drains the queue in a loop.
 pub(crate) enum Deferred {
-    /// A node's edges to older nodes and leaves, and its saved tensors.
-    Node { edges: Edges, saved: Option<SavedValues> },
+    /// A node's edges to older nodes and leaves, its saved tensors, and what else it owned.
+    Node { edges: Edges, saved: Option<SavedValues>, _owned: Option<Box<dyn Any + Send + Sync>> },
     /// A tensor's gradient, `grad_fn` and the base of which it is a view.
     Tensor { _meta: AutogradMeta },
     /// A storage's bytes. Foreign memory may belong to an array that is a view of another tensor.
@@ -60,14 +61,16 @@ impl Deferred {
     /// Drops one value. A node may have any number of edges: they are dropped one at a time and the others stay in
     /// the node, so that the queue does not grow with their number.
     fn drop_one(self) {
-        let Deferred::Node { mut edges, saved } = self else { return };
+        let Deferred::Node { mut edges, saved, _owned: owned } = self else { return };
         let edge = edges.pop();
         if !edges.is_empty() {
             // The queue has capacity: this value was popped from it, and nothing has been pushed since.
-            let _ = QUEUE.try_with(|queue| queue.borrow_mut().push(Deferred::Node { edges, saved: None }));
+            let rest = Deferred::Node { edges, saved: None, _owned: None };
+            let _ = QUEUE.try_with(|queue| queue.borrow_mut().push(rest));
         }
         drop(edge);
         drop(saved);
+        drop(owned);
     }
 
     /// Drops one value recursively. Values deeper than `max_depth` are leaked, because a stack overflow would abort

@@ -2,15 +2,29 @@
 
 use std::fmt;
 
+use half::{bf16, f16};
+
 use crate::{Element, Error, Result};
 
-/// The type of a tensor's elements, ordered from the narrowest to the widest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The type of a tensor's elements.
+///
+/// ```
+/// use interlock_tensor::DType;
+///
+/// assert_eq!(DType::Int64.promote(DType::BFloat16), DType::BFloat16);
+/// assert_eq!(DType::Float16.promote(DType::BFloat16), DType::Float32);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DType {
     /// Bools of one byte.
     Bool,
     /// 64-bit signed integers.
     Int64,
+    /// IEEE half precision: 5 bits of exponent and 10 of mantissa. Arithmetic is done in single precision.
+    Float16,
+    /// The upper half of a single-precision number: 8 bits of exponent and 7 of mantissa. Arithmetic is done in single
+    /// precision.
+    BFloat16,
     /// Single-precision floating point.
     Float32,
     /// Double-precision floating point.
@@ -18,8 +32,9 @@ pub enum DType {
 }
 
 impl DType {
-    /// All element types, narrowest first.
-    pub const ALL: [DType; 4] = [DType::Bool, DType::Int64, DType::Float32, DType::Float64];
+    /// All element types.
+    pub const ALL: [DType; 6] =
+        [DType::Bool, DType::Int64, DType::Float16, DType::BFloat16, DType::Float32, DType::Float64];
 
     /// The floating-point type that operations such as division return for integers.
     pub const DEFAULT_FLOAT: DType = DType::Float32;
@@ -29,6 +44,8 @@ impl DType {
         match self {
             DType::Bool => "bool",
             DType::Int64 => "int64",
+            DType::Float16 => "float16",
+            DType::BFloat16 => "bfloat16",
             DType::Float32 => "float32",
             DType::Float64 => "float64",
         }
@@ -38,6 +55,7 @@ impl DType {
     pub const fn size(self) -> usize {
         match self {
             DType::Bool => 1,
+            DType::Float16 | DType::BFloat16 => 2,
             DType::Float32 => 4,
             DType::Int64 | DType::Float64 => 8,
         }
@@ -45,7 +63,18 @@ impl DType {
 
     /// Returns whether the elements are floating-point numbers.
     pub const fn is_floating_point(self) -> bool {
-        matches!(self, DType::Float32 | DType::Float64)
+        matches!(self, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
+    }
+
+    /// Returns whether the elements are half-precision numbers, `float16` or `bfloat16`.
+    pub const fn is_half(self) -> bool {
+        matches!(self, DType::Float16 | DType::BFloat16)
+    }
+
+    /// Returns the type in which arithmetic with the elements is done, as ATen's `opmath_type`: `float32` for halves,
+    /// whose results are rounded once.
+    pub const fn compute(self) -> DType {
+        if self.is_half() { DType::Float32 } else { self }
     }
 
     /// Returns this type if it is floating point, else [`DType::DEFAULT_FLOAT`].
@@ -59,7 +88,20 @@ impl DType {
         match self {
             DType::Bool => true,
             DType::Int64 => !matches!(target, DType::Bool),
-            DType::Float32 | DType::Float64 => target.is_floating_point(),
+            _ => target.is_floating_point(),
+        }
+    }
+
+    /// Returns the narrowest type that holds the values of both types, as `torch.promote_types`. `float16` and
+    /// `bfloat16`, neither of which holds the values of the other, are promoted to `float32`.
+    pub fn promote(self, other: DType) -> DType {
+        match (self, other) {
+            _ if self == other => self,
+            (DType::Float64, _) | (_, DType::Float64) => DType::Float64,
+            // Of two categories the wider determines the type.
+            _ if !other.can_cast_to(self) => other,
+            _ if !self.can_cast_to(other) => self,
+            _ => DType::Float32,
         }
     }
 }
@@ -92,16 +134,16 @@ impl Scalar {
     }
 
     /// Returns whether a tensor of `dtype` can hold the value. NaN, infinities and numbers out of range do not fit
-    /// integers. A finite number beyond the range of `float32` does not fit it. Fractions are truncated and numbers
-    /// rounded.
+    /// integers. A finite number beyond the range of a floating-point type does not fit it. Fractions are truncated and
+    /// numbers rounded.
     pub fn fits(self, dtype: DType) -> bool {
         // `i64::MIN` and `-i64::MIN` are exact doubles; `i64::MAX` is not.
         const LEAST: f64 = i64::MIN as f64;
         match (self, dtype) {
             (Scalar::Float(value), DType::Int64) => (LEAST..-LEAST).contains(&value),
-            (Scalar::Float(value), DType::Float32) => {
-                !value.is_finite() || value.abs() <= f64::from(f32::MAX)
-            }
+            (Scalar::Float(value), DType::Float16) => is_within(value, f16::MAX.to_f64()),
+            (Scalar::Float(value), DType::BFloat16) => is_within(value, bf16::MAX.to_f64()),
+            (Scalar::Float(value), DType::Float32) => is_within(value, f32::MAX.into()),
             _ => true,
         }
     }
@@ -114,6 +156,11 @@ impl Scalar {
         if self.fits(dtype) { Ok(self) } else { Err(Error::OutOfBounds { op, argument, value: self, dtype }) }
     }
 
+    /// Returns the value that a tensor of a half-precision `dtype` holds; other types do not change it.
+    pub(crate) fn rounded(self, dtype: DType) -> Self {
+        if dtype.is_half() { dispatch!(dtype, T => self.cast::<T>().to_scalar()) } else { self }
+    }
+
     /// Converts the value to an element.
     pub fn cast<T: Element>(self) -> T {
         match self {
@@ -122,6 +169,11 @@ impl Scalar {
             Scalar::Float(value) => T::from_f64(value),
         }
     }
+}
+
+/// Returns whether a number is at most `largest` in magnitude, or not finite.
+fn is_within(number: f64, largest: f64) -> bool {
+    !number.is_finite() || number.abs() <= largest
 }
 
 /// Shows the value as Python does.
@@ -154,7 +206,8 @@ impl From<f64> for Scalar {
     }
 }
 
-/// Evaluates an expression with a type alias for the element type of a dtype, as ATen's `AT_DISPATCH_ALL_TYPES`.
+/// Evaluates an expression with a type alias for the element type of a dtype, as ATen's `AT_DISPATCH_ALL_TYPES`: for
+/// operations that move or convert elements.
 macro_rules! dispatch {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
@@ -164,6 +217,14 @@ macro_rules! dispatch {
             }
             $crate::DType::Int64 => {
                 type $element = i64;
+                $body
+            }
+            $crate::DType::Float16 => {
+                type $element = half::f16;
+                $body
+            }
+            $crate::DType::BFloat16 => {
+                type $element = half::bf16;
                 $body
             }
             $crate::DType::Float32 => {
@@ -178,10 +239,28 @@ macro_rules! dispatch {
     };
 }
 
-/// Like `dispatch`, for floating-point types. Other types take the `f64` branch.
+/// Like `dispatch`, with the type in which arithmetic is done ([`DType::compute`]): for kernels that load and store
+/// halves around it.
+macro_rules! dispatch_compute {
+    ($dtype:expr, $element:ident => $body:expr) => {
+        match $crate::DType::compute($dtype) {
+            $crate::DType::Bool => {
+                type $element = $crate::element::Bool8;
+                $body
+            }
+            $crate::DType::Int64 => {
+                type $element = i64;
+                $body
+            }
+            dtype => $crate::dtype::dispatch_float!(dtype, $element => $body),
+        }
+    };
+}
+
+/// Like `dispatch_compute`, for floating-point types. Other types take the `f64` branch.
 macro_rules! dispatch_float {
     ($dtype:expr, $element:ident => $body:expr) => {
-        match $dtype {
+        match $crate::DType::compute($dtype) {
             $crate::DType::Float32 => {
                 type $element = f32;
                 $body
@@ -194,7 +273,7 @@ macro_rules! dispatch_float {
     };
 }
 
-pub(crate) use {dispatch, dispatch_float};
+pub(crate) use {dispatch, dispatch_compute, dispatch_float};
 
 #[cfg(test)]
 mod tests {
@@ -210,12 +289,37 @@ mod tests {
             assert!(!fits(value, DType::Int64) && fits(value, DType::Float32) && fits(value, DType::Bool));
         }
         assert!(fits(f32::MAX.into(), DType::Float32) && !fits(f64::from(f32::MAX) * 1.001, DType::Float32));
+        assert!(fits(65504.0, DType::Float16) && !fits(65505.0, DType::Float16));
+        assert!(fits(3.38e38, DType::BFloat16) && !fits(3.395e38, DType::BFloat16));
         assert!(fits(1e300, DType::Float64) && Scalar::Int(i64::MAX).fits(DType::Float32));
     }
 
     #[test]
+    fn promote_is_commutative_and_returns_a_type_of_the_wider_category() {
+        for a in DType::ALL {
+            for b in DType::ALL {
+                let common = a.promote(b);
+                assert_eq!(common, b.promote(a));
+                assert!(a.can_cast_to(common) && common.size() >= a.size().min(b.size()), "{a} and {b}");
+            }
+        }
+        use DType::*;
+        let table = [
+            (Bool, Int64, Int64),
+            (Int64, Float16, Float16),
+            (Float16, Float16, Float16),
+            (Float16, BFloat16, Float32),
+            (BFloat16, Float32, Float32),
+            (Float16, Float64, Float64),
+        ];
+        for (a, b, expected) in table {
+            assert_eq!(a.promote(b), expected);
+        }
+    }
+
+    #[test]
     fn can_cast_to_requires_that_the_category_does_not_narrow() {
-        assert!(DType::Float64.can_cast_to(DType::Float32));
+        assert!(DType::Float64.can_cast_to(DType::Float32) && DType::Float32.can_cast_to(DType::Float16));
         assert!(DType::Bool.can_cast_to(DType::Int64));
         assert!(!DType::Float32.can_cast_to(DType::Int64));
         assert!(!DType::Int64.can_cast_to(DType::Bool));

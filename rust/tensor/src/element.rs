@@ -1,5 +1,7 @@
 //! Element types and their arithmetic.
 
+use half::{bf16, f16};
+
 use crate::{DType, Scalar};
 
 /// A bool of one byte. Foreign memory may hold any byte: 0 is false and all others are true.
@@ -35,6 +37,8 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Bool8 {}
     impl Sealed for i64 {}
+    impl Sealed for super::f16 {}
+    impl Sealed for super::bf16 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
@@ -167,6 +171,47 @@ macro_rules! floating_point {
 
 floating_point!(f32 = Float32, f64 = Float64);
 
+/// Halves are converted by way of `f32`, in which their arithmetic is done, also from `f64` and integers: results do
+/// not depend on the instructions of the CPU.
+macro_rules! half_precision {
+    ($($half:ident = $dtype:ident),*) => {
+        $(impl Element for $half {
+            const DTYPE: DType = DType::$dtype;
+            type Acc = f32;
+
+            fn from_f64(value: f64) -> Self {
+                $half::from_f32(value as f32)
+            }
+            fn from_i64(value: i64) -> Self {
+                $half::from_f32(value as f32)
+            }
+            fn to_f64(self) -> f64 {
+                self.to_f32().into()
+            }
+            fn cast<T: Element>(self) -> T {
+                T::from_f64(self.to_f32().into())
+            }
+            fn to_scalar(self) -> Scalar {
+                Scalar::Float(self.to_f32().into())
+            }
+            fn plus(self, other: Self) -> Self {
+                $half::from_f32(self.to_f32() + other.to_f32())
+            }
+            fn minus(self, other: Self) -> Self {
+                $half::from_f32(self.to_f32() - other.to_f32())
+            }
+            fn times(self, other: Self) -> Self {
+                $half::from_f32(self.to_f32() * other.to_f32())
+            }
+            fn is_nan(self) -> bool {
+                $half::is_nan(self)
+            }
+        })*
+    };
+}
+
+half_precision!(f16 = Float16, bf16 = BFloat16);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,5 +229,18 @@ mod tests {
         assert_eq!(f64::NAN.cast::<i64>(), 0);
         assert_eq!(1e300f64.cast::<i64>(), i64::MAX);
         assert_eq!(f32::NAN.cast::<Bool8>(), Bool8::new(true));
+        assert_eq!(f16::NEG_INFINITY.cast::<i64>(), i64::MIN);
+    }
+
+    #[test]
+    fn halves_are_rounded_to_the_nearest_ties_to_even() {
+        assert_eq!(2049f64.cast::<f16>().to_f32(), 2048.0);
+        assert_eq!(2051i64.cast::<f16>().to_f32(), 2052.0);
+        assert_eq!(65519f32.cast::<f16>(), f16::MAX);
+        assert_eq!(65520f32.cast::<f16>(), f16::INFINITY);
+        assert_eq!(1e-8f32.cast::<f16>().to_bits(), 0);
+        assert_eq!(257f32.cast::<bf16>().to_f32(), 256.0);
+        assert_eq!(f16::MAX.cast::<bf16>().to_f32(), 65536.0);
+        assert_eq!(bf16::MAX.cast::<f16>(), f16::INFINITY);
     }
 }

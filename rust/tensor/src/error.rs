@@ -1,10 +1,14 @@
 //! The error type of this crate and its messages.
 
+use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use interlock::accelerator::{Device, Error as AcceleratorError};
 use interlock::dispatch::NoKernel;
 
+use crate::forward_stack::ForwardStack;
 use crate::{DType, Scalar};
 
 /// The result of an operation of this crate.
@@ -221,12 +225,19 @@ pub enum Error {
     /// A backward pass through a graph whose saved tensors were freed.
     GraphFreed {
         /// The name of the node.
+        node: Cow<'static, str>,
+    },
+    /// A recorded backward pass through an operation whose backward function cannot be differentiated.
+    OneBackward {
+        /// The name of the node.
         node: &'static str,
+        /// How to compute the gradient of the gradient.
+        cure: &'static str,
     },
     /// A backward pass through a node whose saved tensor was changed in place.
     Modified {
         /// The name of the node.
-        node: &'static str,
+        node: Cow<'static, str>,
         /// The shape of the saved tensor.
         shape: Vec<usize>,
         /// The version when the tensor was saved.
@@ -259,8 +270,111 @@ pub enum Error {
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(AcceleratorError),
+    /// An operation on memory that streams use, of a tensor whose memory they do not.
+    NoStream {
+        /// The operation.
+        op: &'static str,
+    },
+    /// The kernel of another library failed.
+    Kernel {
+        /// The operation.
+        op: &'static str,
+        /// The name of the kernel.
+        kernel: String,
+        /// The message of the kernel.
+        message: String,
+    },
+    /// A product on a library that may split sums, although a flag forbids it.
+    UnsplitSums {
+        /// The name of the flag below `backends.cuda.matmul`.
+        flag: &'static str,
+    },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
+    /// A function of the program, such as a hook, failed.
+    Foreign(ForeignError),
+    /// A function of the program returned the wrong number of gradients.
+    GradientCount {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The number of inputs.
+        expected: usize,
+        /// The number of gradients.
+        given: usize,
+    },
+    /// A function of the program returned a gradient of a wrong shape.
+    GradientShape {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The position of the input.
+        index: usize,
+        /// The shape of the input.
+        expected: Vec<usize>,
+        /// The shape of the gradient.
+        given: Vec<usize>,
+    },
+    /// In anomaly mode, a backward function computed NaN.
+    NanGradient {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The position of the input.
+        input: usize,
+    },
+    /// In anomaly mode, an error of a backward function.
+    Anomaly {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The stack of the operation that created the node, if it ran in anomaly mode.
+        stack: Option<Arc<ForwardStack>>,
+        /// The error.
+        error: Box<Error>,
+    },
+}
+
+/// An error of a function of the program, in a form that this crate does not know, such as an exception of Python.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlock_tensor::ForeignError;
+///
+/// let error = ForeignError::new("division by zero".to_owned(), Arc::new(7));
+/// assert_eq!(error.payload().downcast_ref(), Some(&7));
+/// assert_eq!(error.to_string(), "division by zero");
+/// ```
+#[derive(Clone)]
+pub struct ForeignError {
+    message: String,
+    payload: Arc<dyn Any + Send + Sync>,
+}
+
+impl ForeignError {
+    /// Creates an error with a message and the program's object.
+    pub fn new(message: String, payload: Arc<dyn Any + Send + Sync>) -> Self {
+        ForeignError { message, payload }
+    }
+
+    /// Returns the program's object.
+    pub fn payload(&self) -> &(dyn Any + Send + Sync) {
+        &*self.payload
+    }
+}
+
+impl fmt::Debug for ForeignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ForeignError({:?})", self.message)
+    }
+}
+
+impl fmt::Display for ForeignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl PartialEq for ForeignError {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.payload, &other.payload)
+    }
 }
 
 impl Error {
@@ -461,6 +575,9 @@ impl fmt::Display for Error {
             Error::GraphFreed { node } => {
                 write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
             }
+            Error::OneBackward { node, cure } => {
+                write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {cure}")
+            }
             Error::Modified { node, shape, saved, now } => write!(
                 f,
                 "{node}: a saved tensor of shape {} was changed in place: \
@@ -484,7 +601,37 @@ impl fmt::Display for Error {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
             }
             Error::Accelerator(error) => error.fmt(f),
+            Error::NoStream { op } => {
+                write!(f, "{op}: the tensor must be on a device or in pinned memory, got cpu")
+            }
+            Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
+            Error::UnsplitSums { flag } => write!(
+                f,
+                "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
+                 (False, True), or backends.cuda.blas_library to 'cublaslt'"
+            ),
             Error::NoKernel(error) => error.fmt(f),
+            Error::Foreign(error) => error.fmt(f),
+            Error::GradientCount { node, expected, given } => write!(
+                f,
+                "{node}: backward must return one gradient for each argument of forward, {expected}, got {given}"
+            ),
+            Error::GradientShape { node, index, expected, given } => write!(
+                f,
+                "{node}: gradient {index} must be of shape {}, or have more dimensions to sum over, got {}",
+                Tuple(expected),
+                Tuple(given)
+            ),
+            Error::NanGradient { node, input } => {
+                write!(f, "{node}: the gradient of input {input} has NaN elements")
+            }
+            Error::Anomaly { stack: Some(stack), error, .. } => {
+                write!(f, "{error}; the forward operation was called at {}", stack.location())
+            }
+            Error::Anomaly { stack: None, error, .. } => write!(
+                f,
+                "{error}; the forward operation ran without anomaly detection, so its line is not known"
+            ),
         }
     }
 }

@@ -11,6 +11,7 @@ mod element;
 mod error;
 mod fallible_alloc;
 mod fork_rwlock;
+mod forward_stack;
 mod kernel;
 mod ops;
 mod shape;
@@ -24,13 +25,22 @@ mod testing;
 /// operation does so too.
 pub fn announce_operations() {
     MATMUL.announce();
+    EINSUM.announce();
+    ATTENTION.announce();
+    MULTI_HEAD_ATTENTION.announce();
 }
 
 pub use dtype::{DType, Scalar};
 pub use element::Element;
-pub use error::{Error, Result};
+pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
-pub use ops::{Index, MATMUL, Matmul, MatmulArgs, MatmulCall, Operand, Reduction, cat, manual_seed, stack};
+pub use half::{bf16, f16};
+pub use ops::{
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
+    EinsumArgs, EinsumCall, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall,
+    MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat,
+    einsum, manual_seed, register_foreign_kernel, stack,
+};
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;

@@ -272,6 +272,12 @@ pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Re
         .collect()
 }
 
+/// Returns whether a shape can be broadcast to `shape`.
+pub(crate) fn is_expandable_to(shape: &[usize], given: &[usize]) -> bool {
+    let mut pairs = shape.iter().rev().zip(given.iter().rev());
+    given.len() <= shape.len() && pairs.all(|(&size, &given)| given == size || given == 1)
+}
+
 /// Returns an error if a shape, that of an argument of `op`, cannot be broadcast to `shape`.
 pub(crate) fn check_broadcastable_to(
     shape: &[usize],
@@ -279,7 +285,7 @@ pub(crate) fn check_broadcastable_to(
     argument: &'static str,
     given: &[usize],
 ) -> Result<()> {
-    if broadcast(op, shape, given).ok().as_deref() == Some(shape) {
+    if is_expandable_to(shape, given) {
         return Ok(());
     }
     Err(Error::shape(op, argument, format!("be broadcastable to shape {}", Tuple(shape)), given))

@@ -280,7 +280,7 @@ impl Tensor {
     /// For a view whose base was changed in place this creates a new node. It returns an error if the view was
     /// created in a mode that does not record its history.
     pub fn grad_fn(&self) -> Result<Option<Arc<Node>>> {
-        crate::autograd::grad_fn(self)
+        Ok(crate::autograd::grad_fn(self)?.map(|grad_fn| grad_fn.node))
     }
 }
 

@@ -71,7 +71,7 @@ fn backward_twice_reports_the_freed_node_unless_retained() {
     y.backward().unwrap();
     assert_eq!(gradient(&x), [8.0]);
     let error = y.backward().unwrap_err();
-    assert_eq!(error, Error::GraphFreed { node: "MulBackward0" });
+    assert_eq!(error, Error::GraphFreed { node: "MulBackward0".into() });
     // A sum saves nothing: its graph can be run again.
     let z = x.add(1.0).unwrap();
     z.backward().unwrap();
@@ -156,7 +156,7 @@ fn backward_reports_a_modified_saved_tensor_with_versions() {
     let z = y.exp().unwrap();
     z.add_(1.0).unwrap();
     let error = z.backward().unwrap_err();
-    assert_eq!(error, Error::Modified { node: "ExpBackward0", shape: vec![1], saved: 0, now: 1 });
+    assert_eq!(error, Error::Modified { node: "ExpBackward0".into(), shape: vec![1], saved: 0, now: 1 });
     // A sum saves nothing, so the in-place change is harmless.
     let y = x.mul(2.0).unwrap();
     let z = y.add(1.0).unwrap();

@@ -7,6 +7,9 @@ from interlock._core import (
     tensor as tensor,
 )
 
-__all__ = ["__version__", "accelerator", "autograd", "backends", "dispatch", "state", "tensor"]
+__all__ = ["LIBRARY", "__version__", "accelerator", "autograd", "backends", "dispatch", "state", "tensor"]
 
 __version__: str
+
+LIBRARY: str
+"""The file that contains the extension module: a shared library, or the program that registered its copy."""

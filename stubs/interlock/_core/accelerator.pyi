@@ -33,6 +33,7 @@ __all__ = [
     "Registration",
     "Stream",
     "allocator_keys",
+    "check_device_of_capability",
     "checked_config",
     "config_report",
     "config_text",
@@ -914,6 +915,9 @@ def device_name(device: _DeviceLike | None = None, /) -> str:
         NoAcceleratorError: No accelerator is available.
         DeviceError: The accelerator does not have the device.
     """
+
+def check_device_of_capability(device: _DeviceLike | None = None, /) -> None:
+    """Check the device of `get_device_capability`, whose result is the same for every device."""
 
 def properties(device: _DeviceLike | None = None, /) -> dict[str, Any]:
     """Return the properties of a device as a dict."""

@@ -8,6 +8,8 @@ __all__ = [
     "enable_grad",
     "enforce_grad_layout_policy",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "is_multithreading_enabled",
@@ -193,6 +195,38 @@ class enforce_grad_layout_policy(_Scope):
     @property
     def mode(self) -> bool:
         """The mode that the object sets."""
+
+@disjoint_base
+class _anomaly_mode(_Scope):
+    def __init__(self, mode: bool) -> None: ...
+    @property
+    def mode(self) -> bool: ...
+
+@disjoint_base
+class _anomaly_check_nan(_Scope):
+    def __init__(self, mode: bool) -> None: ...
+    @property
+    def mode(self) -> bool: ...
+
+def is_anomaly_enabled() -> bool:
+    """Return whether anomalies are detected on this thread; see `interlock.autograd.detect_anomaly`.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.autograd.detect_anomaly():
+        ...     interlock.is_anomaly_enabled()
+        True
+    """
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Return whether the detection of anomalies checks gradients for NaN.
+
+    Example:
+        >>> import interlock
+        >>> with interlock.autograd.detect_anomaly(check_nan=False):
+        ...     interlock.is_anomaly_check_nan_enabled()
+        False
+    """
 
 def is_grad_enabled() -> bool:
     """Return whether operations of this thread record the autograd graph.

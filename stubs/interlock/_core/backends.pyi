@@ -19,6 +19,7 @@ class Flag(TypedDict):
     variables: list[str]
     affects: str
     obeyed_by: list[str]
+    needs_registered_kernel: bool
     doc: str
 
 @disjoint_base
@@ -115,7 +116,8 @@ def explain(name: str) -> tuple[str, Any, str, str | None, Any, str | None, str,
 def table(registered: bool = False) -> list[Flag]:
     """Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
     description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
-    environment; `affects`; `obeyed_by`, the names of operations; `doc`. Flags of other libraries are included if `registered` is true.
+    environment; `affects`; `obeyed_by`, the names of operations; `needs_registered_kernel`, whether only kernels that
+    programs register obey it; `doc`. Flags of other libraries are included if `registered` is true.
     """
 
 def register_flag(
@@ -353,10 +355,12 @@ class CudaModule(ModuleType):
         /,
     ) -> None: ...
     linalg_library: Literal["default", "cusolver", "magma"]
-    """The library of linear algebra on cuda."""
+    """The library of linear algebra on cuda. `magma` selects kernels that a program registers: interlock has none."""
     @property
     def blas_library(self) -> Literal["default", "cublas", "cublaslt", "ck"]:
-        """The library of matrix products on cuda. The default is cuBLAS."""
+        """The library of matrix products on cuda. The default is cuBLAS. `ck` selects the kernel that a program registers
+        under this name: interlock has none.
+        """
     @blas_library.setter
     def blas_library(
         self, value: Literal["default", "cublas", "cublaslt", "ck", "hipblas", "hipblaslt"], /

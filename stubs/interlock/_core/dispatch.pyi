@@ -33,8 +33,17 @@ class Call:
     def inputs(self) -> Literal["float32", "tf32", "bf16"]:
         """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``."""
     @property
+    def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"]:
+        """The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
+        ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
+        """
+    @property
     def composite(self) -> str | None:
         """The operation that the call is part of, such as ``"linear"``, or None."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the kernel chose, such as the path of `einsum`."""
+
     @property
     def considered(self) -> tuple[Considered, ...]:
         """All kernels of the operation, in the order in which they were tried."""
@@ -102,19 +111,21 @@ def record() -> Recording:
         ('matmul', 'native')
     """
 
+@overload
 def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
     """Return the choice of a kernel for a call on this thread now, without running it.
 
     The kernel that is chosen may still refuse when it runs; the next one is then tried.
 
     Args:
-        operation: The name of the operation: ``"matmul"``.
+        operation: The name of the operation: ``"matmul"`` or ``"scaled_dot_product_attention"``.
         tensors: The operands.
+        options: The keyword arguments of the operation.
 
     Raises:
         ArgumentError: There is no operation of this name.
         ShapeError: The shapes are incompatible.
-        TypeError: The operation takes another number of operands, or one of them is not a tensor.
+        TypeError: The operation takes other arguments, or an operand is not a tensor.
 
     Example:
         >>> import interlock
@@ -126,4 +137,19 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
         cublaslt: needs a device, got cpu
         mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
         native: chosen
+        >>> x = interlock.ones(1, 1, 2, 2)
+        >>> dispatch.explain("scaled_dot_product_attention", x, x, x, is_causal=True).kernel
+        'flash'
     """
+
+@overload
+def explain(
+    operation: Literal["scaled_dot_product_attention"],
+    /,
+    *tensors: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Call: ...

@@ -1,11 +1,12 @@
 import builtins
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from types import EllipsisType
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import EllipsisType, TracebackType
 from typing import (
     Any,
     Literal,
     Protocol,
+    Self,
     SupportsIndex,
     TypeAlias,
     TypeGuard,
@@ -15,29 +16,36 @@ from typing import (
 )
 
 import numpy.typing as npt
-from interlock._core.accelerator import device as _DeviceObject
+from interlock._core.accelerator import _CudaStream, device as _DeviceObject
+from typing_extensions import disjoint_base
 
 __all__ = [
     "Node",
+    "RemovableHandle",
     "Tensor",
     "addmm",
     "arange",
     "argmax",
     "as_tensor",
     "backward",
+    "bfloat16",
     "bmm",
     "bool",
     "cat",
     "cross_entropy",
     "dtype",
+    "einsum",
     "empty",
     "exp",
+    "float16",
     "float32",
     "float64",
+    "from_dlpack",
     "from_numpy",
     "full",
     "get_num_threads",
     "grad",
+    "half",
     "int64",
     "is_inference",
     "is_tensor",
@@ -48,11 +56,15 @@ __all__ = [
     "matmul",
     "mean",
     "mm",
+    "multi_head_attention",
+    "nll_loss",
     "ones",
     "ones_like",
     "rand",
     "randn",
     "relu",
+    "saved_tensors_hooks",
+    "scaled_dot_product_attention",
     "set_num_threads",
     "softmax",
     "stack",
@@ -80,7 +92,7 @@ _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
 @final
 class dtype:
-    """The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`.
+    """The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64` or `bool`.
 
     Example:
         >>> import interlock
@@ -100,16 +112,48 @@ class dtype:
 
 _DType: TypeAlias = dtype
 
+float16: dtype
+half: dtype
+bfloat16: dtype
 float32: dtype
 float64: dtype
 int64: dtype
 bool: dtype
 
 @final
+class RemovableHandle:
+    """A registered hook. As a context manager it removes the hook on exit.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2, requires_grad=True)
+        >>> with x.register_hook(lambda grad: grad * 10):
+        ...     x.sum().backward()
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([11., 11.])
+    """
+    @property
+    def id(self) -> int:
+        """A number that no other hook has. Hooks that were registered later have greater numbers."""
+    def remove(self) -> None:
+        """Remove the hook. A backward pass that is running the hook's node still calls it. The second call does nothing."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@disjoint_base
 class Node:
     """A node of the autograd graph: an operation, or the accumulation of gradients in a leaf."""
     def name(self) -> str:
         """Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
+
+        For a call of `autograd.Function` it is the name of the class followed by "Backward".
 
         Example:
             >>> import interlock
@@ -119,7 +163,9 @@ class Node:
         """
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """For each input a pair of the node that receives its gradient (None without a gradient) and 0."""
+        """For each input a pair of the node that receives its gradient (None without a gradient) and the position of the
+        input among the results of that node.
+        """
     @property
     def variable(self) -> Tensor:
         """The leaf of an "AccumulateGrad" node.
@@ -127,11 +173,126 @@ class Node:
         Raises:
             AttributeError: The node is an operation.
         """
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for data of the program about the node. In anomaly mode `"traceback_"` is the list of the lines of the
+        stack that created the node.
+        """
+    def register_hook(
+        self,
+        hook: Callable[
+            [tuple[Tensor | None, ...], tuple[Tensor | None, ...]], tuple[Tensor | None, ...] | None
+        ],
+    ) -> RemovableHandle:
+        """Register a function that is called after the node in each backward pass.
+
+        Args:
+            hook: Called with the tuples of gradients of the inputs and of the results. It returns None, or a tuple of
+                gradients of the inputs to use instead. For "AccumulateGrad" there are no gradients of inputs.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            RuntimeError: The node is a call of `autograd.Function` that was not recorded.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(1, requires_grad=True)
+            >>> y = x * 2
+            >>> handle = y.grad_fn.register_hook(lambda inputs, results: print(inputs[0], results[0]))
+            >>> y.backward()
+            tensor([2.]) tensor([1.])
+        """
+    def register_prehook(
+        self, hook: Callable[[tuple[Tensor | None, ...]], tuple[Tensor | None, ...] | None]
+    ) -> RemovableHandle:
+        """Register a function that is called before the node in each backward pass.
+
+        Args:
+            hook: Called with the tuple of gradients of the results. It returns None, or a tuple of gradients to use
+                instead.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            RuntimeError: The node is a call of `autograd.Function` that was not recorded.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(1, requires_grad=True)
+            >>> y = x * 2
+            >>> handle = y.grad_fn.register_prehook(lambda gradients: (gradients[0] * 10,))
+            >>> y.backward()
+            >>> x.grad
+            tensor([20.])
+        """
+    def _sequence_nr(self) -> int: ...
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
 
-@final
+@disjoint_base
+class _FunctionNode(Node):
+    def __new__(cls) -> Self: ...
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]: ...
+
+def _record_function(
+    ctx: _FunctionNode,
+    name: str,
+    inputs: tuple[Tensor, ...],
+    results: tuple[Tensor, ...],
+    dirty: tuple[Tensor, ...],
+    non_differentiable: tuple[Tensor, ...],
+    saved: tuple[Tensor | None, ...],
+    materialize_grads: builtins.bool,
+) -> tuple[Tensor, ...]: ...
+
+@disjoint_base
+class saved_tensors_hooks:
+    """Pack the tensors that operations save for the backward pass, for example to store them on the CPU or on disk.
+
+    A context manager. It applies to the thread that enters it, and to other threads and tasks to which a captured state
+    is applied. Inside another one, only the inner one is used.
+
+    Args:
+        pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.
+        unpack_hook: Called with that object when the backward pass needs the tensor. It returns a tensor with equal
+            elements.
+
+    Raises:
+        TypeError: A hook is not callable.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0], requires_grad=True)
+        >>> with interlock.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), interlock.tensor):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+    def __new__(cls, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> Self: ...
+    @property
+    def pack_hook(self) -> Callable[[Tensor], Any]:
+        """The function that packs a tensor."""
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor]:
+        """The function that unpacks a tensor."""
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@disjoint_base
 class Tensor:
     """A multi-dimensional array with a single dtype.
 
@@ -147,6 +308,7 @@ class Tensor:
     """
 
     __array_priority__: builtins.float
+    def __new__(cls, data: Tensor) -> Self: ...
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the dimensions."""
@@ -236,7 +398,7 @@ class Tensor:
         """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool, /) -> None: ...
-    def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: builtins.bool = True) -> Self:
         """Set `requires_grad` and return the tensor itself.
 
         Args:
@@ -273,6 +435,57 @@ class Tensor:
     @property
     def grad_fn(self) -> Node | None:
         """The node of the operation that produced the tensor, or None."""
+    @property
+    def output_nr(self) -> int:
+        """The position of the tensor among the results of `grad_fn`."""
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Register a function that is called with the gradient of the tensor in each backward pass.
+
+        The gradient is complete: all contributions of the pass have been added. Hooks are called in the order of their
+        registration, each with the result of the one before. If the tensor is changed in place later, the hook still
+        receives the gradient of the value before the change.
+
+        Args:
+            hook: Called with the gradient. It returns None, or a tensor of the same shape, dtype and device to use
+                instead. An exception ends the backward pass and propagates.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            RuntimeError: The tensor does not require grad.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: grad * 10)
+            >>> x.sum().backward()
+            >>> x.grad
+            tensor([10., 10.])
+        """
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Register a function that is called after a backward pass has accumulated a gradient in `grad` of this leaf.
+
+        Args:
+            hook: Called with the tensor. It returns None. An optimizer may use the gradient and set `grad` to None, so
+                that its memory is released before the backward pass ends.
+
+        Returns:
+            A handle whose `remove` removes the hook.
+
+        Raises:
+            ArgumentError: The tensor is the result of an operation.
+            RuntimeError: The tensor does not require grad.
+            TypeError: `hook` is not callable.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True)
+            >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+            >>> x.sum().backward()
+            tensor([1., 1.])
+        """
     def retain_grad(self) -> None:
         """Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate.
 
@@ -319,6 +532,27 @@ class Tensor:
             >>> (x * x).sum().backward()
             >>> x.grad
             tensor([2., 4.])
+        """
+    @property
+    def data(self) -> Tensor:
+        """A tensor that shares memory with this one and has no history, like `detach()`.
+
+        In-place changes of it count as changes of this tensor, so that a backward pass that needs the old values fails.
+        """
+    def detach_(self) -> Self:
+        """Remove the history of the tensor in place: it becomes a leaf that does not require grad.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The tensor is a view, whose history is that of its base.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.ones(2, requires_grad=True) * 2
+            >>> x.detach_().is_leaf
+            True
         """
     def detach(self) -> Tensor:
         """Return a tensor that shares memory with this one and has no history.
@@ -376,6 +610,15 @@ class Tensor:
         def __buffer__(self, flags: int, /) -> memoryview: ...
         def __release_buffer__(self, buffer: memoryview, /) -> None: ...
 
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: builtins.bool | None = None,
+    ) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: dict[Any, Any], /) -> Tensor: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes, _DType, list[int], builtins.bool, str | None]]: ...
@@ -592,6 +835,28 @@ class Tensor:
         Raises:
             DeviceError: `device` does not name a device.
         """
+    def record_stream(self, stream: _CudaStream) -> None:
+        """Record that work of another library on a stream uses the tensor. After its memory is freed, it is reused only
+        after the work that is queued on the stream by then. The operations of interlock record their streams themselves.
+
+        Args:
+            stream: A `Stream`, or an object with `__cuda_stream__`.
+
+        Raises:
+            RuntimeError: The tensor is in memory of the CPU that is not pinned.
+            TypeError: `stream` is not a stream.
+
+        Example:
+            >>> import interlock
+            >>> from interlock import accelerator
+            >>> accelerator.use("host")
+            >>> x = interlock.ones(2, device="host:0")
+            >>> x.record_stream(interlock.Stream("host:0"))
+        """
+    def half(self) -> Tensor:
+        """Convert to float16. Returns the tensor itself if it is a float16 tensor."""
+    def bfloat16(self) -> Tensor:
+        """Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor."""
     def float(self) -> Tensor:
         """Convert to float32. Returns the tensor itself if it is a float32 tensor."""
     def double(self) -> Tensor:
@@ -612,6 +877,8 @@ class Tensor:
     def __truediv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __rtruediv__(self, other: _Number | _Array, /) -> Tensor: ...
     def __itruediv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __mod__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rmod__(self, other: _Number | _Array, /) -> Tensor: ...
     def __pow__(self, exponent: Tensor | _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __rpow__(self, base: _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __matmul__(self, other: Tensor | _Array, /) -> Tensor: ...
@@ -703,6 +970,22 @@ class Tensor:
             >>> import interlock
             >>> interlock.tensor([2, 3]).pow(2)
             tensor([4, 9])
+        """
+    def remainder(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `self / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: Integers on the CPU are divided by 0.
+            DTypeError: An operand is bool.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([5, -5]).remainder(3)
+            tensor([2, 1])
         """
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
@@ -1135,7 +1418,7 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
     Read-only and unaligned arrays are copied.
 
     Args:
-        ndarray: A `numpy.ndarray` of dtype float32, float64, int64 or bool.
+        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
 
     Raises:
         TypeError: `ndarray` is not an array, or its dtype is not supported.
@@ -1149,6 +1432,33 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
         tensor([1., 1.], dtype=interlock.float64)
         >>> array
         array([1., 1.])
+    """
+
+def from_dlpack(
+    ext_tensor: object, *, device: _Device | None = None, copy: builtins.bool | None = None
+) -> Tensor:
+    """Return a tensor that shares the memory of an object of another library, through DLPack.
+
+    Read-only memory is copied.
+
+    Args:
+        ext_tensor: An object with `__dlpack__` and `__dlpack_device__`, or a DLPack capsule. Its memory must be on the
+            CPU, unless it is a tensor of interlock.
+        device: The device of the result. None means that of `ext_tensor`. The CPU requests a copy of memory elsewhere.
+        copy: Whether to copy the elements. None copies if it is necessary, and False raises BufferError then.
+
+    Raises:
+        TypeError: `ext_tensor` does not support DLPack, or interlock does not have its dtype.
+        BufferError: The memory is on another device, its layout is not supported, or a copy is needed and forbidden.
+
+    Example:
+        >>> import interlock
+        >>> import numpy
+        >>> array = numpy.zeros(2, dtype="float16")
+        >>> interlock.from_dlpack(array).fill_(1)
+        tensor([1., 1.], dtype=interlock.float16)
+        >>> array
+        array([1., 1.], dtype=float16)
     """
 
 def zeros(
@@ -1465,7 +1775,11 @@ def set_num_threads(threads: int, /) -> None:
 
     Matrix products and other large operations use several threads. Results do not depend on their number. An
     operation that is running continues with the number with which it began, and a forked child with that of its
-    parent. The number does not affect OpenMP runtimes or libraries that other packages use.
+    parent.
+
+    The number is passed to the OpenMP runtimes that are loaded under their own names, and to MKL if it has been called
+    before, as by `torch.set_num_threads`; no library is loaded. In an OpenMP runtime it applies to parallel regions of
+    the calling thread. A library that is loaded later begins with its own default.
 
     Args:
         threads: A positive int; 1 runs every operation on the thread that calls it.
@@ -1502,7 +1816,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the matrix product of two matrices.
 
     Args:
-        input: The left matrix, of shape [n, k]. Float32, float64 or int64.
+        input: The left matrix, of shape [n, k]. Floating point or int64.
         mat2: The right matrix, of shape [k, m], of the same dtype.
 
     Returns:
@@ -1523,7 +1837,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the matrix products of two batches of matrices.
 
     Args:
-        input: The left batch, of shape [b, n, k]. Float32, float64 or int64.
+        input: The left batch, of shape [b, n, k]. Floating point or int64.
         mat2: The right batch, of shape [b, k, m], of the same dtype.
 
     Returns:
@@ -1600,7 +1914,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     last two are broadcast.
 
     Args:
-        input: The left tensor, of shape [..., n, k] or [k]. Float32, float64 or int64.
+        input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
         other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
 
     Returns:
@@ -1771,6 +2085,42 @@ def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
                 [2, 4]])
     """
 
+@overload
+def einsum(equation: str, /, *operands: Tensor) -> Tensor:
+    """Return the sum of products of tensors that an equation in Einstein's notation describes.
+
+    The order of the contractions of three or more operands is found by the package opt_einsum if it is installed and
+    the flag `backends.opt_einsum.enabled` is on; else it is left to right. Each contraction is a matrix product.
+
+    Args:
+        equation: Labels of the dimensions of each operand, separated by commas, and after ``->`` those of the result.
+            A label is a letter; ``...`` stands for dimensions that are broadcast. Without ``->`` the result has the
+            labels that appear once, in alphabetical order. Labels that the result lacks are summed.
+        operands: The tensors, or one list of them. Of one dtype. Alternatively the equation is left out and each
+            operand is followed by a list of numbers from 0 to 51, or ``...``, as its labels; a last list has those of
+            the result.
+
+    Returns:
+        A tensor with a dimension for each label of the result.
+
+    Raises:
+        ArgumentError: The equation is malformed, or the operands do not fit it.
+        DTypeError: The dtypes differ.
+        TypeError: An operand is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.einsum("ij,jk->ik", interlock.ones(2, 3), interlock.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+        >>> interlock.einsum("ii", interlock.ones(2, 2))
+        tensor(2.)
+    """
+
+@overload
+def einsum(equation: str, operands: Sequence[Tensor], /) -> Tensor: ...
+@overload
+def einsum(operand: Tensor, /, *operands_and_labels: Tensor | Sequence[int | EllipsisType]) -> Tensor: ...
 def log_softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
     """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
 
@@ -1805,6 +2155,126 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
         >>> import interlock
         >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
         tensor([0.5000, 0.5000])
+    """
+
+def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor:
+    """Return the negative log-likelihood of target classes.
+
+    Args:
+        input: Log-probabilities of shape `[samples, classes]`, floating point.
+        target: Class indices of shape `[samples]`, int64.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+
+    Returns:
+        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        IndexError: An index in `target` is not a class.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point or `target` is not int64.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[0.0, 1.0]])
+        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
+        tensor(1.3133)
+    """
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: builtins.float = 0.0,
+    is_causal: builtins.bool = False,
+    *,
+    scale: builtins.float | None = None,
+    enable_gqa: builtins.bool = False,
+) -> Tensor:
+    """Return for each query the mean of the values, weighted by the softmax of the products of the query with the keys.
+
+    The kernel is chosen by the flags `backends.cuda.flash_sdp`, `mem_efficient_sdp`, `math_sdp`, `cudnn_sdp` and, on
+    devices, `sdp_priority`. `dispatch.explain` and `dispatch.record` show the choice. Only the kernel `math` can be
+    differentiated twice.
+
+    Args:
+        query: The queries, of shape [..., heads, queries, size]. Floating point.
+        key: The keys, of shape [..., heads, keys, size], of the same dtype.
+        value: The values, of shape [..., heads, keys, value size], of the same dtype.
+        attn_mask: Bools, where True lets a query see a key, or floats, which are added to the scores; None for no mask.
+            Broadcast to [..., heads, queries, keys]. A query that sees no key has a result of 0.
+        dropout_p: 0; None means 0. Attention has no dropout here.
+        is_causal: Whether a query sees only the keys up to its own position.
+        scale: The factor of the scores; None means `1 / sqrt(size)`.
+        enable_gqa: Whether several heads of queries may share one head of keys and values, whose number then divides
+            that of the queries.
+
+    Returns:
+        A tensor of shape [..., heads, queries, value size].
+
+    Raises:
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ or are not floating point.
+        ArgumentError: `dropout_p` is not 0.
+        RuntimeError: No kernel can run the call; the message has the reason of each. Or the tensors are on different
+            devices.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
+        >>> functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+        tensor([[[[1.0000, 0.0000],
+                  [0.3302, 0.6698]]]])
+    """
+
+def multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    num_heads: int,
+    in_proj_weight: Tensor,
+    in_proj_bias: Tensor | None,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    *,
+    training: builtins.bool,
+    batch_first: builtins.bool,
+    key_padding_mask: Tensor | None = None,
+    need_weights: builtins.bool = True,
+    attn_mask: Tensor | None = None,
+    average_attn_weights: builtins.bool = True,
+    is_causal: builtins.bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Return the attention of several heads, projected, and the weights of the values: the `forward` of
+    `nn.MultiheadAttention`.
+
+    Args:
+        query: The queries, of shape [batch, queries, size] if `batch_first`, else [queries, batch, size], or [queries, size].
+        key: The keys, in the same layout.
+        value: The values, in the same layout.
+        num_heads: The number of heads, which divides the size.
+        in_proj_weight: The weights of queries, keys and values, of shape [3 * size, size].
+        in_proj_bias: Their biases, of shape [3 * size], or None.
+        out_proj_weight: The weights of the result, of shape [size, size].
+        out_proj_bias: Its biases, of shape [size], or None.
+        training: Whether the module is in training mode.
+        batch_first: Whether the first dimension is the batch.
+        key_padding_mask: Keys to ignore, of shape [batch, keys]: bools that are True for them, or floats that are added.
+        need_weights: Whether to return the weights.
+        attn_mask: Scores to ignore, of shape [queries, keys] or [batch * heads, queries, keys].
+        average_attn_weights: Whether the weights are the mean of all heads.
+        is_causal: Whether `attn_mask` is a causal mask.
+
+    Returns:
+        The result in the layout of `query`, and weights of shape [batch, queries, keys] or None.
+
+    Raises:
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes differ.
+        ArgumentError: `is_causal` is True without a mask, or `num_heads` does not divide the size.
     """
 
 def cross_entropy(

@@ -8,6 +8,9 @@
 //! `fake_cuda_` inject faults and count calls and live objects (`controls.rs`).
 #![cfg(not(loom))]
 
+// The host driver and its state are parts of the fake, not of the process that loads it.
+interlock_core::separate_copy!();
+
 mod addresses;
 mod call;
 mod captures;

@@ -41,6 +41,11 @@ def test_runtimes_equal_the_report_of_threadpoolctl() -> None:
     assert loaded(False, "mkl", "onednn") == loaded(True, "mkl", "onednn")
 
 
+def test_set_num_threads_is_reported_for_mkl_and_both_runtimes() -> None:
+    numbers = [dict.fromkeys(("libgomp", "libiomp", "libmkl_rt"), number) for number in (1, 3)]
+    assert answer_of("number_of_threads", env={"OMP_NUM_THREADS": "2"}) == numbers
+
+
 @SHOWN_AND_HIDDEN
 def test_limits_are_those_of_the_calling_thread(hidden: bool) -> None:
     assert answer_of("openmp_limits_of_threads", hidden, env={"OMP_NUM_THREADS": "2"}) == [5, 2]

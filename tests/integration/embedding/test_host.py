@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -72,9 +73,40 @@ def test_script_on_the_example_driver_prints_what_the_page_shows() -> None:
     assert done.stdout == captured
 
 
+@pytest.mark.parametrize(
+    ("assignment", "choice"),
+    [
+        ("", "convolution float32 -> native | miopen: backends.miopen.immediate is False"),
+        ("backends.miopen.immediate = True", "convolution float32 -> miopen | native: behind miopen"),
+    ],
+    ids=["default", "assigned"],
+)
+def test_kernel_of_the_host_obeys_a_flag_of_the_script(assignment: str, choice: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    explained = 'print(backends.explain("miopen.immediate").affects)'
+    script.write_text(f"from interlock import backends\n{explained}\n{assignment}\n")
+    done = run_host("--example-kernel", str(script))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("convolutions on ROCm: obeyed by convolution\n")
+    assert f"the choice of a kernel: {choice}\n" in done.stdout
+
+
 def test_failing_script_fails_the_host(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("raise LookupError('of the script')\n")
     done = run_host(str(script))
     assert done.returncode == 1
     assert "of the script" in done.stderr
+
+
+def test_kernel_that_the_host_registers_serves_overrideable() -> None:
+    done = run_host("--attention-kernel", "tests/programs/embedding/registered_attention.py")
+    assert done.returncode == 0, done.stderr
+    printed, _ = done.stdout.split("\nseen from Rust")
+    assert json.loads(printed) == {
+        "by default": "math",
+        "overrideable": "one_query",
+        "same results": True,
+        "overrideable for three queries": None,
+        "first of the priority": ["one_query", "math", "flash", "efficient", "cudnn"],
+    }

@@ -11,6 +11,8 @@ import pytest
 from interlock import aio, backends
 from interlock.backends import cudnn
 
+from tests.helpers.overlapping_tasks import overlaps_tasks
+
 TASKS = 100
 STEPS = 1000
 DEEPEST = 6
@@ -119,12 +121,14 @@ def test_every_task_sees_its_own_state_at_every_step() -> None:
     assert seen() == DEFAULT
 
 
+@overlaps_tasks
 def test_without_the_runner_the_state_is_right_once_all_scopes_have_ended() -> None:
     asyncio.run(walk_together(alone=False))
     assert seen() == DEFAULT
-    assert repr(interlock.capture()).endswith("layout_policy=True)")
+    assert repr(interlock.capture()).endswith("anomaly_check_nan=True)")
 
 
+@overlaps_tasks
 def test_walk_detects_tasks_that_share_a_state() -> None:
     with pytest.raises(AssertionError):
         asyncio.run(walk_together(alone=True))

@@ -6,7 +6,6 @@ import copy
 import pickle
 import warnings
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import interlock
@@ -36,12 +35,12 @@ EACH_SWITCH = pytest.mark.parametrize(
     ("write", "read", "flag", "default"), SWITCHES, ids=[flag for *_, flag, _ in SWITCHES]
 )
 CAN_USE = [
-    (cuda.can_use_flash_attention, "cuda.flash_sdp", "flash"),
-    (cuda.can_use_efficient_attention, "cuda.mem_efficient_sdp", "memory-efficient"),
-    (cuda.can_use_cudnn_attention, "cuda.cudnn_sdp", "cuDNN"),
+    (cuda.can_use_flash_attention, "cuda.flash_sdp", interlock.float16),
+    (cuda.can_use_efficient_attention, "cuda.mem_efficient_sdp", interlock.float32),
+    (cuda.can_use_cudnn_attention, "cuda.cudnn_sdp", interlock.bfloat16),
 ]
 EACH_CAN_USE = pytest.mark.parametrize(
-    ("can_use", "flag", "kernel"), CAN_USE, ids=[flag for _, flag, _ in CAN_USE]
+    ("can_use", "flag", "dtype"), CAN_USE, ids=[flag for _, flag, _ in CAN_USE]
 )
 DEFAULT_PRIORITY = (
     "flash_attention",
@@ -250,40 +249,49 @@ def test_wrong_argument_of_an_attention_is_named(name: str, wrong: object) -> No
 
 
 @EACH_CAN_USE
-def test_can_use_functions_return_false_and_warn_only_in_debug(can_use: Any, flag: str, kernel: str) -> None:
-    assert can_use(params()) is False
-    assert can_use(params=params(), debug=False) is False
-
-
-@EACH_CAN_USE
-def test_can_use_functions_warn_of_the_first_reason(can_use: Any, flag: str, kernel: str) -> None:
-    given = params(attn_mask=interlock.ones(2, 2))
-    where = "query on cpu, key on cpu, value on cpu, attn_mask on cpu"
+def test_can_use_functions_return_false_on_the_cpu(can_use: Any, flag: str, dtype: interlock.dtype) -> None:
+    tensor = interlock.ones(1, 1, 8, 8, dtype=dtype)
+    given = params(query=tensor, key=tensor, value=tensor, dropout=0.0)
+    assert can_use(given) is False
+    assert can_use(params=given, debug=False) is False
     with pytest.warns(
-        errors.AttentionKernelWarning, match=f"the {kernel} kernel needs tensors on cuda.*{where}"
+        errors.AttentionKernelWarning, match="needs tensors on a device, got query on cpu"
     ) as reported:
         assert can_use(given, True) is False
     assert reported[0].filename == __file__
     with (
         backends.override(**{flag: False}),
-        pytest.warns(errors.AttentionKernelWarning, match=rf"backends\.{flag} is off"),
+        pytest.warns(errors.AttentionKernelWarning, match=rf"backends\.{flag} is False"),
     ):
         assert can_use(given, debug=True) is False
 
 
+@pytest.mark.usefixtures("host_accessible_memory")
 @EACH_CAN_USE
-def test_can_use_functions_report_a_missing_kernel_on_cuda(can_use: Any, flag: str, kernel: str) -> None:
-    # interlock has no tensors on cuda yet, so this is a fake.
-    elsewhere = SimpleNamespace(device=interlock.device("cuda:0"))
-    given = params()
-    for name in ("_query", "_key", "_value"):
-        setattr(given, name, elsewhere)
-    with pytest.warns(errors.AttentionKernelWarning, match=f"interlock has no {kernel} kernel"):
-        assert can_use(given, True) is False
+def test_can_use_functions_return_what_explain_says_on_devices(
+    can_use: Any, flag: str, dtype: interlock.dtype, devices: tuple[str, ...]
+) -> None:
+    def given(dtype: interlock.dtype, **changes: Any) -> SDPAParams:
+        tensor = interlock.ones(1, 2, 8, 8, dtype=dtype, device=devices[0])
+        given = {"query": tensor, "key": tensor, "value": tensor, "dropout": 0.0}
+        return params(**given | changes)
+
+    assert can_use(given(dtype), True) is True
+    with backends.override(**{flag: False}):
+        assert can_use(given(dtype)) is False
+    with pytest.warns(errors.AttentionKernelWarning, match=f"{can_use.__name__}: needs .*, got float64"):
+        assert can_use(given(interlock.float64), True) is False
+    with pytest.warns(errors.AttentionKernelWarning, match=r"dropout_p must be 0"):
+        assert can_use(given(dtype, dropout=0.5), True) is False
+    other = interlock.ones(1, 2, 8, 9, dtype=dtype, device=devices[0])
+    with pytest.warns(errors.AttentionKernelWarning, match="last dimensions of query and key differ"):
+        assert can_use(given(dtype, key=other), True) is False
 
 
 @EACH_CAN_USE
-def test_can_use_functions_accept_attention_arguments_only(can_use: Any, flag: str, kernel: str) -> None:
+def test_can_use_functions_accept_attention_arguments_only(
+    can_use: Any, flag: str, dtype: interlock.dtype
+) -> None:
     for wrong in (3, None, interlock.ones(1)):
         with pytest.raises(TypeError, match=f"{can_use.__name__}: params must be an SDPAParams"):
             can_use(wrong)

@@ -213,7 +213,7 @@ def test_explain_finds_a_new_library_file(tmp_path: Path) -> None:
 
 
 def test_cudnn_accepts_the_dtypes_of_tensors() -> None:
-    assert {interlock.float32, interlock.float64} <= backends.cudnn.CUDNN_TENSOR_DTYPES
+    assert {interlock.float16, interlock.float32, interlock.float64} == backends.cudnn.CUDNN_TENSOR_DTYPES
     assert interlock.int64 not in backends.cudnn.CUDNN_TENSOR_DTYPES
 
 

@@ -8,8 +8,13 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
-from interlock import accelerator, backends, dispatch
+from interlock import accelerator, backends, dispatch, nn
 from interlock._core.backends import table
+from interlock.nn import functional
+
+# Flags of libraries for which interlock has no kernel: rust/core/tests/registered_kernels.rs registers
+# kernels that obey them.
+REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
@@ -23,41 +28,35 @@ NOTHING_OBEYS = {
         "cudnn.conv.fp32_precision",
         "mkldnn.conv.fp32_precision",
         "mkldnn.deterministic",
-        "miopen.immediate",
-        "nnpack.enabled",
     ],
     "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
-    "float16 and bfloat16": [
-        "cuda.matmul.allow_fp16_reduced_precision_reduction",
-        "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k",
-        "cuda.matmul.allow_bf16_reduced_precision_reduction",
-        "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k",
-        "cuda.matmul.allow_fp16_accumulation",
-    ],
-    "attention": [
-        "cuda.flash_sdp",
-        "cuda.mem_efficient_sdp",
-        "cuda.math_sdp",
-        "cuda.cudnn_sdp",
-        "cuda.fp16_bf16_reduction_math_sdp",
-        "cuda.sdp_priority",
-        "cuda.rocm_fa_library",
-        "mha.fastpath",
-    ],
     "operations without a fixed order of sums": [
         "deterministic_algorithms",
         "deterministic_algorithms_warn_only",
     ],
-    "einsum": ["opt_einsum.enabled", "opt_einsum.strategy"],
     "decompositions": ["cuda.linalg_library"],
     "quantized operations": ["quantized.engine"],
     "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
-    "kernels of Intel GPUs": ["mkldnn.allow_tf32"],
+    REGISTERED_KERNELS: [
+        "miopen.immediate",
+        "nnpack.enabled",
+        "cuda.rocm_fa_library",
+        "mkldnn.allow_tf32",
+    ],
 }
 
 
 def on(device: str) -> Callable[[], object]:
-    """Return a function that returns a product on a device, the order of its kernels and its peak memory."""
+    """Return a function that observes products on a device.
+
+    It returns a product of float32 with the order of its kernels and its peak memory, and long products
+    of halves.
+    """
+
+    def half_product(dtype: interlock.dtype) -> str:
+        # The sum of the first half is rounded to 256 in bfloat16, and large sums are rounded in float16.
+        terms = interlock.tensor([1.0] * 257 + [2048.0] * 767 + [-2048.0] * 767 + [0.0] * 257, device=device)
+        return repr((terms.to(dtype) @ interlock.ones(2048, dtype=dtype, device=device)).item())
 
     def observe() -> object:
         x = interlock.tensor([[1.0 + 3.0 / 4096.0]], device=device)
@@ -66,9 +65,53 @@ def on(device: str) -> Callable[[], object]:
             accelerator.reset_peak_memory_stats(device)
         product = (x @ interlock.ones(1, 1, device=device)).item()
         peak = 0 if device == "cpu" else accelerator.max_memory_allocated(device)
-        return product, [one.kernel for one in explained.considered], peak
+        halves = [half_product(interlock.float16), half_product(interlock.bfloat16)]
+        return product, [one.kernel for one in explained.considered], peak, halves
 
     return observe
+
+
+def attention_on(device: str) -> Callable[[], object]:
+    """Return a function that observes attentions on a device.
+
+    It returns the kernel of attentions with several dtypes, one of which overflows in float16, and of a layer
+    with the number of its products.
+    """
+
+    def attention(dtype: interlock.dtype) -> object:
+        x = interlock.full((1, 1, 2, 64), 100.0, dtype=dtype, device=device)
+        explained = dispatch.explain("scaled_dot_product_attention", x, x, x)
+        if explained.kernel is None:
+            return None
+        return explained.kernel, str(functional.scaled_dot_product_attention(x, x, x).tolist())
+
+    layer = nn.MultiheadAttention(4, 2, batch_first=True, device=device).eval()
+
+    def observe() -> object:
+        kernels = [attention(dtype) for dtype in (interlock.float16, interlock.float32)]
+        if None in kernels:
+            return kernels
+        with dispatch.record() as calls, interlock.no_grad():
+            x = interlock.ones(1, 2, 4, device=device)
+            layer(x, x, x)
+        return kernels, calls[-1].kernel, len(calls)
+
+    return observe
+
+
+def test_recorded_attention_is_that_of_the_explanation() -> None:
+    observed: Any = attention_on("cpu")()
+    assert observed[1:] == ("fastpath", 5), "two products, two with weights, and the layer"
+    assert [kernel for kernel, _ in observed[0]] == ["flash", "flash"]
+
+
+def contractions() -> object:
+    """Return the record of an einsum, whose best order is not that of its operands."""
+    # The strategies "auto", which is "optimal" here, and "greedy" find different orders.
+    shapes = [(8, 8), (8, 2), (2, 6), (6, 9), (9, 8)]
+    with dispatch.record() as calls:
+        interlock.einsum("ab,bc,cd,de,ef->af", *[interlock.ones(*shape) for shape in shapes])
+    return [str(call) for call in calls]
 
 
 # For each flag that an operation obeys: the device, the other flags, and a value that changes the result.
@@ -81,10 +124,37 @@ FLIPS: dict[str, tuple[str, Any, Any]] = {
     "cuda.matmul.allow_tf32": ("device", {}, True),
     "cuda.blas_library": ("device", {}, "cublaslt"),
     "cuda.cublas_workspace": ("device", {}, 1 << 20),
+    "cuda.matmul.allow_fp16_reduced_precision_reduction": ("device", {}, False),
+    "cuda.matmul.allow_bf16_reduced_precision_reduction": ("device", {}, False),
+    "cuda.matmul.allow_fp16_accumulation": (
+        "device",
+        {"cuda.matmul.allow_fp16_reduced_precision_reduction": False},
+        True,
+    ),
     "mkldnn.fp32_precision": ("cpu", MODEL, "bf16"),
     "mkldnn.matmul.fp32_precision": ("cpu", MODEL, "tf32"),
     "mkldnn.enabled": ("cpu", BF16_MODEL, False),
     "mkldnn.numerics": ("cpu", {"mkldnn.matmul.fp32_precision": "bf16"}, "model"),
+    "opt_einsum.enabled": ("einsum", {}, False),
+    "opt_einsum.strategy": ("einsum", {}, "greedy"),
+}
+
+
+def first(kernel: str) -> tuple[str, ...]:
+    """Return an order of the kernels of attention."""
+    names = ("flash_attention", "efficient_attention", "math", "cudnn_attention", "overrideable")
+    return (kernel, *(name for name in names if name != kernel))
+
+
+# For each flag of attention: the device, the other flags, and a value that changes the result.
+ATTENTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
+    "cuda.flash_sdp": ("device", {}, False),
+    "cuda.mem_efficient_sdp": ("device", {}, False),
+    "cuda.math_sdp": ("device", {"cuda.sdp_priority": first("math")}, False),
+    "cuda.cudnn_sdp": ("device", {"cuda.sdp_priority": first("cudnn_attention")}, False),
+    "cuda.sdp_priority": ("device", {}, first("math")),
+    "cuda.fp16_bf16_reduction_math_sdp": ("cpu", {"cuda.flash_sdp": False}, True),
+    "mha.fastpath": ("cpu", {}, False),
 }
 
 
@@ -101,16 +171,28 @@ def test_every_flag_is_obeyed_or_listed_with_a_reason() -> None:
     assert set(listed) - read_only == not_obeyed
 
 
+def test_flags_of_registered_kernels_say_that_none_is_registered() -> None:
+    listed = NOTHING_OBEYS[REGISTERED_KERNELS]
+    assert {flag["name"] for flag in table() if flag["needs_registered_kernel"]} == set(listed)
+    for name in listed:
+        affects = backends.explain(name).affects
+        assert affects.endswith(": no effect here, no kernel that obeys it is registered")
+
+
 def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:
-    assert set(FLIPS) == {name for name, operations in writable().items() if operations}
+    assert not set(FLIPS) & set(ATTENTION_FLIPS)
+    assert {*FLIPS, *ATTENTION_FLIPS} == {name for name, operations in writable().items() if operations}
 
 
 @pytest.mark.usefixtures("host_accessible_memory")
-@pytest.mark.parametrize("name", FLIPS)
+@pytest.mark.parametrize("name", [*FLIPS, *ATTENTION_FLIPS])
 def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ...]) -> None:
-    device, others, value = FLIPS[name]
+    device, others, value = (FLIPS | ATTENTION_FLIPS)[name]
     changed: Any = {name: value}
-    observe = on("cpu" if device == "cpu" else devices[0])
+    if device == "einsum":
+        observe = contractions
+    else:
+        observe = (on if name in FLIPS else attention_on)("cpu" if device == "cpu" else devices[0])
     with backends.override(others):
         before = observe()
         with backends.override(changed):

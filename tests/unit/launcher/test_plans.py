@@ -11,8 +11,8 @@ from interlock._launcher.args import LATENCY_CORES, Options, validate
 from interlock._launcher.discovery import Discovered
 from interlock._launcher.topology import LogicalCore, Topology
 
+from tests.helpers import run_options
 from tests.unit.launcher import golden, machines
-from tests.unit.state import state_machine_base
 
 
 @pytest.mark.parametrize("machine", machines.NAMES)
@@ -73,7 +73,7 @@ def options(draw: strategies.DrawFn) -> Options:
     return drawn
 
 
-EXAMPLES = 200 if state_machine_base.FULL else 50
+EXAMPLES = 200 if run_options.FULL else 50
 
 
 def planned(topology: Topology, wanted: Options, environment: dict[str, str]) -> _plan.Plan:

@@ -87,7 +87,9 @@ def run(word: int, action: Callable[[], T]) -> T:
 
 def shown(word: int) -> str:
     """Return the bits in the format of interlock's captured states."""
-    return f"ThreadState({', '.join(f'{name}={bool(word & bit)}' for name, bit in NAMES.items())})"
+    modes = ", ".join(f"{name}={bool(word & bit)}" for name, bit in NAMES.items())
+    # The model has no anomaly mode, and the machine does not change it.
+    return f"ThreadState({modes}, anomaly=False, anomaly_check_nan=True)"
 
 
 def read_only(state: Any) -> tuple[bool, bool]:

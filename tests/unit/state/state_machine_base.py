@@ -7,11 +7,10 @@ import os
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
 
+from tests.helpers import run_options
 from tests.helpers.thread_worker import Worker
 
 LONG = os.environ.get("LONG_TESTS") == "1"
-FULL = False
-"""Whether pytest runs with `--full`, set by tests/conftest.py before the state machines are imported."""
 
 
 def sequences(number: int, steps: int = 40) -> settings:
@@ -21,7 +20,7 @@ def sequences(number: int, steps: int = 40) -> settings:
     `LONG_TESTS=1` there are 2000 new random ones.
     """
     return settings(
-        max_examples=2_000 if LONG else number if FULL else number // 5,
+        max_examples=2_000 if LONG else number if run_options.FULL else number // 5,
         derandomize=not LONG,
         stateful_step_count=steps,
         deadline=None,

@@ -215,7 +215,7 @@ def test_state_captured_inside_another_is_that_state() -> None:
 def test_state_shows_its_modes_and_flags() -> None:
     assert repr(without_cudnn()) == (
         "ThreadState(grad=False, inference=False, multithreading=True, view_replay=False, "
-        "layout_policy=True, cudnn.enabled=False)"
+        "layout_policy=True, anomaly=False, anomaly_check_nan=True, cudnn.enabled=False)"
     )
 
 

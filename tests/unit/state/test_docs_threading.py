@@ -12,6 +12,7 @@ import interlock
 from interlock import aio, backends, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from interlock.backends import cudnn
 
+from tests.helpers.overlapping_tasks import overlaps_tasks
 from tests.helpers.subprocess import run_program
 from tests.helpers.thread_worker import Worker
 
@@ -139,6 +140,7 @@ def test_line_08_tasks_of_the_runner_have_their_own_state() -> None:
     assert seen() == DEFAULTS
 
 
+@overlaps_tasks
 def test_line_09_tasks_of_a_plain_loop_share_the_state_of_their_thread() -> None:
     async def block(steps: int) -> None:
         with no_grad():

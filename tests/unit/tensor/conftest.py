@@ -1,4 +1,4 @@
-"""The device of the tensors of this folder's tests."""
+"""The device of the tensors of this folder's tests, and the number of threads of their operations."""
 
 from __future__ import annotations
 
@@ -14,3 +14,11 @@ def everywhere(request: pytest.FixtureRequest) -> Iterator[str]:
     name: str = "cpu" if request.param == "cpu" else request.getfixturevalue("devices")[1]
     with interlock.device(name):
         yield name
+
+
+@pytest.fixture
+def num_threads_restored() -> Iterator[None]:
+    """Restore the number of threads after a test."""
+    before = interlock.get_num_threads()
+    yield
+    interlock.set_num_threads(before)

@@ -50,6 +50,34 @@ def own_gradient() -> None:
 CASES: list[tuple[str, type[Exception], str]] = [
     # creation
     (
+        "full((2,), 65505.0, dtype=float16)",
+        ArgumentError,
+        "full: fill_value must be a number that float16 can hold, got 65505.0",
+    ),
+    (
+        "from_dlpack([1.0])",
+        TypeError,
+        "from_dlpack: ext_tensor must be an object with __dlpack__ and __dlpack_device__,"
+        " or a DLPack capsule, got list",
+    ),
+    (
+        "from_dlpack(np.ones(2, 'i4'))",
+        TypeError,
+        "from_dlpack: the dtype must be float16, bfloat16, float32, float64, int64 or bool,"
+        " got DLPack type code 0, 32 bits, 1 lanes",
+    ),
+    (
+        "ones(2, requires_grad=True).__dlpack__()",
+        BufferError,
+        "__dlpack__: the tensor must not require grad; detach() it first",
+    ),
+    (
+        "memoryview(ones(2, dtype=bfloat16))",
+        BufferError,
+        "__buffer__: the dtype must have a format in the buffer protocol, got bfloat16;"
+        " use float() or numpy()",
+    ),
+    (
         "tensor(None)",
         DTypeError,
         "tensor: data must be a number, an array, a tensor or a nested sequence of them, got None",
@@ -94,7 +122,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'tensor([1.0], dtype="float32")',
         TypeError,
-        "tensor: dtype must be interlock.float32, float64, int64 or bool, got str",
+        "tensor: dtype must be interlock.float16, bfloat16, float32, float64, int64 or bool, got str",
     ),
     ("tensor([1], requires_grad=True)", DTypeError, "requires_grad: dtype must be floating point, got int64"),
     (
@@ -117,7 +145,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "ones(2, dtype=int)",
         TypeError,
-        "ones: dtype must be interlock.float32, float64, int64 or bool, got type",
+        "ones: dtype must be interlock.float16, bfloat16, float32, float64, int64 or bool, got type",
     ),
     ("ones_like([1])", TypeError, "ones_like: input must be a Tensor, got list"),
     (
@@ -150,8 +178,8 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         'from_numpy(np.zeros(2, "i4"))',
         TypeError,
-        "the dtype of the array must be float32, float64, int64 or bool in this machine's byte order,"
-        " got int32",
+        "the dtype of the array must be float16, bfloat16, float32, float64, int64 or bool in this machine's"
+        " byte order, got int32",
     ),
     (
         "from_numpy(np.ones(3)[::-1])",

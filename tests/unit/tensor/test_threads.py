@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import interlock
@@ -14,33 +13,17 @@ import pytest
 from interlock.errors import ArgumentError
 
 from tests.helpers.subprocess import Result, eval_program, run_program, run_python
+from tests.unit.tensor.same_bits import assert_same_bits, bits
 
 PRINT_THREADS = "import interlock; print(interlock.get_num_threads())"
 
 
-@pytest.fixture(autouse=True)
-def number_is_restored() -> Iterator[None]:
-    """Restore the number of threads after a test."""
-    before = interlock.get_num_threads()
-    yield
-    interlock.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("num_threads_restored")
 
 
 def random(*shape: int) -> interlock.Tensor:
     """Return the same random float32 numbers for the same shape."""
     return interlock.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32))
-
-
-def bits(compute: Any, threads: int) -> bytes:
-    """Return the bytes of a result that is computed on up to this many threads."""
-    interlock.set_num_threads(threads)
-    return np.asarray(compute()).tobytes()
-
-
-def assert_same_bits(compute: Any) -> None:
-    """Fail if the bits of a result depend on the number of threads. The Rust tests use more numbers."""
-    expected = bits(compute, 1)
-    assert all(bits(compute, threads) == expected for threads in (2, 3))
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2**31, 2**70])

@@ -11,6 +11,7 @@ import warnings
 from typing import cast
 
 from interlock._core import backends as _native
+from interlock._core.dispatch import explain
 from interlock._core.tensor import Tensor
 from interlock.backends.cuda._blas import NumberedEnum
 from interlock.errors import (
@@ -34,7 +35,7 @@ class SDPBackend(NumberedEnum):
     """The memory-efficient kernel."""
     CUDNN_ATTENTION = 3
     OVERRIDEABLE = 4
-    """A kernel that an extension provides for its devices. No flag enables or disables it."""
+    """A kernel that another library has registered. No flag enables or disables it."""
 
 
 _FLAGS = {
@@ -320,11 +321,13 @@ class SDPAParams:
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Return False: interlock does not have a flash attention kernel yet.
+    """Return whether the flash kernel can run a call on its device now. False on the CPU.
+
+    `dispatch.explain` shows all kernels, also those of the CPU.
 
     Args:
         params: The arguments of attention.
-        debug: Whether to issue an `AttentionKernelWarning` with the reason.
+        debug: Whether to issue an `AttentionKernelWarning` with the reason against the kernel.
 
     Raises:
         TypeError: An argument has the wrong type.
@@ -334,37 +337,35 @@ def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
 
 
 def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Return False: interlock does not have a memory-efficient attention kernel yet.
+    """Return whether the memory-efficient kernel can run a call on its device now. False on the CPU.
 
     Args:
         params: The arguments of attention.
-        debug: Whether to issue an `AttentionKernelWarning` with the reason.
+        debug: Whether to issue an `AttentionKernelWarning` with the reason against the kernel.
 
     Raises:
         TypeError: An argument has the wrong type.
 
     """
-    return _can_use(
-        "can_use_efficient_attention", "memory-efficient", "cuda.mem_efficient_sdp", params, debug
-    )
+    return _can_use("can_use_efficient_attention", "efficient", "cuda.mem_efficient_sdp", params, debug)
 
 
 def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Return False: interlock does not run attention on cuDNN yet.
+    """Return whether the kernel that models cuDNN can run a call on its device now. False on the CPU.
 
     Args:
         params: The arguments of attention.
-        debug: Whether to issue an `AttentionKernelWarning` with the reason.
+        debug: Whether to issue an `AttentionKernelWarning` with the reason against the kernel.
 
     Raises:
         TypeError: An argument has the wrong type.
 
     """
-    return _can_use("can_use_cudnn_attention", "cuDNN", "cuda.cudnn_sdp", params, debug)
+    return _can_use("can_use_cudnn_attention", "cudnn", "cuda.cudnn_sdp", params, debug)
 
 
 def is_flash_attention_available() -> bool:
-    """Return False: interlock does not have a flash attention kernel yet."""
+    """Return False: the flash kernels of PyTorch are not part of interlock, whose own kernel models them."""
     return False
 
 
@@ -376,24 +377,35 @@ def is_ck_sdpa_available() -> bool:
 def _can_use(function: str, kernel: str, flag: str, params: SDPAParams, debug: bool) -> bool:
     _check(function, "params", params, SDPAParams, "an SDPAParams")
     _check(function, "debug", debug, bool, "a bool")
-    if debug:
-        reason = _unavailable_reason(kernel, flag, params)
+    reason = _refusal(kernel, flag, params)
+    if reason is not None and debug:
         warnings.warn(f"{function}: {reason}", AttentionKernelWarning, stacklevel=3)
-    return False
+    return reason is None
 
 
-def _unavailable_reason(kernel: str, flag: str, params: SDPAParams) -> str:
+def _refusal(kernel: str, flag: str, params: SDPAParams) -> str | None:
+    """Return the reason why a kernel cannot run a call on a device, or None if it can."""
     if not _native.read(flag):
-        return f"backends.{flag} is off"
-    tensors = {"query": params.query, "key": params.key, "value": params.value, "attn_mask": params.attn_mask}
-    elsewhere = [
-        f"{name} on {tensor.device}"
-        for name, tensor in tensors.items()
-        if tensor is not None and tensor.device.type != "cuda"
-    ]
-    if elsewhere:
-        return f"the {kernel} kernel needs tensors on cuda, got {', '.join(elsewhere)}"
-    return f"interlock has no {kernel} kernel"
+        return f"backends.{flag} is False"
+    if params.query.device.type == "cpu":
+        return "needs tensors on a device, got query on cpu"
+    try:
+        call = explain(
+            "scaled_dot_product_attention",
+            params.query,
+            params.key,
+            params.value,
+            attn_mask=params.attn_mask,
+            dropout_p=params.dropout,
+            is_causal=params.is_causal,
+            enable_gqa=params.enable_gqa,
+        )
+    except RuntimeError as error:
+        # Arguments that fit no kernel.
+        return str(error)
+    reasons = {one.kernel: one.reason for one in call.considered}
+    reason = reasons[kernel]
+    return None if reason is None else str(reason)
 
 
 def _check(function: str, name: str, value: object, types: type | tuple[type, ...], expected: str) -> None:

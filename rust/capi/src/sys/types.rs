@@ -98,6 +98,10 @@ constants! {
     INTERLOCK_MODE_VIEW_REPLAY: u8 = 8;
     /// An accumulated gradient is converted to the layout of its tensor.
     INTERLOCK_MODE_LAYOUT_POLICY: u8 = 16;
+    /// Nodes store the stack of the operation that created them, and failing nodes report it.
+    INTERLOCK_MODE_ANOMALY: u8 = 32;
+    /// Anomaly mode checks gradients for NaN.
+    INTERLOCK_MODE_ANOMALY_CHECK_NAN: u8 = 64;
 
     /// The CPU. The numbers of device types are those of PyTorch's `c10::DeviceType`, and further ones.
     INTERLOCK_DEVICE_CPU: u32 = 0;

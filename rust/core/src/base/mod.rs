@@ -2,6 +2,8 @@
 
 pub mod backoff;
 pub mod catch;
+pub mod copies;
+pub mod dlpack;
 pub mod env;
 pub mod fork;
 pub mod fork_local;

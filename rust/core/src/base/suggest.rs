@@ -9,7 +9,14 @@ pub fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     let similarity = |candidate: &&str| {
         (strsim::normalized_damerau_levenshtein(name, candidate), strsim::jaro(name, candidate))
     };
-    let similar = candidates.iter().copied().filter(|candidate| similarity(candidate).0 >= MIN_SIMILARITY);
+    // The edit distance is at least the difference of the lengths. Its computation takes the product of both, which is long
+    // for a name of a million letters.
+    let could_be_similar = |candidate: &&str| {
+        let (own, other) = (name.chars().count(), candidate.chars().count());
+        own.min(other) as f64 >= MIN_SIMILARITY * own.max(other) as f64
+    };
+    let similar = candidates.iter().copied().filter(could_be_similar);
+    let similar = similar.filter(|candidate| similarity(candidate).0 >= MIN_SIMILARITY);
     let most_similar = similar.max_by(|one, other| {
         let ((edits, letters), (other_edits, other_letters)) = (similarity(one), similarity(other));
         edits.total_cmp(&other_edits).then(letters.total_cmp(&other_letters))

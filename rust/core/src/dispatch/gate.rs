@@ -1,6 +1,7 @@
 //! Gates: the values of flags that a kernel requires.
 
-use crate::flags::{Flag, FlagValue, FlagWord, Value};
+use crate::flags::{Flag, FlagValue, FlagWord, Switch, Value, find};
+use crate::{Error, Result};
 
 use super::Reason;
 
@@ -32,19 +33,36 @@ enum Required {
 }
 
 impl Gate {
-    /// Requires a switch to be on.
-    pub const fn on(flag: &'static Flag<bool>) -> Self {
+    /// Requires a switch to be on. One that is unspecified is not on.
+    pub const fn on<T: Switch>(flag: &'static Flag<T>) -> Self {
         Gate { word: flag.word(), required: Required::Switch(true) }
     }
 
-    /// Requires a switch to be off.
-    pub const fn off(flag: &'static Flag<bool>) -> Self {
+    /// Requires a switch to be off. One that is unspecified is not off.
+    pub const fn off<T: Switch>(flag: &'static Flag<T>) -> Self {
         Gate { word: flag.word(), required: Required::Switch(false) }
     }
 
     /// Requires a flag whose value is one of several names to have this name.
     pub const fn is<T: FlagValue>(flag: &'static Flag<T>, name: &'static str) -> Self {
         Gate { word: flag.word(), required: Required::Name(name) }
+    }
+
+    /// Requires a value of a flag, both by name: `"True"`, `"False"` or a name that the flag accepts.
+    ///
+    /// # Errors
+    /// Fails for an unknown flag, a value that the flag does not accept, and a flag with other values than bools and
+    /// names.
+    pub fn named(flag: &str, value: &str) -> Result<Self> {
+        match find(flag)?.word_and_value(value)? {
+            Some((word, Value::Bool(value))) => Ok(Gate { word, required: Required::Switch(value) }),
+            Some((word, Value::Name(name))) => Ok(Gate { word, required: Required::Name(name) }),
+            _ => Err(Error::KernelDescriptor {
+                argument: "gates: flag",
+                given: flag.to_owned(),
+                allowed: "a flag with bools or names".to_owned(),
+            }),
+        }
     }
 
     /// Returns whether the effective value on this thread is the required one.
@@ -78,5 +96,25 @@ impl Gate {
 
     pub(super) fn word(&self) -> &'static FlagWord {
         self.word
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::flags::MKLDNN_ALLOW_TF32;
+
+    #[test]
+    fn gate_of_an_unspecified_switch_is_neither_on_nor_off() {
+        static ON: Gate = Gate::on(&MKLDNN_ALLOW_TF32);
+        static OFF: Gate = Gate::off(&MKLDNN_ALLOW_TF32);
+        let refusals = || [&ON, &OFF].map(|gate| gate.refusal().map(|reason| reason.to_string()));
+        let reason = |text: &str| Some(format!("backends.mkldnn.allow_tf32 is {text}"));
+        assert_eq!(refusals(), [reason("None, not True"), reason("None, not False")]);
+        let on = MKLDNN_ALLOW_TF32.scope(Some(true)).unwrap().guard();
+        assert_eq!(refusals(), [None, reason("True")]);
+        drop(on);
+        let _off = MKLDNN_ALLOW_TF32.scope(Some(false)).unwrap().guard();
+        assert_eq!(refusals(), [reason("False"), None]);
     }
 }

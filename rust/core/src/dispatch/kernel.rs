@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use super::Numerics;
+use super::foreign::ForeignKernel;
 use super::gate::Gate;
+use super::numerics::{HalfSum, Numerics, Sums};
 use super::operation::Operation;
 use super::record::{Considered, Outcome, Reason};
-use crate::flags::{Flag, FlagWord, Node};
+use crate::flags::{Flag, FlagValue, FlagWord, Node};
 use crate::libraries::{Library, Presence};
 
 /// The reason why a kernel that was chosen computes no result.
@@ -46,13 +47,15 @@ impl<E> From<E> for Stop<E> {
     }
 }
 
-type Run<O> = for<'a, 'b> fn(
-    &<O as Operation>::Call,
-    Numerics,
-    &'b <O as Operation>::Args<'a>,
-) -> Result<<O as Operation>::Out, Stop<<O as Operation>::Error>>;
+/// The result of a kernel.
+type RunResult<O> = Result<<O as Operation>::Out, Stop<<O as Operation>::Error>>;
+
+type Run<O> =
+    for<'a, 'b> fn(&<O as Operation>::Call, Numerics, &'b <O as Operation>::Args<'a>) -> RunResult<O>;
 
 type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
+
+type HalfSumOf<O> = fn(&<O as Operation>::Call) -> Option<HalfSum>;
 
 /// A kernel of an operation.
 ///
@@ -75,13 +78,68 @@ type Condition<O> = fn(&<O as Operation>::Call) -> Result<(), Reason>;
 /// ```
 pub struct Kernel<O: Operation> {
     pub(super) name: &'static str,
-    pub(super) is_model: bool,
+    pub(super) is_model: fn(&O::Call) -> bool,
     library: Option<&'static Library>,
     gates: &'static [Gate],
     pub(super) node: Option<Node>,
-    workspace: Option<&'static FlagWord>,
+    half_sum: Option<HalfSumOf<O>>,
+    obeyed: Option<&'static FlagWord>,
     condition: Option<Condition<O>>,
-    pub(super) run: Run<O>,
+    body: Body<O>,
+}
+
+/// The function that computes the result.
+enum Body<O: Operation> {
+    Function(Run<O>),
+    Foreign(&'static ForeignKernel, ForeignFunctions<O>),
+}
+
+/// How an operation calls the kernels of other libraries.
+///
+/// ```
+/// # use interlock_core::dispatch::{NoKernel, Operation};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = f32;
+/// #     type Out = f32;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::base::dlpack::{DLDataType, DLDevice};
+/// use interlock_core::dispatch::{ForeignArgs, ForeignFunctions, ForeignTensor, Numerics, Reason, Stop};
+///
+/// fn number() -> ForeignTensor {
+///     ForeignTensor::new(DLDevice::CPU, DLDataType::float(32), &[])
+/// }
+///
+/// let functions = ForeignFunctions::<Negate> {
+///     check: |kernel, _call| kernel.check(&ForeignArgs::new(&[number()], &[number()], Numerics::default())),
+///     run: |kernel, _call, numerics, x| {
+///         let (mut x, mut out) = (*x, 0.0f32);
+///         let input = number().with_data((&raw mut x).cast());
+///         let output = number().with_data((&raw mut out).cast());
+///         // SAFETY: both numbers live as long as the call.
+///         match unsafe { kernel.run(&ForeignArgs::new(&[input], &[output], numerics)) } {
+///             Ok(()) => Ok(out),
+///             Err(Stop::Refused(reason)) => Err(Stop::Refused(reason)),
+///             Err(Stop::Error(message)) => Err(Stop::Refused(Reason::from(message))),
+///         }
+///     },
+/// };
+/// # let _ = functions;
+/// ```
+pub struct ForeignFunctions<O: Operation> {
+    /// Asks the kernel whether it can run a call.
+    pub check: fn(&ForeignKernel, &O::Call) -> Result<(), Reason>,
+    /// Runs the kernel.
+    pub run: for<'a, 'b> fn(&ForeignKernel, &O::Call, Numerics, &'b O::Args<'a>) -> RunResult<O>,
+}
+
+impl<O: Operation> fmt::Debug for ForeignFunctions<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignFunctions").finish_non_exhaustive()
+    }
 }
 
 impl<O: Operation> Kernel<O> {
@@ -90,19 +148,41 @@ impl<O: Operation> Kernel<O> {
     pub const fn new(name: &'static str, run: Run<O>) -> Self {
         Kernel {
             name,
-            is_model: false,
+            is_model: |_| false,
             library: None,
             gates: &[],
             node: None,
-            workspace: None,
+            half_sum: None,
+            obeyed: None,
             condition: None,
-            run,
+            body: Body::Function(run),
+        }
+    }
+
+    /// Creates a kernel from one of another library. It is never freed, because a registered kernel is never removed.
+    pub fn foreign(kernel: ForeignKernel, functions: ForeignFunctions<O>) -> Self {
+        let kernel: &'static ForeignKernel = Box::leak(Box::new(kernel));
+        Kernel {
+            name: kernel.name(),
+            is_model: |_| false,
+            library: None,
+            gates: kernel.gates(),
+            node: kernel.node(),
+            half_sum: None,
+            obeyed: None,
+            condition: None,
+            body: Body::Foreign(kernel, functions),
         }
     }
 
     /// Marks a kernel that computes like the library of this name, without the library.
-    pub const fn model(mut self) -> Self {
-        self.is_model = true;
+    pub const fn model(self) -> Self {
+        self.model_if(|_| true)
+    }
+
+    /// Marks a kernel that computes some calls like the library of this name, without the library.
+    pub const fn model_if(mut self, is_model: fn(&O::Call) -> bool) -> Self {
+        self.is_model = is_model;
         self
     }
 
@@ -124,15 +204,24 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
-    /// Names the flag that sets the size of the workspace, which `run` allocates.
-    pub const fn workspace(mut self, flag: &'static Flag<u64>) -> Self {
-        self.workspace = Some(flag.word());
+    /// Sums products of halves as the flags of `cuda.matmul` request. The function returns the sums of a call, or `None`
+    /// if its inputs are of other types.
+    pub const fn half_sum(mut self, sum: HalfSumOf<O>) -> Self {
+        self.half_sum = Some(sum);
+        self
+    }
+
+    /// Names a further flag that the kernel obeys, such as the size of its workspace. The operation reads it when it is
+    /// called.
+    pub const fn obeys<T: FlagValue>(mut self, flag: &'static Flag<T>) -> Self {
+        self.obeyed = Some(flag.word());
         self
     }
 
     /// Returns the words of the flags that the kernel obeys, besides its precision node.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
-        self.gates.iter().map(Gate::word).chain(self.workspace)
+        let sums = if self.half_sum.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
+        self.gates.iter().map(Gate::word).chain(self.obeyed).chain(sums.iter().copied())
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.
@@ -146,7 +235,27 @@ impl<O: Operation> Kernel<O> {
     pub(super) fn accepts(&self, call: &O::Call) -> bool {
         self.gates.iter().all(Gate::is_open)
             && self.library.is_none_or(|library| library.presence() != Presence::Absent)
-            && self.condition.is_none_or(|condition| condition(call).is_ok())
+            && self.check(call).is_ok()
+    }
+
+    #[inline]
+    fn check(&self, call: &O::Call) -> Result<(), Reason> {
+        if let Some(condition) = self.condition {
+            condition(call)?;
+        }
+        match &self.body {
+            Body::Function(_) => Ok(()),
+            Body::Foreign(kernel, functions) => (functions.check)(kernel, call),
+        }
+    }
+
+    /// Runs a call that the kernel accepts.
+    #[inline]
+    pub(super) fn run(&self, call: &O::Call, numerics: Numerics, args: &O::Args<'_>) -> RunResult<O> {
+        match &self.body {
+            Body::Function(run) => run(call, numerics, args),
+            Body::Foreign(kernel, functions) => (functions.run)(kernel, call, numerics, args),
+        }
     }
 
     /// Returns the reason why the kernel cannot run a call on this thread now.
@@ -160,7 +269,7 @@ impl<O: Operation> Kernel<O> {
         {
             return Some(Reason::LibraryNotFound { library: library.title() });
         }
-        self.condition.and_then(|condition| condition(call).err())
+        self.check(call).err()
     }
 
     pub(super) fn refused(&self, reason: Reason) -> Considered {
@@ -178,7 +287,10 @@ impl<O: Operation> Kernel<O> {
     pub(super) fn numerics(&self, call: &O::Call) -> Numerics {
         match self.node {
             Some(node) if O::obeys_precision(call) => Numerics::of_node(node),
-            _ => Numerics::default(),
+            _ => {
+                let sum = self.half_sum.and_then(|half_sum| half_sum(call));
+                sum.map_or(Numerics::default(), Numerics::of_cuda_sum)
+            }
         }
     }
 }

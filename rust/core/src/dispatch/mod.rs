@@ -7,8 +7,12 @@
 //!
 //! [`Recording`] and `INTERLOCK_DISPATCH=1` show each choice with the reasons against all other kernels;
 //! [`Op::explain`] returns the choice for a call without running it.
+//!
+//! A [`ForeignKernel`] is a kernel of another library, with C functions.
 
 mod autotuner;
+mod foreign;
+mod foreign_abi;
 mod gate;
 mod kernel;
 mod kernel_list;
@@ -17,10 +21,12 @@ mod operation;
 mod record;
 
 pub use autotuner::{Autotuner, Tuned};
+pub use foreign::{ForeignArgs, ForeignKernel, ForeignTensor};
+pub use foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor, ForeignNumerics};
 pub use gate::Gate;
-pub use kernel::{Kernel, Stop};
-pub use numerics::{Numerics, Rounding};
-pub use operation::{Composite, NoKernel, Op, Operation, Order, Preferred};
-pub use record::{Call, Considered, Outcome, Reason, Recording};
+pub use kernel::{ForeignFunctions, Kernel, Stop};
+pub use numerics::{HalfSum, Numerics, Rounding, Sums};
+pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
+pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};
 #[doc(hidden)]
 pub use record::{intern_name, is_recorded, note_foreign};

@@ -1,7 +1,10 @@
 //! The arithmetic that flags request from a kernel.
 
 use crate::base::named_enum;
-use crate::flags::{Node, Precision};
+use crate::flags::flags::{
+    CUDA_MATMUL_BF16_REDUCTION, CUDA_MATMUL_FP16_ACCUMULATION, CUDA_MATMUL_FP16_REDUCTION,
+};
+use crate::flags::{FlagWord, Node, Precision};
 
 named_enum! {
     /// The type to which a kernel rounds its float32 inputs before it multiplies them.
@@ -47,6 +50,78 @@ impl Rounding {
     }
 }
 
+named_enum! {
+    /// How a kernel sums the products of float16 and bfloat16 inputs. The result is rounded once more.
+    ///
+    /// ```
+    /// use interlock_core::dispatch::{HalfSum, Sums};
+    ///
+    /// assert_eq!(Sums::of_cuda(HalfSum::Float16 { is_split: true }), Sums::F16Halves);
+    /// assert_eq!(Sums::of_cuda(HalfSum::Float16 { is_split: false }), Sums::F32);
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Sums {
+        /// In float32 throughout.
+        #[default]
+        F32 => "float32",
+        /// In float16 throughout: each partial sum is rounded.
+        F16 => "float16",
+        /// Of two halves of the products, each summed in float32 and rounded to float16.
+        F16Halves => "float16 halves",
+        /// Of two halves of the products, each summed in float32 and rounded to bfloat16.
+        Bf16Halves => "bfloat16 halves",
+    }
+}
+
+impl Sums {
+    /// The flags that [`of_cuda`](Sums::of_cuda) reads.
+    pub(super) const CUDA_FLAGS: [&'static FlagWord; 3] = [
+        CUDA_MATMUL_FP16_REDUCTION.word(),
+        CUDA_MATMUL_BF16_REDUCTION.word(),
+        CUDA_MATMUL_FP16_ACCUMULATION.word(),
+    ];
+
+    /// Returns how the flags of `cuda.matmul` request a sum on this thread.
+    pub fn of_cuda(sum: HalfSum) -> Self {
+        match sum {
+            HalfSum::Float16 { .. } if CUDA_MATMUL_FP16_ACCUMULATION.get() => Sums::F16,
+            HalfSum::Float16 { is_split: true } if CUDA_MATMUL_FP16_REDUCTION.get().allowed => {
+                Sums::F16Halves
+            }
+            HalfSum::Bfloat16 { is_split: true } if CUDA_MATMUL_BF16_REDUCTION.get().allowed => {
+                Sums::Bf16Halves
+            }
+            _ => Sums::F32,
+        }
+    }
+}
+
+/// A sum of products of float16 or bfloat16 numbers. It is split if it is long and its result small, so that a device
+/// with many processors computes the parts of one element at the same time.
+///
+/// ```
+/// use interlock_core::dispatch::{HalfSum, Sums};
+/// use interlock_core::flags::flags::CUDA_MATMUL_FP16_ACCUMULATION;
+///
+/// let _guard = CUDA_MATMUL_FP16_ACCUMULATION.scope(true)?.guard();
+/// assert_eq!(Sums::of_cuda(HalfSum::Float16 { is_split: false }), Sums::F16);
+/// assert_eq!(Sums::of_cuda(HalfSum::Bfloat16 { is_split: false }), Sums::F32);
+/// # Ok::<(), interlock_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HalfSum {
+    /// Of float16 numbers.
+    Float16 {
+        /// Whether it is split into two parts.
+        is_split: bool,
+    },
+    /// Of bfloat16 numbers.
+    Bfloat16 {
+        /// Whether it is split into two parts.
+        is_split: bool,
+    },
+}
+
 /// The arithmetic that a kernel uses, resolved once for each call.
 ///
 /// ```
@@ -63,6 +138,8 @@ impl Rounding {
 pub struct Numerics {
     /// The rounding of float32 inputs.
     pub inputs: Rounding,
+    /// The sums of products of float16 and bfloat16 inputs.
+    pub sums: Sums,
 }
 
 impl Numerics {
@@ -73,13 +150,19 @@ impl Numerics {
             Precision::Bf16 => Rounding::Bf16,
             Precision::None | Precision::Ieee => Rounding::None,
         };
-        Numerics { inputs }
+        Numerics { inputs, sums: Sums::F32 }
+    }
+
+    /// Returns the arithmetic of a sum of products of halves, as the flags of `cuda.matmul` request it on this thread.
+    pub fn of_cuda_sum(sum: HalfSum) -> Self {
+        Numerics { inputs: Rounding::None, sums: Sums::of_cuda(sum) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::Reduction;
 
     #[test]
     fn round_to_tf32_leaves_10_bits_of_mantissa() {
@@ -97,6 +180,20 @@ mod tests {
         assert_eq!(Rounding::Bf16.round(1.0 + step * 0.75), 1.0 + step);
         assert_eq!(Rounding::Bf16.round(1.0 + step / 2.0), 1.0, "ties to even");
         assert_eq!(Rounding::Bf16.round(1.0 + step * 1.5), 1.0 + step * 2.0, "ties to even");
+    }
+
+    #[test]
+    fn sums_of_halves_obey_the_flag_of_their_type() {
+        let (half, brain) = (HalfSum::Float16 { is_split: true }, HalfSum::Bfloat16 { is_split: true });
+        let sums = || [half, brain].map(|sum| Numerics::of_cuda_sum(sum).sums);
+        assert_eq!(sums(), [Sums::F16Halves, Sums::Bf16Halves]);
+        let exact = Reduction { allowed: false, split: true };
+        let _half = CUDA_MATMUL_FP16_REDUCTION.scope(exact).unwrap().guard();
+        assert_eq!(sums(), [Sums::F32, Sums::Bf16Halves]);
+        let _brain = CUDA_MATMUL_BF16_REDUCTION.scope(exact).unwrap().guard();
+        assert_eq!(sums(), [Sums::F32; 2]);
+        let _accumulation = CUDA_MATMUL_FP16_ACCUMULATION.scope(true).unwrap().guard();
+        assert_eq!(sums(), [Sums::F16, Sums::F32]);
     }
 
     #[test]

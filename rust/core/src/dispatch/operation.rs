@@ -53,8 +53,33 @@ pub trait Operation: 'static {
     }
 }
 
-/// The names of kernels that are tried first, in this order.
-pub type Preferred = [Option<&'static str>; 5];
+/// A kernel that a flag puts in front of others.
+///
+/// ```
+/// use interlock_core::dispatch::Preference;
+///
+/// assert_ne!(Preference::Kernel("flash"), Preference::Registered);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preference {
+    /// The kernel with this name.
+    Kernel(&'static str),
+    /// The kernels that other libraries have registered.
+    Registered,
+}
+
+impl Preference {
+    #[inline]
+    fn is_for<O: Operation>(self, (kernel, is_registered): (&Kernel<O>, bool)) -> bool {
+        match self {
+            Preference::Kernel(name) => kernel.name == name,
+            Preference::Registered => is_registered,
+        }
+    }
+}
+
+/// The kernels that are tried first, in this order.
+pub type Preferred = [Option<Preference>; 5];
 
 /// A flag that puts kernels in front of the list.
 ///
@@ -68,13 +93,15 @@ pub type Preferred = [Option<&'static str>; 5];
 /// #     type Out = i64;
 /// #     type Error = NoKernel;
 /// # }
-/// use interlock_core::dispatch::Order;
+/// use interlock_core::dispatch::{Order, Preference};
 /// use interlock_core::flags::BlasLibrary;
 /// use interlock_core::flags::flags::CUDA_BLAS_LIBRARY;
 ///
 /// static NEGATE: Op<Negate> =
 ///     Op::new(&[Kernel::new("cublas", |_, _, x| Ok(-x)), Kernel::new("cublaslt", |_, _, x| Ok(-x))])
-///         .order(Order::new(&CUDA_BLAS_LIBRARY, |_| [Some(CUDA_BLAS_LIBRARY.get().name()), None, None, None, None]));
+///         .order(Order::new(&CUDA_BLAS_LIBRARY, |_| {
+///             [Some(Preference::Kernel(CUDA_BLAS_LIBRARY.get().name())), None, None, None, None]
+///         }));
 /// let _guard = CUDA_BLAS_LIBRARY.scope(BlasLibrary::Cublaslt)?.guard();
 /// assert_eq!(NEGATE.explain(&"float32".to_owned()).kernel(), Some("cublaslt"));
 /// # Ok::<(), interlock_core::Error>(())
@@ -170,14 +197,16 @@ impl<O: Operation> Op<O> {
     /// of the kernel limits the calls that it runs. It cannot be removed.
     ///
     /// # Errors
-    /// Fails if the operation has a kernel of this name.
+    /// Fails if the operation has a kernel of this name. Of several threads that register a name, one succeeds.
     pub fn register(&'static self, kernel: Kernel<O>) -> crate::Result<()> {
-        if self.listed().any(|known| known.name == kernel.name) {
-            let (operation, name) = (O::NAME, kernel.name);
-            return Err(crate::Error::KernelName { operation, name });
+        let (name, node, words) = (kernel.name, kernel.node, kernel.words().collect());
+        let has_name = |known: &Kernel<O>, kernel: &Kernel<O>| known.name == kernel.name;
+        if self.own.iter().any(|known| has_name(known, &kernel))
+            || !self.registered.push_unless(kernel, has_name)
+        {
+            return Err(crate::Error::KernelName { operation: O::NAME, name });
         }
-        Consumer::announce(O::NAME, kernel.words().collect(), kernel.node.into_iter().collect());
-        self.registered.push(kernel);
+        Consumer::announce(O::NAME, words, node.into_iter().collect());
         Ok(())
     }
 
@@ -199,7 +228,7 @@ impl<O: Operation> Op<O> {
         self.registered.iter().chain(self.own)
     }
 
-    /// Returns the names of the kernels that are tried first for a call, if there are any.
+    /// Returns the kernels that are tried first for a call, if there are any.
     #[inline]
     fn preferred(&self, call: &O::Call) -> Option<Preferred> {
         let preferred = (self.order.as_ref()?.preferred)(call);
@@ -208,9 +237,13 @@ impl<O: Operation> Op<O> {
 
     /// Iterates over the kernels in the order in which they are tried.
     fn ordered(&'static self, preferred: Preferred) -> impl Iterator<Item = &'static Kernel<O>> {
+        let registered = self.registered.iter().map(|kernel| (kernel, true));
+        let all = registered.chain(self.own.iter().map(|kernel| (kernel, false)));
+        let others =
+            all.clone().filter(move |&listed| !preferred.iter().flatten().any(|it| it.is_for(listed)));
         let first = preferred.into_iter().flatten();
-        let first = first.flat_map(|name| self.listed().filter(move |kernel| kernel.name == name));
-        first.chain(self.listed().filter(move |kernel| !preferred.contains(&Some(kernel.name))))
+        let first = first.flat_map(move |it| all.clone().filter(move |&listed| it.is_for(listed)));
+        first.chain(others).map(|(kernel, _)| kernel)
     }
 
     /// Runs the first kernel that accepts the call. `composite` is the operation that the call is part of.
@@ -253,7 +286,8 @@ impl<O: Operation> Op<O> {
             }
             let given = composite.and_then(|composite| composite.numerics);
             let numerics = given.unwrap_or_else(|| kernel.numerics(call));
-            let result = match (kernel.run)(call, numerics, args) {
+            let (result, notes) = record::with_notes(is_recorded, || kernel.run(call, numerics, args));
+            let result = match result {
                 Ok(out) => Ok(out),
                 Err(Stop::Error(error)) => Err(error),
                 Err(Stop::Refused(reason)) => {
@@ -264,7 +298,10 @@ impl<O: Operation> Op<O> {
             if is_recorded {
                 considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
                 considered.extend(kernels.map(|other| other.behind(kernel.name, call)));
-                record::note(Self::record(call, composite, Some((kernel, numerics)), considered));
+                record::note(Call {
+                    notes,
+                    ..Self::record(call, composite, Some((kernel, numerics)), considered)
+                });
             }
             return result;
         }
@@ -311,8 +348,9 @@ impl<O: Operation> Op<O> {
             operation: O::NAME,
             arguments: call.to_string(),
             composite: composite.map(|composite| composite.name),
-            is_model: chosen.is_some_and(|(kernel, _)| kernel.is_model),
+            is_model: chosen.is_some_and(|(kernel, _)| (kernel.is_model)(call)),
             numerics: chosen.map(|(_, numerics)| numerics).unwrap_or_default(),
+            notes: Vec::new(),
             considered,
         }
     }
@@ -435,7 +473,10 @@ mod tests {
         static OP: Op<Probe> = Op::new(&[LIBRARY]);
         let recording = Recording::default();
         let _guard = recording.guard();
-        let composite = Composite { name: "lstm", numerics: Some(Numerics { inputs: Rounding::Tf32 }) };
+        let composite = Composite {
+            name: "lstm",
+            numerics: Some(Numerics { inputs: Rounding::Tf32, ..Numerics::default() }),
+        };
         assert_eq!(OP.call(&"float32".to_owned(), Some(composite), &()), Ok(("library", Rounding::Tf32)));
         let expected = "probe float32 -> library (model), inputs tf32, in lstm";
         assert_eq!(recording.calls()[0].to_string(), expected);
@@ -476,8 +517,8 @@ mod tests {
     fn order_puts_the_preferred_kernel_in_front() {
         const OTHER: Kernel<Probe> = Kernel::new("other", |_, _, ()| Ok(("other", Rounding::None)));
         static OP: Op<Probe> = Op::new(&[NATIVE, OTHER]).order(Order::new(&CUDA_BLAS_LIBRARY, |_| {
-            let first = (CUDA_BLAS_LIBRARY.get() == BlasLibrary::Cublaslt).then_some("other");
-            [first, None, None, None, None]
+            let is_first = CUDA_BLAS_LIBRARY.get() == BlasLibrary::Cublaslt;
+            [is_first.then_some(Preference::Kernel("other")), None, None, None, None]
         }));
         assert_eq!(
             OP.explain(&"float32".to_owned()).to_string(),
@@ -501,8 +542,11 @@ mod tests {
         OP.register(added()).unwrap();
         assert_eq!(call(&OP, "bool"), Ok(("added", Rounding::None)));
         assert_eq!(call(&OP, "int64"), Ok(("native", Rounding::None)));
-        let error = OP.register(added()).unwrap_err();
-        assert_eq!(error, crate::Error::KernelName { operation: "probe", name: "added" });
+        let of_own = || Kernel::new("native", |_, _, ()| Ok(("native", Rounding::None)));
+        for (kernel, name) in [(added(), "added"), (of_own(), "native")] {
+            let error = OP.register(kernel).unwrap_err();
+            assert_eq!(error, crate::Error::KernelName { operation: "probe", name });
+        }
     }
 
     #[test]

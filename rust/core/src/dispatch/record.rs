@@ -2,12 +2,13 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use super::Numerics;
-use super::numerics::Rounding;
+use super::numerics::{Rounding, Sums};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
@@ -157,6 +158,8 @@ pub struct Call {
     pub is_model: bool,
     /// The arithmetic of the kernel.
     pub numerics: Numerics,
+    /// What the kernel chose, such as an order or a plan.
+    pub notes: Vec<String>,
     /// All kernels, in the order in which they were tried.
     pub considered: Vec<Considered>,
 }
@@ -179,6 +182,10 @@ impl fmt::Display for Call {
         if self.numerics.inputs != Rounding::None {
             write!(f, ", inputs {}", self.numerics.inputs.name())?;
         }
+        if self.numerics.sums != Sums::F32 {
+            write!(f, ", sums {}", self.numerics.sums.name())?;
+        }
+        self.notes.iter().try_for_each(|note| write!(f, ", {note}"))?;
         if let Some(composite) = self.composite {
             write!(f, ", in {composite}")?;
         }
@@ -231,6 +238,58 @@ pub(super) fn note(call: Call) {
     }
 }
 
+thread_local! {
+    /// The notes of the kernel that runs on this thread; `None` while its call is not recorded.
+    static NOTES: Cell<Option<Vec<String>>> = const { Cell::new(None) };
+}
+
+/// Adds a note to the record of the call whose kernel runs on this thread. Does nothing, and calls no function, while
+/// the call is not recorded.
+///
+/// ```
+/// # use interlock_core::dispatch::{Kernel, NoKernel, Op, Operation, Recording};
+/// # struct Negate;
+/// # impl Operation for Negate {
+/// #     const NAME: &'static str = "negate";
+/// #     type Call = String;
+/// #     type Args<'a> = i64;
+/// #     type Out = i64;
+/// #     type Error = NoKernel;
+/// # }
+/// use interlock_core::dispatch::annotate;
+///
+/// static NEGATE: Op<Negate> = Op::new(&[Kernel::new("native", |_, _, x| {
+///     annotate(|| format!("{} bits", x.count_ones()));
+///     Ok(-x)
+/// })]);
+/// let recording = Recording::default();
+/// let guard = recording.guard();
+/// NEGATE.call(&"int64".to_owned(), None, &7)?;
+/// drop(guard);
+/// assert_eq!(recording.calls()[0].to_string(), "negate int64 -> native, 3 bits");
+/// # Ok::<(), NoKernel>(())
+/// ```
+pub fn annotate(note: impl FnOnce() -> String) {
+    // Without the storage the thread is ending, and its call is not recorded.
+    let notes = NOTES.try_with(Cell::take).ok().flatten();
+    if let Some(mut notes) = notes {
+        notes.push(note());
+        let _ = NOTES.try_with(|cell| cell.set(Some(notes)));
+    }
+}
+
+/// Runs a kernel and returns its notes, if its call `is_recorded`.
+#[inline]
+pub(super) fn with_notes<R>(is_recorded: bool, run: impl FnOnce() -> R) -> (R, Vec<String>) {
+    if !is_recorded {
+        return (run(), Vec::new());
+    }
+    let outer = NOTES.try_with(|cell| cell.replace(Some(Vec::new()))).ok().flatten();
+    let result = run();
+    let notes = NOTES.try_with(|cell| cell.replace(outer)).ok().flatten();
+    (result, notes.unwrap_or_default())
+}
+
 /// Returns whether calls on this thread are recorded or printed.
 #[doc(hidden)]
 #[inline]
@@ -249,8 +308,8 @@ pub fn note_foreign(
     considered: Vec<Considered>,
 ) {
     if is_active() {
-        let numerics = Numerics { inputs: rounding };
-        note(Call { operation, arguments, composite, is_model, numerics, considered });
+        let numerics = Numerics { inputs: rounding, ..Numerics::default() };
+        note(Call { operation, arguments, composite, is_model, numerics, notes: Vec::new(), considered });
     }
 }
 

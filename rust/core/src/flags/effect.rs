@@ -16,16 +16,24 @@ use crate::libraries::{Library, Presence};
 pub struct Effect {
     /// The operations.
     pub(super) operations: &'static str,
-    /// The libraries that run them. The flag has an effect only if at least one is loaded.
-    pub(super) libraries: &'static [&'static Library],
-    /// Whether another library has registered the flag, and so is in the process.
-    pub(super) is_registered: bool,
+    pub(super) implementation: Implementation,
+}
+
+/// The code that obeys a flag, besides the operations that [`FlagSpec::obeyed_by`](super::FlagSpec::obeyed_by) names.
+#[derive(Debug)]
+pub(super) enum Implementation {
+    /// Vendor libraries. The flag has an effect only if at least one is loaded; without any, it has none.
+    Libraries(&'static [&'static Library]),
+    /// Kernels that programs register. The flag is a gate, and interlock has no kernel that it could refuse.
+    RegisteredKernels,
+    /// The library that has registered the flag, and so is in the process.
+    Registrant,
 }
 
 impl Effect {
     /// Creates the effect of a flag that another library registers.
     pub(super) const fn of_registered_flag(operations: &'static str) -> Self {
-        Effect { operations, libraries: &[], is_registered: true }
+        Effect { operations, implementation: Implementation::Registrant }
     }
 
     /// Returns the operations that the flag affects.
@@ -33,15 +41,22 @@ impl Effect {
         self.operations
     }
 
+    /// Returns whether only kernels that programs register obey the flag.
+    pub fn needs_registered_kernel(&self) -> bool {
+        matches!(self.implementation, Implementation::RegisteredKernels)
+    }
+
     /// Returns the operations and libraries that the flag affects in this process, as `explain` describes them.
     pub fn in_this_process(&self) -> String {
-        if self.is_registered {
-            return self.operations.to_owned();
-        }
-        if self.libraries.is_empty() {
-            return format!("{}: no effect here", self.operations);
-        }
-        let present: Vec<_> = self.libraries.iter().map(|library| (library, library.presence())).collect();
+        let libraries = match self.implementation {
+            Implementation::Registrant => return self.operations.to_owned(),
+            Implementation::RegisteredKernels => {
+                return format!("{}: no effect here, no kernel that obeys it is registered", self.operations);
+            }
+            Implementation::Libraries([]) => return format!("{}: no effect here", self.operations),
+            Implementation::Libraries(libraries) => libraries,
+        };
+        let present: Vec<_> = libraries.iter().map(|library| (library, library.presence())).collect();
         let titles_of = |wanted: Presence| {
             let titles = present.iter().filter(|(_, presence)| *presence == wanted);
             titles.map(|(library, _)| library.title()).collect::<Vec<_>>().join(", ")
@@ -58,17 +73,19 @@ impl Effect {
     }
 }
 
-/// Declares effects: the operations, and the libraries that run them. Without a library, the flag has no effect in
-/// interlock itself.
+/// Declares effects: the operations, and the libraries that run them or `registered_kernels`. Without either, the flag
+/// has no effect in interlock itself.
 macro_rules! effects {
-    ($($name:ident = $operations:literal, [$($library:ident),*];)+) => {
+    ($($name:ident = $operations:literal, $implementation:tt;)+) => {
         pub(super) mod effects {
-            use super::Effect;
+            use super::{Effect, Implementation};
 
             $(pub(in super::super) static $name: Effect =
-                Effect { operations: $operations, libraries: &[$(&crate::libraries::$library),*], is_registered: false };)+
+                Effect { operations: $operations, implementation: effects!(@ $implementation) };)+
         }
     };
+    (@ registered_kernels) => { Implementation::RegisteredKernels };
+    (@ [$($library:ident),*]) => { Implementation::Libraries(&[$(&crate::libraries::$library),*]) };
 }
 
 effects! {
@@ -81,11 +98,12 @@ effects! {
     FLOAT32_OF_ALL = "float32 operations of every backend", [CUBLAS, CUDNN, ONEDNN];
     CUDNN_ATTENTION = "scaled-dot-product attention on cuda", [CUDNN];
     CUDA_ATTENTION = "scaled-dot-product attention on cuda", [];
-    ROCM_ATTENTION = "scaled-dot-product attention on ROCm", [];
+    ROCM_ATTENTION = "scaled-dot-product attention on ROCm", registered_kernels;
     CUDA_LINEAR_ALGEBRA = "decompositions and solvers on cuda", [CUSOLVER];
-    MIOPEN_CONVOLUTIONS = "convolutions on ROCm", [];
+    MIOPEN_CONVOLUTIONS = "convolutions on ROCm", registered_kernels;
     ATTENTION_LAYERS = "layers of multi-head attention", [];
-    CPU_CONVOLUTIONS = "convolutions on cpu", [];
+    NNPACK_CONVOLUTIONS = "convolutions on cpu", registered_kernels;
+    ONEDNN_ON_XPU = "matrix products and convolutions on xpu", registered_kernels;
     CPU_OPERATIONS = "operations on cpu", [];
     EINSUM = "einsum", [];
     QUANTIZED_OPERATIONS = "quantized operations", [];

@@ -9,7 +9,7 @@ macro_rules! choices {
     })+) => {$(
         named_enum! {
             $(#[doc = $doc])+
-            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
             pub enum $enum {
                 $($(#[doc = $variant_doc])+ $variant => $name,)+
             }

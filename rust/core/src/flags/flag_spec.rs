@@ -328,6 +328,14 @@ impl FlagSpec {
         }
     }
 
+    /// Returns the word of the flag and the value that a text requests, for a name that reads all of a word.
+    pub(crate) fn word_and_value(&self, text: &str) -> Result<Option<(&'static FlagWord, Value)>> {
+        let Backing::Word(word, Projection::Whole) = &self.backing else { return Ok(None) };
+        let refused = |refusal| self.refusal(refusal, &InputValue::Text(text.into()), self.accepted_text());
+        let payload = word.kind.encode(&self.parsed(text)).map_err(refused)?;
+        Ok(Some((word, word.kind.decode(payload))))
+    }
+
     /// Parses the text of a variable. A text that cannot be parsed stays text, which the check then refuses.
     fn parsed<'a>(&self, text: &'a str) -> InputValue<'a> {
         match &self.backing {

@@ -435,6 +435,25 @@ impl FlagValue for Option<bool> {
     }
 }
 
+/// The type of a switch: `bool`, or `Option<bool>` for a switch that may be unspecified.
+///
+/// ```
+/// use interlock_core::flags::flags::{CUDNN_ENABLED, MKLDNN_ALLOW_TF32};
+/// use interlock_core::flags::{Flag, Switch};
+///
+/// fn name(switch: &Flag<impl Switch>) -> &'static str {
+///     switch.name()
+/// }
+///
+/// assert_eq!(name(&CUDNN_ENABLED), "cudnn.enabled");
+/// assert_eq!(name(&MKLDNN_ALLOW_TF32), "mkldnn.allow_tf32");
+/// ```
+pub trait Switch: FlagValue {}
+
+impl Switch for bool {}
+
+impl Switch for Option<bool> {}
+
 /// A count; the kind of the flag sets its maximum.
 impl FlagValue for u64 {
     fn matches_type(flag_type: &FlagType) -> bool {

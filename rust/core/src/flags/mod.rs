@@ -55,7 +55,7 @@ pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;
 pub(crate) use interned::Interned;
-pub use kind::{FlagValue, MAX_TEXT_BYTES, Reduction};
+pub use kind::{FlagValue, MAX_TEXT_BYTES, Reduction, Switch};
 pub use matmul_precision::MatmulPrecision;
 pub use precision::{Node, Precision};
 pub use priority_order::PriorityOrder;

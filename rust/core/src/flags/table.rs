@@ -121,10 +121,11 @@ flags! {
     CUDA_SDP_PRIORITY: PriorityOrder =
         Kind::PriorityOrder { names: ATTENTION_KERNELS, default: PriorityOrder::new(&[1, 2, 0, 3, 4]) },
         "cuda.sdp_priority", Whole, CUDA_ATTENTION;
-    /// The library of linear algebra on cuda.
+    /// The library of linear algebra on cuda. `magma` selects kernels that a program registers: interlock has none.
     CUDA_LINALG_LIBRARY: LinalgLibrary = one_of(LinalgLibrary::NAMES),
         "cuda.linalg_library", Whole, CUDA_LINEAR_ALGEBRA, SwitchTo("cusolver") of "TORCH_LINALG_PREFER_CUSOLVER";
-    /// The library of matrix products on cuda. The default is cuBLAS.
+    /// The library of matrix products on cuda. The default is cuBLAS. `ck` selects the kernel that a program registers
+    /// under this name: interlock has none.
     CUDA_BLAS_LIBRARY: BlasLibrary =
         Kind::Choice { names: BlasLibrary::NAMES, aliases: HIP_NAMES, default: 0 },
         "cuda.blas_library", Whole, CUBLAS_PRODUCTS, SwitchTo("cublaslt") of "TORCH_BLAS_PREFER_CUBLASLT";
@@ -144,7 +145,7 @@ flags! {
     MKLDNN_DETERMINISTIC: bool = on_or_off(false),
         "mkldnn.deterministic", Whole, ONEDNN_OPERATIONS;
     /// Whether oneDNN may use TensorFloat-32 on Intel GPUs; None if it is unspecified.
-    MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_OPERATIONS;
+    MKLDNN_ALLOW_TF32: Option<bool> = Kind::OptionalSwitch, "mkldnn.allow_tf32", Whole, ONEDNN_ON_XPU;
     /// The arithmetic of float32 products on the CPU: `model` rounds the inputs as the precision nodes of oneDNN
     /// request, and `hardware` computes as the kernels of the machine do.
     MKLDNN_NUMERICS: MkldnnNumerics = one_of(MkldnnNumerics::NAMES), "mkldnn.numerics", Whole, ONEDNN_OPERATIONS;
@@ -153,7 +154,7 @@ flags! {
     /// Whether multi-head attention may use its fast path during inference.
     MHA_FASTPATH: bool = on_or_off(true), "mha.fastpath", Whole, ATTENTION_LAYERS;
     /// Whether convolutions may run on NNPACK.
-    NNPACK_ENABLED: bool = on_or_off(true), "nnpack.enabled", Whole, CPU_CONVOLUTIONS;
+    NNPACK_ENABLED: bool = on_or_off(true), "nnpack.enabled", Whole, NNPACK_CONVOLUTIONS;
     /// Whether the contraction order of an einsum is optimized. Without the package opt_einsum it is left to right.
     OPT_EINSUM_ENABLED: bool = on_or_off(true), "opt_einsum.enabled", Whole, EINSUM;
     /// The strategy that searches the contraction order of an einsum.

@@ -1,7 +1,7 @@
 //! Loading libraries and looking up their functions.
 
 use std::error::Error as _;
-use std::ffi::{CStr, OsStr, c_void};
+use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,19 @@ impl Loaded {
         let found = unsafe { self.library.get::<F>(name.to_bytes_with_nul()) };
         found.map(|function| *function).map_err(|error| reason_of(&error))
     }
+
+    /// Calls `R function(int)`, if the library has a function of this name.
+    ///
+    /// # Safety
+    /// The function has this signature, accepts the value, and may be called by any thread at any time.
+    pub(super) unsafe fn call_with_int<R>(&self, name: &CStr, value: c_int) {
+        // SAFETY: as the caller guarantees.
+        unsafe {
+            if let Ok(function) = self.function::<unsafe extern "C" fn(c_int) -> R>(name) {
+                function(value);
+            }
+        }
+    }
 }
 
 impl Library {
@@ -175,13 +188,22 @@ impl Library {
     }
 }
 
+/// Returns whether a file is loaded under a name.
+pub(super) fn is_loaded(soname: &str) -> bool {
+    handle_if_loaded(soname).is_some()
+}
+
 /// Returns the library that is loaded under a name.
 pub(super) fn open_if_loaded(library: &Library, soname: &str) -> Option<Loaded> {
-    // SAFETY: RTLD_NOLOAD never runs a library's initializers; it only adds a reference to a loaded library, which
-    // dropping the handle releases.
-    let shared = unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()?;
+    let shared = handle_if_loaded(soname)?;
     let path = file_of_library(library, &shared)?;
     Some(Loaded::new(shared, path, Source::Loaded))
+}
+
+fn handle_if_loaded(soname: &str) -> Option<Shared> {
+    // SAFETY: RTLD_NOLOAD never runs a library's initializers; it only adds a reference to a loaded library, which
+    // dropping the handle releases.
+    unsafe { Shared::open(Some(soname), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()
 }
 
 /// Returns the file that was opened; `None` if it is another library.

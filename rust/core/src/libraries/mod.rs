@@ -5,6 +5,7 @@
 
 mod ld_paths;
 mod loader;
+mod num_threads;
 mod openmp;
 mod presence;
 mod python_paths;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use loader::{Handle, Loaded};
 #[doc(hidden)]
 pub use loader::{file_of, reason_of};
+pub(crate) use num_threads::set_library_threads;
 pub use openmp::{OpenMpRuntime, openmp_runtimes};
 #[doc(hidden)]
 pub use presence::Presence;

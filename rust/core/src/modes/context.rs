@@ -24,7 +24,8 @@ pub enum ModeKind {
     EnableGrad,
     /// `set_grad_enabled(mode)`: whether gradients are recorded. Writes eagerly.
     SetGradEnabled,
-    /// `inference_mode(mode)`: whether new tensors are inference tensors. Sets every mode.
+    /// `inference_mode(mode)`: whether new tensors are inference tensors. Sets every mode but those of anomaly
+    /// detection.
     InferenceMode,
     /// `set_multithreading_enabled(mode)`: whether a backward pass may use several threads. Writes eagerly.
     SetMultithreadingEnabled,
@@ -33,6 +34,11 @@ pub enum ModeKind {
     /// `enforce_grad_layout_policy(enable)`: whether an accumulated gradient is converted to the layout of its tensor.
     /// Writes eagerly.
     EnforceGradLayoutPolicy,
+    /// The `mode` of `set_detect_anomaly`: whether failing nodes report the operation that created them. Writes
+    /// eagerly.
+    DetectAnomaly,
+    /// The `check_nan` of `set_detect_anomaly`: whether anomaly mode checks gradients for NaN. Writes eagerly.
+    AnomalyCheckNan,
 }
 
 impl ModeKind {
@@ -44,6 +50,8 @@ impl ModeKind {
             ModeKind::SetMultithreadingEnabled => Mode::Multithreading,
             ModeKind::ForceOriginalViewTracking => Mode::ViewReplay,
             ModeKind::EnforceGradLayoutPolicy => Mode::LayoutPolicy,
+            ModeKind::DetectAnomaly => Mode::Anomaly,
+            ModeKind::AnomalyCheckNan => Mode::AnomalyCheckNan,
         }
     }
 

@@ -4,12 +4,14 @@ mod context;
 mod eager_write;
 mod guard;
 mod mode;
+mod saved_tensor_hooks;
 
 pub use context::{ModeContext, ModeKind};
 pub use guard::{enable_grad, inference_mode, no_grad, set_grad_enabled};
 #[doc(hidden)]
 pub use guard::{enter_bits, write_bits};
 pub use mode::Mode;
+pub use saved_tensor_hooks::{SavedTensorHooksContext, saved_tensor_hooks};
 
 /// Returns whether operations of this thread record the autograd graph.
 #[inline]

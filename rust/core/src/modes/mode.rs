@@ -26,6 +26,10 @@ named_enum! {
         ViewReplay = mode_bits::VIEW_REPLAY => "view_replay",
         /// An accumulated gradient is converted to the layout of its tensor.
         LayoutPolicy = mode_bits::LAYOUT_POLICY => "layout_policy",
+        /// Nodes store the stack of the operation that created them, and failing nodes report it.
+        Anomaly = mode_bits::ANOMALY => "anomaly",
+        /// Anomaly mode checks gradients for NaN.
+        AnomalyCheckNan = mode_bits::ANOMALY_CHECK_NAN => "anomaly_check_nan",
     }
 }
 
@@ -47,11 +51,11 @@ pub(crate) fn single(mode: Mode, on: bool) -> Masked<u8> {
     Masked::new(mode.bit(), if on { mode.bit() } else { 0 })
 }
 
-/// Returns the bits of all modes as `inference_mode(on)` decides them.
+/// Returns the bits of the modes that `inference_mode(on)` decides.
 #[inline]
 pub(crate) fn inference(on: bool) -> Masked<u8> {
     let value = if on { mode_bits::INFERENCE } else { mode_bits::GRAD | mode_bits::MULTITHREADING };
-    Masked::new(mode_bits::ALL, value | mode_bits::LAYOUT_POLICY)
+    Masked::new(mode_bits::SET_BY_INFERENCE, value | mode_bits::LAYOUT_POLICY)
 }
 
 impl ThreadState {

@@ -170,16 +170,16 @@ pub(super) fn push_slots(scope: ScopeId, decided: Masked<u8>, slots: &Arc<Slots>
     .flatten()
 }
 
-/// Removes a layer. Returns false if this thread has no such layer.
+/// Removes a layer. Returns [`RemovedLayer::above`], or `None` if this thread has no such layer.
 #[inline]
-pub(super) fn remove(target: ExitTarget) -> bool {
+pub(super) fn remove(target: ExitTarget) -> Option<ScopeId> {
     with_tls(|current| {
-        let Ok(mut owned) = current.owned.try_borrow_mut() else { return false };
+        let mut owned = current.owned.try_borrow_mut().ok()?;
         if !owned.state.has_remote_exits()
             && let Some(below) = owned.state.layers.pop_plain(target)
         {
             current.modes.set(below);
-            return true;
+            return Some(ScopeId::NONE);
         }
         remove_slow(current, owned, target)
     })
@@ -195,13 +195,13 @@ pub(super) fn exit_elsewhere(entered_on: MailboxId, target: ExitTarget) {
 
 #[cold]
 #[inline(never)]
-fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> bool {
+fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> Option<ScopeId> {
     let removed = with_borrowed(current, owned, |current, owned| {
         let removed = owned.state.layers.remove(target)?;
         publish_removal(current, owned, &removed);
         Some(removed)
     });
-    removed.flatten().is_some()
+    removed.flatten().map(|removed| removed.above)
 }
 
 /// Removes the layers whose exit other threads or tasks have requested.
@@ -343,6 +343,11 @@ pub(crate) fn scoped_flag(id: FlagId) -> Option<u64> {
 /// Returns the recording of the innermost active layer that has one.
 pub(crate) fn recording() -> Option<Arc<dyn Any + Send + Sync>> {
     with_tls(|current| current.owned.try_borrow().ok()?.state.layers.recording())
+}
+
+/// Returns the hooks of saved tensors of the innermost active layer that has them.
+pub(crate) fn saved_tensor_hooks() -> Option<Arc<dyn Any + Send + Sync>> {
+    with_tls(|current| current.owned.try_borrow().ok()?.state.layers.saved_tensor_hooks())
 }
 
 /// Returns `Some` if a layer of this thread decides the slot, with the location that set it if writes are traced.

@@ -30,7 +30,8 @@ mod thread_state;
 mod tls;
 
 pub(crate) use active::{
-    apply_remote_exits, recording, restore_mode, scoped_flag, scoped_site, write_mode, write_scoped,
+    apply_remote_exits, recording, restore_mode, saved_tensor_hooks, scoped_flag, scoped_site, write_mode,
+    write_scoped,
 };
 #[doc(hidden)]
 pub use device_slots::{
@@ -46,7 +47,7 @@ pub(crate) use masked::Masked;
 #[cfg(test)]
 pub(crate) use remote_exit::MAILBOXES;
 #[doc(hidden)]
-pub use scope::RawGuard;
+pub use scope::{RawGuard, ScopeId};
 pub use scope::{Scope, ScopeGuard};
 #[doc(hidden)]
 pub use slots::Slots;

@@ -11,8 +11,9 @@ use crate::base::sync::RelaxedU64;
 
 /// Identifies a scope; 0 is none. Unique in a process: the address of a dropped scope may be reused while one of its
 /// layers is still open.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ScopeId(pub(super) u64);
+pub struct ScopeId(pub(super) u64);
 
 impl ScopeId {
     /// The id of a guard, which removes its layer by the id of the layer.
@@ -74,7 +75,8 @@ impl Scope {
         }
     }
 
-    pub(super) fn id(&self) -> ScopeId {
+    #[doc(hidden)]
+    pub fn id(&self) -> ScopeId {
         self.id
     }
 
@@ -86,9 +88,21 @@ impl Scope {
     /// entered last is requested to remove one; if that has none either, nothing happens.
     #[inline]
     pub fn exit(&self) {
+        self.exit_and_detect_order();
+    }
+
+    /// Exits as [`exit`](Scope::exit) does. If the exit is out of order, returns the scope that pushed the layer
+    /// directly above the removed one.
+    #[doc(hidden)]
+    #[inline]
+    pub fn exit_and_detect_order(&self) -> Option<ScopeId> {
         let target = ExitTarget::Scope(self.id);
-        if !active::remove(target) {
-            active::exit_elsewhere(self.entered_on(), target);
+        match active::remove(target) {
+            Some(above) => (above != ScopeId::NONE).then_some(above),
+            None => {
+                active::exit_elsewhere(self.entered_on(), target);
+                None
+            }
         }
     }
 }
@@ -155,7 +169,7 @@ impl Drop for ScopeGuard {
 /// Removes a layer of this thread, or requests the thread or task that pushed it to remove it.
 #[inline]
 fn exit_layer(layer: LayerId, made_on: MailboxId) {
-    if !active::remove(ExitTarget::Layer(layer)) {
+    if active::remove(ExitTarget::Layer(layer)).is_none() {
         active::exit_elsewhere(made_on, ExitTarget::Layer(layer));
     }
 }
@@ -185,5 +199,39 @@ impl From<ScopeGuard> for RawGuard {
         let raw = RawGuard { layer: guard.layer.map_or(0, LayerId::number), made_on: guard.made_on.0 };
         std::mem::forget(guard);
         raw
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::{ModeContext, ModeKind, no_grad};
+
+    fn entered() -> ModeContext {
+        let context = ModeContext::new(ModeKind::NoGrad);
+        context.enter();
+        context
+    }
+
+    fn exited(context: &ModeContext) -> Option<ScopeId> {
+        context.exit_with(Scope::exit_and_detect_order)
+    }
+
+    #[test]
+    fn exit_out_of_order_returns_the_scope_directly_above() {
+        let [first, second, third] = [entered(), entered(), entered()];
+        assert_eq!(exited(&first), Some(second.scope().id()));
+        assert_eq!(exited(&second), Some(third.scope().id()));
+        assert_eq!(exited(&third), None);
+        assert_eq!(exited(&third), None);
+    }
+
+    #[test]
+    fn exit_below_a_guard_and_on_another_thread_returns_no_scope() {
+        let (first, guard) = (entered(), no_grad());
+        assert_eq!(exited(&first), None);
+        drop(guard);
+        let [first, _second] = [entered(), entered()];
+        std::thread::scope(|threads| assert_eq!(threads.spawn(|| exited(&first)).join().unwrap(), None));
     }
 }

@@ -13,6 +13,8 @@ pub struct Slots {
     pub(super) devices: DeviceSlots,
     /// The recording of calls; `dispatch` knows its type.
     pub(super) recording: Option<Arc<dyn Any + Send + Sync>>,
+    /// The hooks of saved tensors; `autograd` of `interlock-tensor` knows their type.
+    pub(super) saved_tensor_hooks: Option<Arc<dyn Any + Send + Sync>>,
     /// Whether the layers below have no effect. Slots that an opaque layer does not name have their values without
     /// scopes. A write to a device slot that it does not name changes this layer; a write to a flag changes the
     /// process.
@@ -35,6 +37,11 @@ impl Slots {
         Arc::new(Slots { recording: Some(recording), ..Slots::default() })
     }
 
+    /// Returns slots that decide only the hooks of saved tensors.
+    pub(crate) fn of_saved_tensor_hooks(hooks: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
+        Arc::new(Slots { saved_tensor_hooks: Some(hooks), ..Slots::default() })
+    }
+
     /// Returns opaque slots that name nothing.
     pub(super) fn opaque() -> Arc<Self> {
         Arc::new(Slots { is_opaque: true, ..Slots::default() })
@@ -46,6 +53,9 @@ impl Slots {
         self.devices.fill_from(&below.devices);
         if self.recording.is_none() {
             self.recording.clone_from(&below.recording);
+        }
+        if self.saved_tensor_hooks.is_none() {
+            self.saved_tensor_hooks.clone_from(&below.saved_tensor_hooks);
         }
     }
 }

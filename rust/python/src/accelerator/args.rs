@@ -27,7 +27,7 @@ pub(super) fn extract_int<T: TryFrom<i128>>(
 }
 
 /// Extracts an optional int like [`extract_int`].
-pub(super) fn extract_optional_int<T: TryFrom<i128>>(
+pub(crate) fn extract_optional_int<T: TryFrom<i128>>(
     given: Option<&Bound<'_, PyAny>>,
     name: &'static str,
     allowed: &str,

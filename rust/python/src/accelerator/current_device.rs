@@ -33,6 +33,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream_priority_range, module)?)?;
     module.add_function(wrap_pyfunction!(device_name, module)?)?;
     module.add_function(wrap_pyfunction!(properties, module)?)?;
+    module.add_function(wrap_pyfunction!(check_device_of_capability, module)?)?;
     module.add_function(wrap_pyfunction!(get_memory_info, module)?)?;
     module.add_function(wrap_pyfunction!(get_default_device, module)?)?;
     module.add_function(wrap_pyfunction!(set_default_device, module)?)
@@ -198,7 +199,7 @@ fn set_device_index(device: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Stream> {
-    let device = device::optional(device)?;
+    let device = device::optional(device, "accelerator.current_stream")?;
     detach(py, || accelerator::current_stream(device)).into_py_result(py).map(Stream::of)
 }
 
@@ -213,7 +214,7 @@ fn current_stream(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult
 #[pyfunction]
 #[pyo3(signature = (stream))]
 fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
-    let core = stream::extract(stream)?;
+    let core = stream::extract(stream, "accelerator.set_stream")?;
     accelerator::set_stream(&core).into_py_result(stream.py())
 }
 
@@ -229,7 +230,7 @@ fn set_stream(stream: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let device = device::optional(device)?;
+    let device = device::optional(device, "accelerator.synchronize")?;
     wait(py, || accelerator::begin_wait(device).map(Some))
 }
 
@@ -247,7 +248,7 @@ fn synchronize(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<(i32, i32)> {
-    let device = device::optional(device)?;
+    let device = device::optional(device, "accelerator.stream_priority_range")?;
     let range = detach(py, || accelerator::priority_range(device)).into_py_result(py)?;
     Ok((range.least, range.greatest))
 }
@@ -263,16 +264,26 @@ fn stream_priority_range(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> P
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn device_name(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
-    let device = device::optional(device)?;
+    let device = device::optional(device, "accelerator.device_name")?;
     let found = detach(py, || accelerator::properties(device));
     Ok(found.map_err(|error| error.during("accelerator.device_name")).into_py_result(py)?.name)
+}
+
+/// Check the device of `get_device_capability`, whose result is the same for every device.
+#[pyfunction]
+#[pyo3(signature = (device=None, /))]
+fn check_device_of_capability(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    const OPERATION: &str = "accelerator.get_device_capability";
+    let device = device::optional(device, OPERATION)?;
+    let found = detach(py, || accelerator::properties(device));
+    found.map_err(|error| error.during(OPERATION)).into_py_result(py).map(drop)
 }
 
 /// Return the properties of a device as a dict.
 #[pyfunction]
 #[pyo3(signature = (device=None, /))]
 fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-    let device = device::optional(device)?;
+    let device = device::optional(device, "accelerator.device_properties")?;
     let found = detach(py, || accelerator::properties(device)).into_py_result(py)?;
     let dict = PyDict::new(py);
     dict.set_item("name", found.name)?;
@@ -298,7 +309,7 @@ fn properties<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyRes
 #[pyfunction]
 #[pyo3(signature = (device_index=None, /))]
 fn get_memory_info(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) -> PyResult<(u64, u64)> {
-    let device = device::optional(device_index)?;
+    let device = device::optional(device_index, "accelerator.get_memory_info")?;
     let info = detach(py, || accelerator::memory_info(device)).into_py_result(py)?;
     Ok((info.free, info.total))
 }
@@ -328,7 +339,7 @@ fn get_default_device(py: Python<'_>) -> Device {
 #[pyfunction]
 #[pyo3(signature = (device))]
 fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    accelerator::set_default_device(device::optional(device)?);
+    accelerator::set_default_device(device::optional(device, "set_default_device")?);
     Ok(())
 }
 

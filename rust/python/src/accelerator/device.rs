@@ -60,12 +60,14 @@ impl Device {
     #[new]
     #[pyo3(signature = (r#type, index = None))]
     fn new(r#type: &Bound<'_, PyAny>, index: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        const OPERATION: &str = "device";
         let py = r#type.py();
-        let Some(index) = index else { return Ok(Device::of(parse(r#type)?)) };
+        let Some(index) = index else { return Ok(Device::of(parse(r#type, OPERATION, "type")?)) };
         if !r#type.is_instance_of::<PyString>() {
             return Err(new_type_error("device: type", "a str if index is passed", r#type));
         }
-        let (device, index) = (parse(r#type)?, checked_index(index)?);
+        let (device, index) =
+            (parse(r#type, OPERATION, "type")?, checked_index(index, OPERATION, "index", "an int")?);
         if device.index().is_some() {
             let message = format!(
                 "device: type must not have an index if index is passed, got \"{device}\" and {index}"
@@ -121,8 +123,12 @@ impl Device {
     }
 }
 
-/// Extracts a device argument: a device, its name, or an index on the accelerator.
-pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
+/// The accepted devices, for messages.
+const ALLOWED: &str = "a device, a str or an int";
+
+/// Extracts a device argument: a device, its name, or an index on the accelerator. Errors name the
+/// operation and the argument.
+pub(crate) fn parse(given: &Bound<'_, PyAny>, operation: &str, argument: &str) -> PyResult<CoreDevice> {
     let py = given.py();
     if let Ok(device) = given.cast::<Device>() {
         Ok(device.get().core)
@@ -131,14 +137,16 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>) -> PyResult<CoreDevice> {
         match text.parse() {
             Ok(device) => Ok(device),
             Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                let message =
-                    format!("device must be an int or a name such as \"host:{text}\", got {:?}", &*text);
+                let message = format!(
+                    "{operation}: {argument} must be an int or a name such as \"host:{text}\", got {:?}",
+                    &*text
+                );
                 Err(new_exception(py, "DeviceError", message))
             }
             Err(_) => detach_with_env(py, || accelerator::parse_device(&text)).into_py_result(py),
         }
     } else {
-        let index = checked_index(given)?;
+        let index = checked_index(given, operation, argument, ALLOWED)?;
         let accelerator = match known_accelerator() {
             Some(accelerator) => accelerator,
             None => detach_with_env(py, || accelerator::required("interlock.device")).into_py_result(py)?,
@@ -152,9 +160,9 @@ fn known_accelerator() -> Option<CoreDevice> {
     accelerator::known_devices().filter(|known| known.count > 0)?.accelerator
 }
 
-/// Extracts an optional device argument.
-pub(super) fn optional(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreDevice>> {
-    given.map(parse).transpose()
+/// Extracts the optional argument `device` of `operation`.
+pub(super) fn optional(given: Option<&Bound<'_, PyAny>>, operation: &str) -> PyResult<Option<CoreDevice>> {
+    given.map(|given| parse(given, operation, "device")).transpose()
 }
 
 /// Extracts an optional device argument of a memory query, which also works without an accelerator: then an index of 0
@@ -165,9 +173,9 @@ pub(super) fn for_memory_query(
 ) -> PyResult<Option<CoreDevice>> {
     let Some(given) = given else { return Ok(None) };
     if given.is_instance_of::<Device>() || given.is_instance_of::<PyString>() {
-        return parse(given).map(Some);
+        return parse(given, operation, "device").map(Some);
     }
-    let (py, index) = (given.py(), checked_index(given)?);
+    let (py, index) = (given.py(), checked_index(given, operation, "device", ALLOWED)?);
     let accelerator = known_accelerator().or_else(|| detach_with_env(py, accelerator::current_accelerator));
     let kind = accelerator.unwrap_or(CoreDevice::CUDA).kind();
     let device = CoreDevice::new(kind, Some(index)).into_py_result(py)?;
@@ -195,7 +203,7 @@ pub(super) fn query<T: Send>(
 
 /// Extracts a device argument that must have an index, for `operation`.
 pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> PyResult<CoreDevice> {
-    let device = if given.is_none() { None } else { Some(parse(given)?) };
+    let device = if given.is_none() { None } else { Some(parse(given, operation, "device")?) };
     device.filter(|device| device.index().is_some()).ok_or_else(|| {
         let given_device = device.map_or("None".to_owned(), |device| format!("\"{device}\""));
         let allowed = "an index, or a device with an index".to_owned();
@@ -205,10 +213,11 @@ pub(super) fn with_index(given: &Bound<'_, PyAny>, operation: &'static str) -> P
 }
 
 /// Extracts an index. A bool is not accepted, although it is an int in Python.
-fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<i64> {
+fn checked_index(given: &Bound<'_, PyAny>, operation: &str, argument: &str, allowed: &str) -> PyResult<i64> {
     let number = given.cast::<PyInt>().ok().filter(|_| !given.is_instance_of::<PyBool>());
     let Some(number) = number else {
-        return Err(new_type_error("device", "a device, a str or an int", given));
+        let name = format!("{operation}: {argument}");
+        return Err(new_type_error(&name, allowed, given));
     };
     py_int::int64(number)
         .ok_or_else(|| exception(given.py(), &CoreDevice::invalid_index(py_int::text(number))))

@@ -65,7 +65,7 @@ impl Event {
         #[pyo3(from_py_with = switches::event::blocking)] blocking: bool,
         #[pyo3(from_py_with = switches::event::interprocess)] interprocess: bool,
     ) -> PyResult<Self> {
-        let device = device::optional(device)?;
+        let device = device::optional(device, "Event")?;
         let options = EventOptions { timing: enable_timing, blocking, interprocess };
         detach(py, || CoreEvent::new(device, options)).into_py_result(py).map(Event)
     }
@@ -82,7 +82,7 @@ impl Event {
     #[pyo3(signature = (device, handle))]
     fn from_ipc_handle(device: &Bound<'_, PyAny>, handle: &[u8]) -> PyResult<Self> {
         let py = device.py();
-        let device = device::optional(Some(device))?;
+        let device = device::optional(Some(device), "Event.from_ipc_handle")?;
         detach(py, || CoreEvent::import(device, handle)).into_py_result(py).map(Event)
     }
 
@@ -136,7 +136,7 @@ impl Event {
     ///     TypeError: `stream` is not a stream.
     #[pyo3(signature = (stream=None))]
     fn record(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let stream = stream::optional(stream)?;
+        let stream = stream::optional(stream, "Event.record")?;
         detach(py, || match stream {
             Some(stream) => self.0.record(&stream),
             None => self.0.record(&accelerator::current_stream(Some(self.0.device()))?),
@@ -153,7 +153,7 @@ impl Event {
     ///     TypeError: `stream` is not a stream.
     #[pyo3(signature = (stream=None))]
     fn wait(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let stream = stream::optional(stream)?;
+        let stream = stream::optional(stream, "Event.wait")?;
         detach(py, || match stream {
             Some(stream) => self.0.block(&stream),
             None => self.0.block(&accelerator::current_stream(None)?),

@@ -46,7 +46,7 @@ impl Recording {
             )?),
         };
         let options = HistoryConfig { max_entries, stacks: extract_stacks(stacks)? };
-        let device = device::optional(device)?;
+        let device = device::optional(device, "accelerator.memory.history")?;
         detach(py, || HistoryRecorder::record(options, device)).into_py_result(py).map(Recording)
     }
 
@@ -95,7 +95,7 @@ fn replay<'py>(
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = snapshot.py();
-    let device = device::optional(device)?;
+    let device = device::optional(device, "accelerator.memory.replay")?;
     let traces = key(snapshot, "device_traces")?;
     let mut core = memory::Snapshot::default();
     for trace in traces.try_iter()? {

@@ -48,7 +48,7 @@ impl HostCallback {
         args: Bound<'_, PyTuple>,
         kwargs: Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let stream = stream::extract(stream)?;
+        let stream = stream::extract(stream, "accelerator.launch")?;
         if !function.is_callable() {
             return Err(new_type_error("accelerator.launch: function", "callable", &function));
         }

@@ -1,7 +1,7 @@
 //! The module `interlock._core.accelerator`: devices, streams, events, graphs and memory.
 
 mod allocator_config;
-mod args;
+pub(crate) mod args;
 mod callback_queue;
 mod current_device;
 mod device;
@@ -10,10 +10,10 @@ mod fault_injection;
 mod graph;
 mod history;
 mod host_callbacks;
-mod memory;
+pub(crate) mod memory;
 mod pinned;
 mod snapshot;
-mod stream;
+pub(crate) mod stream;
 
 use pyo3::prelude::*;
 

@@ -22,7 +22,7 @@ fn snapshot<'py>(
     py: Python<'py>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-    let device = device::optional(device)?;
+    let device = device::optional(device, "accelerator.memory.snapshot")?;
     let snapshot = detach(py, || memory::snapshot(device));
     let snapshot =
         snapshot.map_err(|error| error.during("accelerator.memory.snapshot")).into_py_result(py)?;

@@ -84,7 +84,7 @@ impl Stream {
         let device_type = args::extract_optional_int(device_type, "Stream: device_type", ALIVE)?;
         match (stream_id, device_index, device_type) {
             (None, None, None) => {
-                let device = device::optional(device)?;
+                let device = device::optional(device, "Stream")?;
                 let stream = detach(py, || match dedicated {
                     true => CoreStream::dedicated(device, priority),
                     false => CoreStream::new(device, priority),
@@ -209,7 +209,7 @@ impl Stream {
     #[pyo3(signature = (stream))]
     fn wait_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
-        let other = extract(stream)?;
+        let other = extract(stream, "Stream.wait_stream")?;
         detach(py, || self.core.wait_stream(&other)).into_py_result(py)
     }
 
@@ -278,18 +278,22 @@ fn of_id(py: Python<'_>, id: i64, index: u8, kind: u32) -> PyResult<Stream> {
 
 /// Extracts a stream argument: a `Stream`, or an object of another library with `__cuda_stream__`, for the current
 /// device.
-pub(super) fn extract(given: &Bound<'_, PyAny>) -> PyResult<CoreStream> {
+pub(crate) fn extract(given: &Bound<'_, PyAny>, operation: &str) -> PyResult<CoreStream> {
     let py = given.py();
     if let Ok(stream) = given.cast::<Stream>() {
         return Ok(stream.get().core.clone());
     }
     let Some(protocol) = given.getattr_opt("__cuda_stream__")? else {
-        return Err(new_type_error("stream", "a Stream or an object with __cuda_stream__", given));
+        let name = format!("{operation}: stream");
+        return Err(new_type_error(&name, "a Stream or an object with __cuda_stream__", given));
     };
     // A few libraries have it as an attribute, from before the protocol was final.
     let answer = if protocol.is_callable() { protocol.call0()? } else { protocol };
     let Some(handle) = handle_of(&answer)? else {
-        let message = format!("__cuda_stream__ must return version 0 and a handle, got {}", answer.repr()?);
+        let message = format!(
+            "{operation}: __cuda_stream__ must return version 0 and a handle, got {}",
+            answer.repr()?
+        );
         return Err(PyTypeError::new_err(message));
     };
     let owner = Arc::new(DeferredDrop::new(given.clone()));
@@ -309,6 +313,6 @@ fn handle_of(pair: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
 }
 
 /// Extracts an optional stream argument.
-pub(super) fn optional(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreStream>> {
-    given.map(extract).transpose()
+pub(super) fn optional(given: Option<&Bound<'_, PyAny>>, operation: &str) -> PyResult<Option<CoreStream>> {
+    given.map(|given| extract(given, operation)).transpose()
 }

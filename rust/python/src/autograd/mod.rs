@@ -15,7 +15,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_grad_enabled, &module)?)?;
     module.add_function(wrap_pyfunction!(is_inference_mode_enabled, &module)?)?;
     module.add_function(wrap_pyfunction!(is_multithreading_enabled, &module)?)?;
-    module.add_function(wrap_pyfunction!(is_view_replay_enabled, &module)?)
+    module.add_function(wrap_pyfunction!(is_view_replay_enabled, &module)?)?;
+    module.add_function(wrap_pyfunction!(is_anomaly_enabled, &module)?)?;
+    module.add_function(wrap_pyfunction!(is_anomaly_check_nan_enabled, &module)?)
 }
 
 /// Wraps `function` so that each call enters a layer of `scope`; implemented in Python.
@@ -64,4 +66,30 @@ fn is_multithreading_enabled(py: Python<'_>) -> PyResult<bool> {
 fn is_view_replay_enabled(py: Python<'_>) -> PyResult<bool> {
     scope_debug::warn_suspended_scopes(py)?;
     Ok(Mode::ViewReplay.is_on())
+}
+
+/// Return whether anomalies are detected on this thread; see `interlock.autograd.detect_anomaly`.
+///
+/// Example:
+///     >>> import interlock
+///     >>> with interlock.autograd.detect_anomaly():
+///     ...     interlock.is_anomaly_enabled()
+///     True
+#[pyfunction]
+fn is_anomaly_enabled(py: Python<'_>) -> PyResult<bool> {
+    scope_debug::warn_suspended_scopes(py)?;
+    Ok(Mode::Anomaly.is_on())
+}
+
+/// Return whether the detection of anomalies checks gradients for NaN.
+///
+/// Example:
+///     >>> import interlock
+///     >>> with interlock.autograd.detect_anomaly(check_nan=False):
+///     ...     interlock.is_anomaly_check_nan_enabled()
+///     False
+#[pyfunction]
+fn is_anomaly_check_nan_enabled(py: Python<'_>) -> PyResult<bool> {
+    scope_debug::warn_suspended_scopes(py)?;
+    Ok(Mode::AnomalyCheckNan.is_on())
 }

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use interlock::autograd::{ModeContext, ModeKind};
+use interlock::state::Scope;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
-use crate::scope_debug;
+use crate::{scope_debug, task_overlap};
 
 #[repr(C)]
 struct ModeObject {
@@ -138,7 +139,10 @@ unsafe extern "C" fn exit(
         if scope_debug::is_on() {
             return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
         }
-        context.exit();
+        let above = context.exit_with(Scope::exit_and_detect_order);
+        if above.is_some() || task_overlap::is_watching() {
+            return traced(|py| task_overlap::after_exit(py, context.scope(), above));
+        }
         ffi::Py_NewRef(ffi::Py_None())
     })
 }

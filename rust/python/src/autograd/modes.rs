@@ -185,6 +185,30 @@ classes! {
                 TypeError: `enable` is not a bool.";
         const ARGUMENT: (&'static str, Option<bool>) = ("enable", Some(true));
     }
+    AnomalyMode {
+        const KIND: ModeKind = ModeKind::DetectAnomaly;
+        const NAME: &'static str = "_anomaly_mode";
+        const DOC: &'static CStr = c"_anomaly_mode(mode)\n--\n\n\
+            Enable or disable the detection of anomalies: nodes store the stack that created them.
+
+            Args:
+                mode: Whether anomalies are detected.
+
+            Raises:
+                TypeError: `mode` is not a bool.";
+    }
+    AnomalyCheckNan {
+        const KIND: ModeKind = ModeKind::AnomalyCheckNan;
+        const NAME: &'static str = "_anomaly_check_nan";
+        const DOC: &'static CStr = c"_anomaly_check_nan(mode)\n--\n\n\
+            Enable or disable the check for NaN of anomaly detection.
+
+            Args:
+                mode: Whether gradients are checked.
+
+            Raises:
+                TypeError: `mode` is not a bool.";
+    }
 }
 
 /// Adds a class to the module, and to `__all__` unless the name is private.

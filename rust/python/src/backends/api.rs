@@ -85,7 +85,8 @@ type Explained<'py> = (
 
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
 /// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
-/// environment; `affects`; `obeyed_by`, the names of operations; `doc`. Flags of other libraries are included if `registered` is true.
+/// environment; `affects`; `obeyed_by`, the names of operations; `needs_registered_kernel`, whether only kernels that
+/// programs register obey it; `doc`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -104,6 +105,7 @@ fn table(py: Python<'_>, registered: bool) -> PyResult<Vec<Bound<'_, PyDict>>> {
             row.set_item("variables", spec.variables())?;
             row.set_item("affects", spec.effect().operations())?;
             row.set_item("obeyed_by", spec.obeyed_by())?;
+            row.set_item("needs_registered_kernel", spec.effect().needs_registered_kernel())?;
             row.set_item("doc", spec.doc().trim())?;
             Ok(row)
         })

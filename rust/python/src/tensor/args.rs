@@ -9,7 +9,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
-use super::dtype::DType;
+use super::dtype::{DType, NAMES};
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
 use crate::errors::{exception, new_exception, new_type_error};
@@ -212,8 +212,8 @@ pub(super) fn extract_dtype(op: &str, given: Option<&Bound<'_, PyAny>>) -> PyRes
     match given.cast::<DType>() {
         Ok(dtype) => Ok(Some(dtype.get().0)),
         Err(_) => {
-            let wanted = "interlock.float32, float64, int64 or bool";
-            Err(new_type_error(&format!("{op}: dtype"), wanted, given))
+            let wanted = format!("interlock.{NAMES}");
+            Err(new_type_error(&format!("{op}: dtype"), &wanted, given))
         }
     }
 }
@@ -226,7 +226,10 @@ pub(super) fn placement(
     pin_memory: bool,
     default: Placement,
 ) -> PyResult<Placement> {
-    let placement = given.map(accelerator::parse).transpose()?.map_or(default, Placement::from);
+    let placement = given
+        .map(|given| accelerator::parse(given, op, "device"))
+        .transpose()?
+        .map_or(default, Placement::from);
     match placement {
         Placement::Device(device) if pin_memory => {
             let message = format!("{op}: device must be the CPU if pin_memory is True, got {device}");

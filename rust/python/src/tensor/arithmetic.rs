@@ -114,6 +114,20 @@ impl Tensor {
         )
     }
 
+    fn __mod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("remainder: other", self, other, |a, b| a.remainder(b.operand()))
+    }
+
+    fn __rmod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        reflected_operator(
+            "remainder: other",
+            self,
+            other,
+            |tensor, number| tensor.rremainder(number),
+            |array, tensor| array.remainder(tensor),
+        )
+    }
+
     fn __pow__(&self, exponent: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> OperatorResult {
         if modulo.is_some() {
             return Ok(exponent.py().NotImplemented());
@@ -264,6 +278,24 @@ impl Tensor {
     ///     tensor([4, 9])
     fn pow(&self, exponent: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         binary_method("pow: exponent", self, exponent, |a, b| a.pow(b.operand()))
+    }
+
+    /// Return the remainder of `self / other`, elementwise, with the sign of `other`, as Python's `%`.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///
+    /// Raises:
+    ///     ArgumentError: Integers on the CPU are divided by 0.
+    ///     DTypeError: An operand is bool.
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([5, -5]).remainder(3)
+    ///     tensor([2, 1])
+    fn remainder(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        binary_method("remainder: other", self, other, |a, b| a.remainder(b.operand()))
     }
 
     /// Return a bool tensor that is True where the elements are equal to those of `other`.

@@ -8,7 +8,8 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use super::args::{extract_int, function_of};
 use super::dtype;
-use super::gradients::Node;
+use super::identity::{remember_tensor, tensor_object};
+use super::node::grad_fn_object;
 use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
 use crate::errors::{IntoPyResult, new_type_error};
@@ -24,6 +25,17 @@ const NEVER_FILLED: &CStr =
 
 #[pymethods]
 impl Tensor {
+    /// Return a tensor that shares memory with `data` and has no history. A subclass calls it to create its objects.
+    #[new]
+    fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match data.cast::<Tensor>() {
+            Ok(data) => Ok(Tensor(data.get().0.detach())),
+            Err(_) => {
+                Err(new_type_error("Tensor: data (interlock.tensor() accepts numbers)", "a Tensor", data))
+            }
+        }
+    }
+
     /// Above the priority of arrays: NumPy leaves operators between its scalars and tensors to the tensors.
     #[classattr]
     #[pyo3(name = "__array_priority__")]
@@ -151,7 +163,7 @@ impl Tensor {
     ///     DeviceError: `device` does not name a device.
     #[pyo3(signature = (device = None))]
     fn is_pinned(&self, device: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        device.map(parse).transpose()?;
+        device.map(|device| parse(device, "is_pinned", "device")).transpose()?;
         Ok(self.0.is_pinned())
     }
 
@@ -206,6 +218,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::requires_grad_::requires_grad)] requires_grad: bool,
     ) -> PyResult<Bound<'_, Self>> {
         slf.get().0.set_requires_grad(requires_grad).into_py_result(slf.py())?;
+        remember_tensor(&slf)?;
         Ok(slf)
     }
 
@@ -225,12 +238,12 @@ impl Tensor {
     ///     ShapeError: A gradient of another shape is set.
     ///     DTypeError: A gradient of another dtype is set.
     #[getter]
-    fn get_grad(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
+    fn get_grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Tensor>>> {
         let grad = self.0.grad();
         if grad.is_none() && !self.0.retains_grad() && self.0.is_leaf() == Ok(false) {
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), NEVER_FILLED, 1)?;
         }
-        Ok(grad.map(Tensor))
+        grad.map(|grad| tensor_object(py, &grad)).transpose()
     }
 
     #[deleter]
@@ -241,7 +254,10 @@ impl Tensor {
     #[setter]
     fn set_grad(&self, py: Python<'_>, grad: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let grad = grad.map(|grad| match grad.cast::<Tensor>() {
-            Ok(grad) => Ok(grad.get().0.clone()),
+            Ok(grad) => {
+                remember_tensor(grad)?;
+                Ok(grad.get().0.clone())
+            }
             Err(_) => Err(new_type_error("Tensor.grad", "a Tensor or None", grad)),
         });
         self.0.set_grad(grad.transpose()?).into_py_result(py)
@@ -249,8 +265,14 @@ impl Tensor {
 
     /// The node of the operation that produced the tensor, or None.
     #[getter]
-    fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<Node>> {
-        Ok(self.0.grad_fn().into_py_result(py)?.map(Node::of))
+    fn grad_fn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.grad_fn().into_py_result(py)?.map(|node| grad_fn_object(py, node)).transpose()
+    }
+
+    /// The position of the tensor among the results of `grad_fn`.
+    #[getter]
+    fn output_nr(&self, py: Python<'_>) -> PyResult<usize> {
+        self.0.output_nr().into_py_result(py)
     }
 
     /// Make backward passes accumulate the gradient of a non-leaf tensor in `grad`. Leaves always accumulate.
@@ -276,6 +298,14 @@ impl Tensor {
         self.0.retains_grad()
     }
 
+    /// A tensor that shares memory with this one and has no history, like `detach()`.
+    ///
+    /// In-place changes of it count as changes of this tensor, so that a backward pass that needs the old values fails.
+    #[getter]
+    fn data(&self, py: Python<'_>) -> PyResult<Tensor> {
+        self.detach(py)
+    }
+
     /// Return a tensor that shares memory with this one and has no history.
     ///
     /// Example:
@@ -285,6 +315,24 @@ impl Tensor {
     ///     False
     fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
         maybe_detach(py, 0, || Ok(Tensor(self.0.detach())))
+    }
+
+    /// Remove the history of the tensor in place: it becomes a leaf that does not require grad.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     ArgumentError: The tensor is a view, whose history is that of its base.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.ones(2, requires_grad=True) * 2
+    ///     >>> x.detach_().is_leaf
+    ///     True
+    fn detach_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().0.detach_().into_py_result(slf.py())?;
+        Ok(slf)
     }
 
     /// Return a copy of the tensor, as a recorded operation.

@@ -14,6 +14,7 @@ use super::args::{
     function_of, placement,
 };
 use super::dtype::DType;
+use super::identity::remember_tensor;
 use super::{Tensor, from_data, numpy};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::switches;
@@ -24,6 +25,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tensor, module)?)?;
     module.add_function(wrap_pyfunction!(as_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(from_numpy, module)?)?;
+    module.add_function(wrap_pyfunction!(super::dlpack::from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(zeros, module)?)?;
     module.add_function(wrap_pyfunction!(ones, module)?)?;
     module.add_function(wrap_pyfunction!(empty, module)?)?;
@@ -43,12 +45,17 @@ fn build(
     py: Python<'_>,
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let tensor = detach(py, make).into_py_result(py)?;
     if requires_grad {
         tensor.set_requires_grad(true).into_py_result(py)?;
     }
-    Ok(Tensor(tensor))
+    let object = Bound::new(py, Tensor(tensor))?;
+    if requires_grad {
+        // Nodes refer to leaves, and return this object.
+        remember_tensor(&object)?;
+    }
+    Ok(object.unbind())
 }
 
 /// Return a tensor with a copy of `data`.
@@ -84,7 +91,7 @@ fn tensor(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::tensor::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::tensor::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let (py, op) = (data.py(), "tensor");
     let placement = placement(py, op, device, pin_memory, default_placement(data))?;
     let tensor = from_data::from_data(op, data, extract_dtype(op, dtype)?)?;
@@ -152,7 +159,7 @@ fn as_tensor<'py>(
 /// Read-only and unaligned arrays are copied.
 ///
 /// Args:
-///     ndarray: A `numpy.ndarray` of dtype float32, float64, int64 or bool.
+///     ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
 ///
 /// Raises:
 ///     TypeError: `ndarray` is not an array, or its dtype is not supported.
@@ -199,7 +206,7 @@ fn zeros(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::zeros::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::zeros::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let shape = extract_size("zeros: size", size)?;
     let options = tensor_options(size.py(), "zeros", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
@@ -232,7 +239,7 @@ fn ones(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::ones::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::ones::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let shape = extract_size("ones: size", size)?;
     let options = tensor_options(size.py(), "ones", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
@@ -265,7 +272,7 @@ fn empty(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::empty::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::empty::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let shape = extract_size("empty: size", size)?;
     let options = tensor_options(size.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
@@ -302,7 +309,7 @@ fn full(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::full::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::full::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let (py, op, what) = (size.py(), "full", "full: size");
     let shape = checked_sizes(py, what, &extract_int_or_ints(what, size)?)?;
     let value = extract_scalar("full: fill_value", fill_value)?;
@@ -345,15 +352,15 @@ fn arange(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::arange::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::arange::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let first = extract_scalar("arange: start", start)?;
     let step = step.map_or(Ok(Scalar::Int(1)), |step| extract_scalar("arange: step", step))?;
     let (start_value, end_value) = match end {
         Some(end) => (first, extract_scalar("arange: end", end)?),
         None => (Scalar::Int(0), first),
     };
-    let widest = [start_value, end_value, step].map(Scalar::dtype).into_iter().max();
-    let inferred = widest.unwrap_or(CoreDType::Int64).max(CoreDType::Int64);
+    let dtypes = [start_value, end_value, step].map(Scalar::dtype);
+    let inferred = dtypes.into_iter().fold(CoreDType::Int64, CoreDType::promote);
     let options = tensor_options(start.py(), "arange", dtype, inferred, device, pin_memory)?;
     build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
@@ -423,7 +430,7 @@ fn zeros_like(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::zeros_like::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::zeros_like::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let (other, options) = like_options("zeros_like: input", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.zeros_like(options))
 }
@@ -454,7 +461,7 @@ fn ones_like(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::ones_like::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::ones_like::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let (other, options) = like_options("ones_like: input", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.ones_like(options))
 }
@@ -489,7 +496,7 @@ fn rand(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::rand::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::rand::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let shape = extract_size("rand: size", size)?;
     let options = tensor_options(size.py(), "rand", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
@@ -525,7 +532,7 @@ fn randn(
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::randn::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::randn::pin_memory)] pin_memory: bool,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let shape = extract_size("randn: size", size)?;
     let options = tensor_options(size.py(), "randn", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
@@ -571,7 +578,7 @@ fn _rebuild(
     shape: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = switches::_rebuild::requires_grad)] requires_grad: bool,
     device: OptionalArg<'_, '_>,
-) -> PyResult<Tensor> {
+) -> PyResult<Py<Tensor>> {
     let (py, op, what) = (bytes.py(), "_rebuild", "_rebuild: shape");
     let shape = checked_sizes(py, what, &extract_int_or_ints(what, shape)?)?;
     let placement = placement(py, op, device, false, Placement::Cpu)?;

@@ -3,15 +3,18 @@
 use interlock_tensor::DType as CoreDType;
 use pyo3::prelude::*;
 
+/// The dtypes as errors list them.
+pub(super) const NAMES: &str = "float16, bfloat16, float32, float64, int64 or bool";
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DType>()?;
     for dtype in CoreDType::ALL {
         module.add(dtype.name(), DType(dtype))?;
     }
-    Ok(())
+    module.add("half", module.getattr(CoreDType::Float16.name())?)
 }
 
-/// The type of a tensor's elements: `interlock.float32`, `float64`, `int64` or `bool`.
+/// The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64` or `bool`.
 ///
 /// Example:
 ///     >>> import interlock

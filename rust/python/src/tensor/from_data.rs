@@ -1,6 +1,6 @@
 //! Creation of tensors from numbers, nested sequences and arrays.
 
-use interlock_tensor::{DType as CoreDType, Element, Error, Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Element, Error, Result, Scalar, Tensor as CoreTensor, bf16, f16};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
@@ -78,7 +78,7 @@ impl NestedSequence {
             if let Some(length) = self.shape.get(depth) {
                 return Err(self.err_ragged(depth, &format!("sequences of length {length}"), "a number"));
             }
-            self.kind = self.kind.max(value.1);
+            self.kind = self.kind.promote(value.1);
             fallible_alloc::try_push(data.py(), &mut self.values, value.0)?;
             if self.values.len().is_multiple_of(SIGNAL_CHECK_INTERVAL) {
                 data.py().check_signals()?;
@@ -136,7 +136,7 @@ impl NestedSequence {
                 let message = format!("{op}: data must be ints that int64 can hold, got {value}");
                 return Err(new_exception(py, "ArgumentError", message));
             }
-            (CoreDType::Float32 | CoreDType::Float64, _, Some(value)) => {
+            (dtype, _, Some(value)) if dtype.is_floating_point() => {
                 let message = format!("{op}: data must be ints that float64 can hold, got {value}");
                 return Err(PyOverflowError::new_err(message));
             }
@@ -155,6 +155,8 @@ impl NestedSequence {
             CoreTensor::from_values(values.iter().map(|value| value.cast::<T>()), shape)
         }
         match dtype {
+            CoreDType::Float16 => cast::<f16>(&self.values, &self.shape),
+            CoreDType::BFloat16 => cast::<bf16>(&self.values, &self.shape),
             CoreDType::Float32 => cast::<f32>(&self.values, &self.shape),
             CoreDType::Float64 => cast::<f64>(&self.values, &self.shape),
             CoreDType::Int64 => cast::<i64>(&self.values, &self.shape),
@@ -178,9 +180,13 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
             .map_err(|error| PyValueError::new_err(format!("{op}: {}", error.value(data.py()))))?;
         // NumPy's `float64` is a Python float, too, but has an item size.
         let size = if value.dtype().is_floating_point() { data.getattr_opt("itemsize")? } else { None };
-        let double =
-            size.is_some_and(|size| size.cast::<PyInt>().is_ok_and(|size| py_int::int64(size) == Some(8)));
-        return Ok(Some((value, if double { CoreDType::Float64 } else { value.dtype() })));
+        let size = size.and_then(|size| py_int::int64(size.cast::<PyInt>().ok()?));
+        let dtype = match size {
+            Some(8) => CoreDType::Float64,
+            Some(2) => half_type(data)?,
+            _ => value.dtype(),
+        };
+        return Ok(Some((value, dtype)));
     }
     let text = data.is_instance_of::<PyString>()
         || data.is_instance_of::<PyBytes>()
@@ -197,6 +203,14 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
         return Err(new_exception(data.py(), "DTypeError", message));
     }
     Ok(None)
+}
+
+/// Returns the dtype of a number of 2 bytes of NumPy or ml_dtypes.
+fn half_type(number: &Bound<'_, PyAny>) -> PyResult<CoreDType> {
+    let name = number.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
+    let halves = [CoreDType::Float16, CoreDType::BFloat16];
+    let found = halves.into_iter().find(|half| name.as_ref().is_some_and(|name| name == half.name()));
+    Ok(found.unwrap_or(CoreDType::DEFAULT_FLOAT))
 }
 
 /// Returns the elements in row-major order as little-endian bytes.
@@ -216,6 +230,8 @@ pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound
     match tensor.dtype() {
         CoreDType::Bool => bytes_of(py, tensor, |value: i64| [u8::from(value != 0)]),
         CoreDType::Int64 => bytes_of(py, tensor, i64::to_le_bytes),
+        CoreDType::Float16 => bytes_of(py, tensor, f16::to_le_bytes),
+        CoreDType::BFloat16 => bytes_of(py, tensor, bf16::to_le_bytes),
         CoreDType::Float32 => bytes_of(py, tensor, f32::to_le_bytes),
         CoreDType::Float64 => bytes_of(py, tensor, f64::to_le_bytes),
     }
@@ -223,12 +239,15 @@ pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound
 
 /// Creates a tensor from the result of [`bytes`].
 pub(super) fn from_bytes(bytes: &[u8], dtype: CoreDType, shape: &[usize]) -> Result<CoreTensor> {
-    let (singles, doubles) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
+    let (halves, singles, doubles) =
+        (bytes.as_chunks::<2>().0, bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
     match dtype {
         CoreDType::Bool => {
             CoreTensor::from_values(bytes.iter().map(|&byte| i64::from(byte)), shape)?.not_equal(0i64)
         }
         CoreDType::Int64 => CoreTensor::from_values(doubles.iter().map(|&b| i64::from_le_bytes(b)), shape),
+        CoreDType::Float16 => CoreTensor::from_values(halves.iter().map(|&b| f16::from_le_bytes(b)), shape),
+        CoreDType::BFloat16 => CoreTensor::from_values(halves.iter().map(|&b| bf16::from_le_bytes(b)), shape),
         CoreDType::Float32 => CoreTensor::from_values(singles.iter().map(|&b| f32::from_le_bytes(b)), shape),
         CoreDType::Float64 => CoreTensor::from_values(doubles.iter().map(|&b| f64::from_le_bytes(b)), shape),
     }

@@ -1,15 +1,14 @@
-//! Automatic differentiation: `backward`, `grad` and graph nodes.
+//! Automatic differentiation: `backward` and `grad`.
 
 use std::ffi::CStr;
-use std::sync::Arc;
 
 use interlock_tensor::autograd::{self as core, BackwardArgs};
 use interlock_tensor::{Result, Tensor as CoreTensor};
-use pyo3::exceptions::{PyAttributeError, PyUserWarning, PyValueError};
+use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detach::detach;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::PyTuple;
 
 use super::args::try_iter_arg;
 use super::{Tensor, fallible_alloc};
@@ -25,88 +24,6 @@ const REFERENCE_CYCLE: &CStr =
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(backward, module)?)?;
     module.add_function(wrap_pyfunction!(grad, module)?)
-}
-
-/// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
-#[pyclass(frozen, module = "interlock.autograd", name = "Node")]
-pub(super) struct Node(core::NextFunction);
-
-impl Node {
-    pub(super) fn of(node: Arc<core::Node>) -> Self {
-        Node(core::NextFunction::Node(node))
-    }
-
-    /// Returns the identity of the node: the address of the operation or of the leaf.
-    fn identity(&self) -> usize {
-        match &self.0 {
-            core::NextFunction::Node(node) => Arc::as_ptr(node).addr(),
-            core::NextFunction::Leaf(leaf) => leaf.identity(),
-        }
-    }
-}
-
-#[pymethods]
-impl Node {
-    /// Return the name of the operation, such as "AddBackward0", or "AccumulateGrad" for a leaf.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> x = interlock.ones(2, requires_grad=True)
-    ///     >>> (x * 2).grad_fn.name()
-    ///     'MulBackward0'
-    fn name(&self) -> &'static str {
-        match &self.0 {
-            core::NextFunction::Node(node) => node.name(),
-            core::NextFunction::Leaf(_) => "AccumulateGrad",
-        }
-    }
-
-    /// For each input a pair of the node that receives its gradient (None without a gradient) and 0.
-    #[getter]
-    fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        match &self.0 {
-            core::NextFunction::Node(node) => {
-                let zero = PyInt::new(py, 0).into_any();
-                let pair = |next: Option<core::NextFunction>| {
-                    let next = next.map(Node).into_pyobject(py)?;
-                    // PyO3's conversion of pairs panics if memory runs out.
-                    Ok(fallible_alloc::try_tuple(py, [Ok(next), Ok(zero.clone())].into_iter())?.into_any())
-                };
-                fallible_alloc::try_tuple(py, node.next_functions().map(pair))
-            }
-            core::NextFunction::Leaf(_) => Ok(PyTuple::empty(py)),
-        }
-    }
-
-    /// The leaf of an "AccumulateGrad" node.
-    ///
-    /// Raises:
-    ///     AttributeError: The node is an operation.
-    #[getter]
-    fn variable(&self) -> PyResult<Tensor> {
-        match &self.0 {
-            core::NextFunction::Leaf(leaf) => Ok(Tensor(leaf.clone())),
-            core::NextFunction::Node(node) => {
-                Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", node.name())))
-            }
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<{} object at {:#x}>", self.name(), self.identity())
-    }
-
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<Node>().is_ok_and(|other| match (&self.0, &other.get().0) {
-            (core::NextFunction::Node(a), core::NextFunction::Node(b)) => Arc::ptr_eq(a, b),
-            (core::NextFunction::Leaf(a), core::NextFunction::Leaf(b)) => a.is(b),
-            _ => false,
-        })
-    }
-
-    fn __hash__(&self) -> usize {
-        self.identity()
-    }
 }
 
 /// Extracts one tensor or several.

@@ -121,6 +121,11 @@ fn value_to_tensor(value: &Bound<'_, PyAny>, dtype: CoreDType) -> PyResult<CoreT
             error
         }
     })?;
+    if dtype.is_half() {
+        // As in PyTorch it is rounded, possibly to infinity.
+        let rounded = CoreTensor::full(&[], number, CoreDType::Float64).and_then(|number| number.cast(dtype));
+        return rounded.into_py_result(py);
+    }
     if !number.fits(dtype) {
         return Err(exception(py, &Error::OutOfBounds { op, argument: "value", value: number, dtype }));
     }

@@ -2,27 +2,38 @@
 
 mod args;
 mod arithmetic;
+pub(crate) mod attention;
 mod attributes;
 mod copy;
 mod creation;
+mod dlpack;
 mod dtype;
+mod einsum;
 mod errors;
 mod fallible_alloc;
+mod foreign_memory;
 mod from_data;
+mod function;
 mod gradients;
+mod hooks;
+mod identity;
 mod indexing;
 mod inplace;
 mod iterator;
+mod node;
 mod num_threads;
 mod numpy;
 mod ops;
+mod program;
 mod reduce;
+mod saved_tensors_hooks;
 mod scalars;
 mod views;
 
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
 use pyo3::prelude::*;
 
+use crate::deferred_drop;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
@@ -33,13 +44,19 @@ const DETACH_THRESHOLD: usize = 4096;
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
+    node::install_forward_stack_provider();
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
-    module.add_class::<gradients::Node>()?;
+    module.add_class::<node::Node>()?;
+    module.add_class::<hooks::RemovableHandle>()?;
+    module.add_class::<saved_tensors_hooks::SavedTensorsHooks>()?;
+    function::register(&module)?;
     dtype::register(&module)?;
     creation::register(&module)?;
     num_threads::register(&module)?;
     ops::register(&module)?;
+    einsum::register(&module)?;
+    attention::register(&module)?;
     gradients::register(&module)
 }
 
@@ -54,7 +71,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> (x * 3).sum().backward()
 ///     >>> x.grad
 ///     tensor([3., 3.])
-#[pyclass(frozen, weakref, module = "interlock", name = "Tensor")]
+#[pyclass(frozen, weakref, subclass, module = "interlock", name = "Tensor")]
 pub(crate) struct Tensor(pub(crate) CoreTensor);
 
 /// Returns the number of elements of a tensor, as a measure of the duration of an operation. Operations on device
@@ -71,7 +88,13 @@ fn maybe_detach<T: Send>(
 ) -> PyResult<T> {
     check_memory().into_py_result(py)?;
     let result = if work_size >= DETACH_THRESHOLD { detach(py, operation) } else { operation() };
+    drain_deferred(py);
     result.into_py_result(py)
+}
+
+/// Releases the Python objects, such as hooks, that dropped tensors have owned.
+fn drain_deferred(py: Python<'_>) {
+    deferred_drop::drain(py);
 }
 
 /// Runs an operation that returns a tensor, like [`maybe_detach`].

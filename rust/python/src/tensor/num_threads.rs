@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
+use crate::detach::detach;
 use crate::errors::new_exception;
 use crate::errors::new_type_error;
 use crate::py_int;
@@ -35,7 +36,11 @@ fn get_num_threads() -> usize {
 ///
 /// Matrix products and other large operations use several threads. Results do not depend on their number. An
 /// operation that is running continues with the number with which it began, and a forked child with that of its
-/// parent. The number does not affect OpenMP runtimes or libraries that other packages use.
+/// parent.
+///
+/// The number is passed to the OpenMP runtimes that are loaded under their own names, and to MKL if it has been called
+/// before, as by `torch.set_num_threads`; no library is loaded. In an OpenMP runtime it applies to parallel regions of
+/// the calling thread. A library that is loaded later begins with its own default.
 ///
 /// Args:
 ///     threads: A positive int; 1 runs every operation on the thread that calls it.
@@ -60,6 +65,7 @@ fn set_num_threads(threads: &Bound<'_, PyAny>) -> PyResult<()> {
         let message = format!("{what} must be from 1 to 2**31 - 1, got {}", py_int::text(&index));
         return Err(new_exception(threads.py(), "ArgumentError", message));
     };
-    interlock::set_num_threads(number);
+    // Another thread may hold the lock of the loader while it loads a library that needs the GIL.
+    detach(threads.py(), || interlock::set_num_threads(number));
     Ok(())
 }

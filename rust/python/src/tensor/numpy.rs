@@ -6,20 +6,21 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use interlock::accelerator::Device;
-use interlock::accelerator::memory::RawBuffer;
 use interlock::autograd::is_grad_enabled;
-use interlock_tensor::{DType as CoreDType, Error, Storage, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Error, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use super::dtype::NAMES;
+use super::foreign_memory::tensor_over;
 use super::{Tensor, run_op, work_size};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::py_buffer::PyBuffer;
 use crate::switches;
 
-/// Returns the dtype of the elements of a buffer, or `None` if it is not supported.
+/// Returns the dtype of the elements of a buffer, or `None` if it is not supported. The buffer protocol has no format of
+/// bfloat16.
 fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
     let native = if cfg!(target_endian = "little") { b'<' } else { b'>' };
     let code = match buffer.format() {
@@ -28,6 +29,7 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
         _ => return None,
     };
     let dtype = match code {
+        b'e' => CoreDType::Float16,
         b'f' => CoreDType::Float32,
         b'd' => CoreDType::Float64,
         b'l' | b'q' => CoreDType::Int64,
@@ -40,12 +42,13 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
 
 /// Returns the exception for an array with an unsupported dtype. The name of the dtype is the array's own text.
 fn err_unsupported_dtype(array: &Bound<'_, PyAny>) -> PyErr {
-    let supported = "float32, float64, int64 or bool in this machine's byte order";
     let given = match array.getattr("dtype").and_then(|dtype| dtype.str()) {
         Ok(dtype) => dtype.to_string(),
         Err(raised) => return raised,
     };
-    PyTypeError::new_err(format!("the dtype of the array must be {supported}, got {given}"))
+    PyTypeError::new_err(format!(
+        "the dtype of the array must be {NAMES} in this machine's byte order, got {given}"
+    ))
 }
 
 /// Returns whether an object is a `numpy.ndarray`. NumPy is not imported for this.
@@ -57,6 +60,34 @@ pub(super) fn is_array(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
+/// Returns the type `ml_dtypes.bfloat16`: NumPy itself has no bfloat16.
+fn import_bfloat16(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let module = py.import("ml_dtypes").map_err(|_| {
+        PyTypeError::new_err(
+            "numpy: the dtype must be one that NumPy has, got bfloat16; install ml_dtypes, or use float().numpy()",
+        )
+    })?;
+    module.getattr("bfloat16")
+}
+
+/// Returns an array of `ml_dtypes.bfloat16` as a float16 array over the same memory, or `None` for other arrays.
+fn bfloat16_bits<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = array.py();
+    // An array of this dtype exists only if the module was imported.
+    let modules = py.import("sys")?.getattr("modules")?;
+    let Some(ml_dtypes) = modules.get_item("ml_dtypes").ok().filter(|module| !module.is_none()) else {
+        return Ok(None);
+    };
+    let numpy = py.import("numpy")?;
+    // A subclass may override `view` and `dtype`.
+    let array_type = numpy.getattr("ndarray")?;
+    let dtype = array_type.getattr("dtype")?.call_method1("__get__", (array,))?;
+    if !dtype.getattr("type")?.is(&ml_dtypes.getattr("bfloat16")?) {
+        return Ok(None);
+    }
+    array_type.call_method1("view", (array, "float16")).map(Some)
+}
+
 /// Returns a tensor that shares the memory of an array. Read-only and unaligned arrays are copied.
 ///
 /// Shape and strides are read from the buffer that the array exports: a subclass of `numpy.ndarray` may override
@@ -66,6 +97,10 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
     if !is_array(array)? {
         return Err(new_type_error("from_numpy: ndarray", "a numpy.ndarray", array));
     }
+    let (array, is_bfloat16) = match bfloat16_bits(array)? {
+        Some(bits) => (&bits.clone(), true),
+        None => (array, false),
+    };
     let buffer = PyBuffer::of(array).map_err(|error| {
         // NumPy exports no buffer of dates and similar types.
         let has_no_format =
@@ -75,6 +110,7 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
     let dtype = element_type(&buffer)
         .filter(|_| !buffer.is_indirect())
         .ok_or_else(|| err_unsupported_dtype(array))?;
+    let dtype = if is_bfloat16 { CoreDType::BFloat16 } else { dtype };
     let (size, shape) = (dtype.size(), buffer.shape());
     let pointer = buffer.pointer().unwrap_or(NonNull::<u64>::dangling().cast());
     if buffer.is_readonly() || !pointer.addr().get().is_multiple_of(size) {
@@ -90,16 +126,10 @@ pub(super) fn tensor_from_array(array: &Bound<'_, PyAny>) -> PyResult<CoreTensor
         ))),
     };
     let strides = shape.iter().zip(buffer.strides()).map(in_elements).collect::<PyResult<Vec<_>>>()?;
-    let last =
-        shape.iter().zip(&strides).map(|(&size, &stride)| size.saturating_sub(1).saturating_mul(stride));
-    let count = last.fold(1, usize::saturating_add);
-    let bytes = if is_empty { 0 } else { count.saturating_mul(size) };
-    // SAFETY: the exporter guarantees that elements of this shape and these strides start at the address, so the last
-    // element ends `bytes` after it; the buffer keeps the memory valid. The program must not write on one thread
-    // while an operation runs on another, as for arrays.
-    let storage =
-        unsafe { Storage::foreign(RawBuffer::foreign(pointer, bytes, Device::CPU, Box::new(buffer))) };
-    CoreTensor::from_storage(storage, dtype, &shape, &strides, 0).into_py_result(py)
+    // SAFETY: the exporter guarantees that elements of this shape and these strides start at the address, and the buffer
+    // keeps the memory valid.
+    let tensor = unsafe { tensor_over(pointer, dtype, (&shape, &strides), Box::new(buffer)) };
+    tensor.into_py_result(py)
 }
 
 /// Returns a contiguous tensor with the elements of a buffer.
@@ -122,13 +152,15 @@ struct BufferExport {
     _tensor: CoreTensor,
 }
 
-/// Returns the format code of a dtype in the buffer protocol.
-fn format_of(dtype: CoreDType) -> &'static std::ffi::CStr {
+/// Returns the format code of a dtype in the buffer protocol, which has none of bfloat16.
+fn format_of(dtype: CoreDType) -> Option<&'static std::ffi::CStr> {
     match dtype {
-        CoreDType::Bool => c"?",
-        CoreDType::Int64 => c"q",
-        CoreDType::Float32 => c"f",
-        CoreDType::Float64 => c"d",
+        CoreDType::Bool => Some(c"?"),
+        CoreDType::Int64 => Some(c"q"),
+        CoreDType::Float16 => Some(c"e"),
+        CoreDType::BFloat16 => None,
+        CoreDType::Float32 => Some(c"f"),
+        CoreDType::Float64 => Some(c"d"),
     }
 }
 
@@ -139,7 +171,7 @@ fn device_memory_message(op: &'static str, tensor: &CoreTensor) -> String {
 
 /// Returns whether operations on the tensor are recorded. Other libraries that share its memory would not record
 /// theirs.
-fn is_recorded(tensor: &CoreTensor) -> bool {
+pub(super) fn is_recorded(tensor: &CoreTensor) -> bool {
     is_grad_enabled() && tensor.requires_grad()
 }
 
@@ -187,7 +219,17 @@ impl Tensor {
         } else {
             slf.clone()
         };
-        py.import("numpy")?.call_method1("asarray", (plain,))
+        let plain_tensor = &plain.get().0;
+        if plain_tensor.dtype() != CoreDType::BFloat16 {
+            return py.import("numpy")?.call_method1("asarray", (plain,));
+        }
+        let bfloat16 = import_bfloat16(py)?;
+        // float16 has elements of the same size and is a dtype of NumPy.
+        let (shape, strides) = (plain_tensor.shape(), plain_tensor.strides());
+        let (storage, offset) = (plain_tensor.storage(), plain_tensor.storage_offset());
+        let bits = CoreTensor::from_storage(storage, CoreDType::Float16, shape, strides, offset);
+        let bits = Bound::new(py, Tensor(bits.into_py_result(py)?))?;
+        py.import("numpy")?.call_method1("asarray", (bits,))?.call_method1("view", (bfloat16,))
     }
 
     #[pyo3(signature = (dtype = None, copy = None))]
@@ -245,7 +287,10 @@ impl Tensor {
         // A request without a shape is for bytes. As CPython's own exporters do, this describes them as one
         // dimension: `memoryview` reads `ndim` sizes from a shape that such a request leaves null.
         let (ndim, itemsize, format) = if requests(ffi::PyBUF_ND) {
-            (tensor.ndim(), size, format_of(tensor.dtype()))
+            let format = format_of(tensor.dtype()).ok_or_else(|| {
+                PyBufferError::new_err("__buffer__: the dtype must have a format in the buffer protocol, got bfloat16; use float() or numpy()")
+            })?;
+            (tensor.ndim(), size, format)
         } else {
             (1, 1, c"B")
         };

@@ -28,6 +28,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stack, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
     module.add_function(wrap_pyfunction!(softmax, module)?)?;
+    module.add_function(wrap_pyfunction!(nll_loss, module)?)?;
     module.add_function(wrap_pyfunction!(cross_entropy, module)?)
 }
 
@@ -68,7 +69,7 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// last two are broadcast.
 ///
 /// Args:
-///     input: The left tensor, of shape [..., n, k] or [k]. Float32, float64 or int64.
+///     input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
 ///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
 ///
 /// Returns:
@@ -91,7 +92,7 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 /// Return the matrix product of two matrices.
 ///
 /// Args:
-///     input: The left matrix, of shape [n, k]. Float32, float64 or int64.
+///     input: The left matrix, of shape [n, k]. Floating point or int64.
 ///     mat2: The right matrix, of shape [k, m], of the same dtype.
 ///
 /// Returns:
@@ -115,7 +116,7 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Return the matrix products of two batches of matrices.
 ///
 /// Args:
-///     input: The left batch, of shape [b, n, k]. Float32, float64 or int64.
+///     input: The left batch, of shape [b, n, k]. Floating point or int64.
 ///     mat2: The right batch, of shape [b, k, m], of the same dtype.
 ///
 /// Returns:
@@ -497,4 +498,38 @@ fn cross_entropy(
     let scores = extract_tensor("cross_entropy: input", input)?;
     let classes = extract_tensor("cross_entropy: target", target)?;
     run_op(input.py(), work_size(&scores), || scores.cross_entropy(&classes, reduction))
+}
+
+/// Return the negative log-likelihood of target classes.
+///
+/// Args:
+///     input: Log-probabilities of shape `[samples, classes]`, floating point.
+///     target: Class indices of shape `[samples]`, int64.
+///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+///
+/// Returns:
+///     A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+///
+/// Raises:
+///     IndexError: An index in `target` is not a class.
+///     ShapeError: The shapes are incompatible.
+///     DTypeError: `input` is not floating point or `target` is not int64.
+///     ValueError: `reduction` has another value.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock.nn import functional
+///     >>> x = interlock.tensor([[0.0, 1.0]])
+///     >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
+///     tensor(1.3133)
+#[pyfunction]
+#[pyo3(signature = (input, target, *, reduction = Reduction::Mean), text_signature = "(input, target, *, reduction='mean')")]
+fn nll_loss(
+    input: &Bound<'_, PyAny>,
+    target: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = reduce::nll_reduction)] reduction: Reduction,
+) -> PyResult<Tensor> {
+    let scores = extract_tensor("nll_loss: input", input)?;
+    let classes = extract_tensor("nll_loss: target", target)?;
+    run_op(input.py(), work_size(&scores), || scores.nll_loss(&classes, reduction))
 }

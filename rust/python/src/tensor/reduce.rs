@@ -80,14 +80,22 @@ pub(super) fn softmax(
 
 /// Extracts the argument `reduction` of `cross_entropy`.
 pub(super) fn reduction(given: &Bound<'_, PyAny>) -> PyResult<Reduction> {
-    const WHAT: &str = "cross_entropy: reduction";
-    let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(WHAT, "a str", given)) };
+    extract_reduction("cross_entropy: reduction", given)
+}
+
+/// Extracts the argument `reduction` of `nll_loss`.
+pub(super) fn nll_reduction(given: &Bound<'_, PyAny>) -> PyResult<Reduction> {
+    extract_reduction("nll_loss: reduction", given)
+}
+
+fn extract_reduction(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Reduction> {
+    let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(what, "a str", given)) };
     match &*name.to_cow()? {
         "none" => Ok(Reduction::None),
         "mean" => Ok(Reduction::Mean),
         "sum" => Ok(Reduction::Sum),
         _ => {
-            let message = format!("{WHAT} must be 'none', 'mean' or 'sum', got {}", name.repr()?);
+            let message = format!("{what} must be 'none', 'mean' or 'sum', got {}", name.repr()?);
             Err(PyValueError::new_err(message))
         }
     }

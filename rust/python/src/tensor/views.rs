@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints, placement};
-use super::dtype::DType;
+use super::dtype::{DType, NAMES};
 use super::{Tensor, run_op, work_size};
 use crate::accelerator::parse;
 use crate::errors::{IntoPyResult, new_exception};
@@ -298,8 +298,18 @@ impl Tensor {
         slf: Bound<'py, Self>,
         device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        device.map(parse).transpose()?;
+        device.map(|device| parse(device, "pin_memory", "device")).transpose()?;
         run_or_self(slf, super::DETACH_THRESHOLD, |tensor| tensor.pin_memory())
+    }
+
+    /// Convert to float16. Returns the tensor itself if it is a float16 tensor.
+    fn half(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        cast_to(slf, CoreDType::Float16)
+    }
+
+    /// Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor.
+    fn bfloat16(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        cast_to(slf, CoreDType::BFloat16)
     }
 
     /// Convert to float32. Returns the tensor itself if it is a float32 tensor.
@@ -326,9 +336,7 @@ impl Tensor {
 /// Names of dtypes of PyTorch and NumPy that do not exist here.
 const MISSING_DTYPES: &[&str] = &[
     "half",
-    "float16",
     "fp16",
-    "bfloat16",
     "bf16",
     "float",
     "fp32",
@@ -354,10 +362,8 @@ fn check_not_dtype(given: &Bound<'_, PyAny>) -> PyResult<()> {
         return Err(new_exception(given.py(), "DeviceError", message));
     }
     if MISSING_DTYPES.contains(&&*name) {
-        let message = format!(
-            "to: dtype must be interlock.float32, float64, int64 or bool, got {name:?}, for example \
-             to(interlock.float32)"
-        );
+        let message =
+            format!("to: dtype must be interlock.{NAMES}, got {name:?}, for example to(interlock.float32)");
         return Err(new_exception(given.py(), "DeviceError", message));
     }
     Ok(())

@@ -2,13 +2,16 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use interlock::accelerator::Stream;
 use interlock::autograd::set_grad_enabled;
 
+use super::hooks::{HookCalls, calls_of};
 use super::node::{Edge, Node};
 use super::stream_sync::StreamSync;
+use super::{GradFn, anomaly};
 use crate::error::Tuple;
 use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
 use crate::{Error, Result, Tensor, ops};
@@ -35,13 +38,11 @@ pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result
         return Err(Error::no_tensors("backward", "inputs"));
     }
     let targets = targets("backward", inputs)?;
-    let grads = GraphTask::new("backward", request, Some(&targets))?.run()?;
-    for (input, gradient) in inputs.iter().zip(grads) {
-        if let Some(gradient) = gradient {
-            accumulate_grad(input, gradient, request.create_graph)?;
-        }
-    }
-    Ok(())
+    // The gradient of a result of an operation is retained in its `grad`.
+    inputs.iter().try_for_each(Tensor::retain_grad)?;
+    let mut task = GraphTask::new("backward", request, Some(&targets))?;
+    task.accumulates = true;
+    task.run().map(drop)
 }
 
 /// Returns the gradients of the outputs with respect to `inputs`, without accumulating in any leaf:
@@ -95,14 +96,28 @@ impl Ord for ReadyNode {
     }
 }
 
+/// A leaf that has received gradients, and their sum.
+struct LeafBuffer {
+    leaf: Tensor,
+    sum: Tensor,
+    /// The position of the leaf among those that have received a gradient.
+    order: usize,
+}
+
 struct GraphTask<'a> {
     retain_graph: bool,
     create_graph: bool,
     ready: BinaryHeap<ReadyNode>,
-    /// The accumulated gradients of nodes in `ready`, by sequence number.
-    input_buffers: HashMap<u64, Tensor>,
+    /// The accumulated gradients of the results of nodes in `ready`, by sequence number and result.
+    input_buffers: HashMap<(u64, usize), Tensor>,
+    /// The leaves that have not received all gradients yet, by identity.
+    leaf_buffers: HashMap<usize, LeafBuffer>,
+    /// For each leaf the oldest node with an edge to it, by the identity of the leaf: no gradient arrives after it.
+    last_nodes: HashMap<usize, u64>,
     /// The edges whose gradients are returned, or `None` to accumulate in all leaves.
     targets: Option<&'a [Edge]>,
+    /// Whether leaves among the targets accumulate their gradients.
+    accumulates: bool,
     grads: Vec<Option<Tensor>>,
     /// The nodes from which a target is reachable, by sequence number.
     needed_nodes: HashSet<u64>,
@@ -122,7 +137,10 @@ impl<'a> GraphTask<'a> {
             create_graph: request.create_graph,
             ready: BinaryHeap::new(),
             input_buffers: HashMap::new(),
+            leaf_buffers: HashMap::new(),
+            last_nodes: HashMap::new(),
             targets,
+            accumulates: targets.is_none(),
             grads: try_from_elem(None, targets.map_or(0, <[Edge]>::len))?,
             needed_nodes: HashSet::new(),
             stream_sync: StreamSync::default(),
@@ -132,9 +150,11 @@ impl<'a> GraphTask<'a> {
             let edge = Edge::of(output)?.ok_or(Error::NoGraph { op })?;
             roots.push((edge, root_gradient(op, output, gradient.as_ref())?));
         }
+        let graph = Graph::of(roots.iter().map(|(edge, _)| edge))?;
         if let Some(targets) = targets {
-            task.needed_nodes = reachable_to(roots.iter().map(|(edge, _)| edge), targets)?;
+            task.needed_nodes = graph.reachable_to(targets)?;
         }
+        task.last_nodes = graph.last_nodes;
         let _mode = set_grad_enabled(task.create_graph);
         roots.into_iter().try_for_each(|(edge, gradient)| task.deliver(&edge, gradient))?;
         Ok(task)
@@ -150,29 +170,46 @@ impl<'a> GraphTask<'a> {
 
     fn visit_all(&mut self) -> Result<()> {
         while let Some(ReadyNode(node)) = self.ready.pop() {
-            if let Some(gradient) = self.input_buffers.remove(&node.sequence) {
-                // The backward function runs on the stream of the forward operation.
-                let _stream = node.stream.as_ref().map(Stream::guard).transpose()?;
-                self.visit(&node, gradient)?;
+            let gradients = self.take_gradients(&node)?;
+            if gradients.iter().all(Option::is_none) {
+                continue;
             }
+            // The backward function runs on the stream of the forward operation.
+            let stream = node.stream.as_ref().map(Stream::guard).transpose()?;
+            self.visit(&node, gradients).map_err(|error| anomaly::add_stack(&node, error))?;
+            drop(stream);
+            self.finish_leaves_of(&node)?;
         }
-        Ok(())
+        // Leaves with a consumer that received no gradient, in the order of their first gradient.
+        let mut rest =
+            try_collect(self.leaf_buffers.len(), self.leaf_buffers.drain().map(|(_, buffer)| buffer))?;
+        rest.sort_unstable_by_key(|buffer| buffer.order);
+        rest.into_iter().try_for_each(|buffer| self.finish_leaf(buffer))
     }
 
-    fn visit(&mut self, node: &Arc<Node>, gradient: Tensor) -> Result<()> {
-        self.capture_grad(
-            |target| matches!(target, Edge::Node(needed) if Arc::ptr_eq(needed, node)),
-            &gradient,
-        );
-        if self.targets.is_none() {
-            // A separate vector: the lock is not held while gradients are accumulated.
-            let mut retained = Vec::new();
-            for tensor in node.retain_grad_tensors.read().iter() {
-                try_push(&mut retained, tensor.clone())?;
+    /// Returns the gradients of the results of a node.
+    fn take_gradients(&mut self, node: &Node) -> Result<Vec<Option<Tensor>>> {
+        let count = node.result_count();
+        let mut gradients = try_with_capacity(count)?;
+        gradients.extend((0..count).map(|result| self.input_buffers.remove(&(node.sequence, result))));
+        Ok(gradients)
+    }
+
+    fn visit(&mut self, node: &Arc<Node>, mut gradients: Vec<Option<Tensor>>) -> Result<()> {
+        let hooks = calls_of(&node.hooks);
+        if let Some(hooks) = &hooks {
+            hooks.call_tensor(&mut gradients)?;
+            for (result, tensor) in hooks.retained() {
+                if let Some(Some(gradient)) = gradients.get(*result) {
+                    self.stream_sync.record_use(gradient);
+                    accumulate_grad(tensor, gradient.clone(), self.create_graph)?;
+                }
             }
-            for tensor in retained.iter().filter_map(Tensor::upgrade) {
-                self.stream_sync.record_use(&gradient);
-                accumulate_grad(&tensor, gradient.clone(), self.create_graph)?;
+        }
+        for (result, gradient) in gradients.iter().enumerate() {
+            let is_target = |target: &Edge| matches!(target, Edge::Node(needed) if needed.output == result && Arc::ptr_eq(&needed.node, node));
+            if let Some(gradient) = gradient {
+                self.capture_grad(is_target, gradient);
             }
         }
         let mut needed = try_with_capacity(node.edges.len())?;
@@ -180,7 +217,10 @@ impl<'a> GraphTask<'a> {
         if !needed.contains(&true) {
             return Ok(());
         }
-        node.apply(gradient, &needed, self.retain_graph, |edge, gradient| self.deliver(edge, gradient))
+        let retain_graph = self.retain_graph;
+        node.apply(gradients, &needed, retain_graph, hooks.as_ref(), |edge, gradient| {
+            self.deliver(edge, gradient)
+        })
     }
 
     /// Returns whether a target is reachable along this edge.
@@ -188,8 +228,8 @@ impl<'a> GraphTask<'a> {
         match (self.targets, edge) {
             (None, _) => true,
             (Some(targets), Edge::Leaf(_)) => targets.iter().any(|target| is_same_edge(target, edge)),
-            (Some(targets), Edge::Node(node)) => {
-                self.needed_nodes.contains(&node.sequence)
+            (Some(targets), Edge::Node(grad_fn)) => {
+                self.needed_nodes.contains(&grad_fn.node.sequence)
                     || targets.iter().any(|target| is_same_edge(target, edge))
             }
         }
@@ -197,36 +237,85 @@ impl<'a> GraphTask<'a> {
 
     /// Delivers a gradient to an edge, converted to the shape, type and device of the tensor that it belongs to.
     fn deliver(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
-        let gradient = ops::sum_to(&gradient, edge.shape())?.cast(edge.dtype())?;
-        let gradient = ops::to_device(edge.device(), gradient)?;
+        let gradient = edge.convert(&gradient)?;
         let _stream = self.stream_sync.enter_consumer_stream(edge, &gradient)?;
         match edge {
-            Edge::Leaf(leaf) => {
-                if self.targets.is_none() {
-                    return accumulate_grad(leaf, gradient, self.create_graph);
-                }
-                // A leaf may receive several gradients: the result is their sum.
-                let targets = self.targets.unwrap_or_default();
-                for (target, grads) in targets.iter().zip(&mut self.grads) {
-                    if is_same_edge(target, edge) {
-                        *grads = Some(add(grads.take(), gradient.clone(), self.create_graph)?);
-                    }
-                }
-                Ok(())
-            }
-            Edge::Node(node) => {
-                let sum = self.input_buffers.remove(&node.sequence);
-                if sum.is_none() {
-                    let needed = self.ready.len().saturating_add(1);
-                    self.ready.try_reserve(1).map_err(|_| oom_error::<ReadyNode>(needed))?;
-                    reserve(&mut self.input_buffers)?;
-                    self.ready.push(ReadyNode(node.clone()));
-                }
-                let total = add(sum, gradient, self.create_graph)?;
-                self.input_buffers.insert(node.sequence, total);
-                Ok(())
+            Edge::Leaf(leaf) => self.deliver_to_leaf(leaf, gradient),
+            Edge::Node(grad_fn) => self.deliver_to_node(grad_fn, gradient),
+        }
+    }
+
+    fn deliver_to_leaf(&mut self, leaf: &Tensor, gradient: Tensor) -> Result<()> {
+        let id = leaf.identity();
+        let (sum, order) = match self.leaf_buffers.remove(&id) {
+            Some(buffer) => (Some(buffer.sum), buffer.order),
+            None => (None, self.leaf_buffers.len()),
+        };
+        let sum = add(sum, gradient, self.create_graph)?;
+        reserve(&mut self.leaf_buffers)?;
+        self.leaf_buffers.insert(id, LeafBuffer { leaf: leaf.clone(), sum, order });
+        Ok(())
+    }
+
+    fn deliver_to_node(&mut self, grad_fn: &GradFn, gradient: Tensor) -> Result<()> {
+        let node = &grad_fn.node;
+        let key = (node.sequence, grad_fn.output);
+        let sum = self.input_buffers.remove(&key);
+        let is_ready = sum.is_some()
+            || (node.result_count() > 1
+                && (0..node.result_count())
+                    .any(|result| self.input_buffers.contains_key(&(node.sequence, result))));
+        if !is_ready {
+            let needed = self.ready.len().saturating_add(1);
+            self.ready.try_reserve(1).map_err(|_| oom_error::<ReadyNode>(needed))?;
+            self.ready.push(ReadyNode(node.clone()));
+        }
+        reserve(&mut self.input_buffers)?;
+        let total = add(sum, gradient, self.create_graph)?;
+        self.input_buffers.insert(key, total);
+        Ok(())
+    }
+
+    /// Finishes the leaves to which no later node delivers a gradient.
+    fn finish_leaves_of(&mut self, node: &Node) -> Result<()> {
+        for edge in node.edges.iter().flatten() {
+            let Edge::Leaf(leaf) = edge else { continue };
+            let id = leaf.identity();
+            if self.last_nodes.get(&id) == Some(&node.sequence)
+                && let Some(buffer) = self.leaf_buffers.remove(&id)
+            {
+                self.finish_leaf(buffer)?;
             }
         }
+        Ok(())
+    }
+
+    /// Accumulates or captures the complete gradient of a leaf.
+    fn finish_leaf(&mut self, buffer: LeafBuffer) -> Result<()> {
+        let LeafBuffer { leaf, sum, .. } = buffer;
+        let _stream = self.stream_sync.enter_leaf_stream(&leaf)?;
+        let hooks = HookCalls::of(&leaf.meta().leaf_hooks);
+        let Some(hooks) = hooks else { return self.store(&leaf, sum) };
+        let mut gradients = vec![Some(sum)];
+        hooks.call_tensor(&mut gradients)?;
+        if !self.accumulates {
+            return gradients.pop().flatten().map_or(Ok(()), |gradient| self.store(&leaf, gradient));
+        }
+        hooks.call_pre(&mut gradients)?;
+        let accumulated = if hooks.has_post() { gradients.clone() } else { Vec::new() };
+        if let Some(gradient) = gradients.pop().flatten() {
+            self.store(&leaf, gradient)?;
+        }
+        hooks.call_post_accumulate(&leaf)?;
+        hooks.call_post(&mut Vec::new(), &accumulated)
+    }
+
+    fn store(&mut self, leaf: &Tensor, gradient: Tensor) -> Result<()> {
+        if self.accumulates {
+            return accumulate_grad(leaf, gradient, self.create_graph);
+        }
+        self.capture_grad(|target| matches!(target, Edge::Leaf(target) if target.is(leaf)), &gradient);
+        Ok(())
     }
 
     fn capture_grad(&mut self, is_target: impl Fn(&Edge) -> bool, gradient: &Tensor) {
@@ -243,53 +332,75 @@ impl<'a> GraphTask<'a> {
 fn is_same_edge(a: &Edge, b: &Edge) -> bool {
     match (a, b) {
         (Edge::Leaf(a), Edge::Leaf(b)) => a.is(b),
-        (Edge::Node(a), Edge::Node(b)) => Arc::ptr_eq(a, b),
+        (Edge::Node(a), Edge::Node(b)) => a.is(b),
         _ => false,
     }
 }
 
-/// Returns the nodes from which a target is reachable, by sequence number.
-fn reachable_to<'e>(roots: impl Iterator<Item = &'e Edge>, targets: &[Edge]) -> Result<HashSet<u64>> {
-    let mut reached: HashMap<u64, Arc<Node>> = HashMap::new();
-    let mut open: Vec<Arc<Node>> = Vec::new();
-    for node in roots.filter_map(node_of) {
-        try_push(&mut open, node)?;
-    }
-    while let Some(node) = open.pop() {
-        reserve(&mut reached)?;
-        if reached.insert(node.sequence, node.clone()).is_none() {
-            for next in node.edges.iter().flatten().filter_map(node_of) {
-                try_push(&mut open, next)?;
+/// The graph below the outputs.
+struct Graph {
+    nodes: HashMap<u64, Arc<Node>>,
+    /// For each leaf the oldest node with an edge to it, by the identity of the leaf.
+    last_nodes: HashMap<usize, u64>,
+}
+
+impl Graph {
+    fn of<'e>(roots: impl Iterator<Item = &'e Edge>) -> Result<Self> {
+        let mut graph = Graph { nodes: HashMap::new(), last_nodes: HashMap::new() };
+        let mut open: Vec<Arc<Node>> = Vec::new();
+        for node in roots.filter_map(node_of) {
+            try_push(&mut open, node)?;
+        }
+        while let Some(node) = open.pop() {
+            reserve(&mut graph.nodes)?;
+            if graph.nodes.insert(node.sequence, node.clone()).is_some() {
+                continue;
+            }
+            for edge in node.edges.iter().flatten() {
+                match edge {
+                    Edge::Node(next) if graph.nodes.contains_key(&next.node.sequence) => {}
+                    Edge::Node(next) => try_push(&mut open, next.node.clone())?,
+                    Edge::Leaf(leaf) => {
+                        reserve(&mut graph.last_nodes)?;
+                        let last = graph.last_nodes.entry(leaf.identity()).or_insert(node.sequence);
+                        *last = node.sequence.min(*last);
+                    }
+                }
             }
         }
+        Ok(graph)
     }
-    // Oldest first, so that the result for an edge is known when the edge is visited.
-    let mut nodes = try_collect(reached.len(), reached.into_values())?;
-    nodes.sort_unstable_by_key(|node| node.sequence);
-    let mut leading = HashSet::new();
-    for node in nodes {
-        let leads = node.edges.iter().flatten().any(|edge| {
-            let onward = matches!(edge, Edge::Node(next) if leading.contains(&next.sequence));
-            onward || targets.iter().any(|target| is_same_edge(target, edge))
-        });
-        if leads {
-            let needed = leading.len().saturating_add(1);
-            leading.try_reserve(1).map_err(|_| oom_error::<u64>(needed))?;
-            leading.insert(node.sequence);
+
+    /// Returns the nodes from which a target is reachable, by sequence number.
+    fn reachable_to(&self, targets: &[Edge]) -> Result<HashSet<u64>> {
+        // Oldest first, so that the result for an edge is known when the edge is visited.
+        let mut nodes = try_collect(self.nodes.len(), self.nodes.values())?;
+        nodes.sort_unstable_by_key(|node| node.sequence);
+        let mut leading = HashSet::new();
+        for node in nodes {
+            let leads = node.edges.iter().flatten().any(|edge| {
+                let onward = matches!(edge, Edge::Node(next) if leading.contains(&next.node.sequence));
+                onward || targets.iter().any(|target| is_same_edge(target, edge))
+            });
+            if leads {
+                let needed = leading.len().saturating_add(1);
+                leading.try_reserve(1).map_err(|_| oom_error::<u64>(needed))?;
+                leading.insert(node.sequence);
+            }
         }
+        Ok(leading)
     }
-    Ok(leading)
 }
 
 /// Reserves capacity for one more entry.
-fn reserve<V>(map: &mut HashMap<u64, V>) -> Result<()> {
+fn reserve<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> Result<()> {
     let needed = map.len().saturating_add(1);
-    map.try_reserve(1).map_err(|_| oom_error::<(u64, V)>(needed))
+    map.try_reserve(1).map_err(|_| oom_error::<(K, V)>(needed))
 }
 
 fn node_of(edge: &Edge) -> Option<Arc<Node>> {
     match edge {
-        Edge::Node(node) => Some(node.clone()),
+        Edge::Node(grad_fn) => Some(grad_fn.node.clone()),
         Edge::Leaf(_) => None,
     }
 }

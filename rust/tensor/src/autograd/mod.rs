@@ -5,23 +5,34 @@
 //! creation and edges only lead to older nodes, so visiting nodes from the newest to the oldest is a topological
 //! order.
 
+mod anomaly;
+mod custom;
 mod engine;
+mod hooks;
 mod node;
 mod node_builder;
 mod saved_tensor;
+mod saved_tensor_hooks;
 mod stream_sync;
 mod views;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use interlock::backends::SourceLocation;
 
-use crate::{Result, Tensor};
+use crate::{Error, Result, Tensor};
 
+pub use crate::forward_stack::ForwardStack;
+pub use anomaly::set_forward_stack_provider;
+pub use custom::{CustomFunction, CustomRecord, ForwardResult, record};
 pub use engine::{BackwardArgs, backward, grad};
+pub(crate) use hooks::Hooks;
+pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
 pub(crate) use node::{BackwardContext, Edges, Gradients, SavedValues};
 pub use node::{NextFunction, Node};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
+pub use saved_tensor_hooks::{SavedTensorHooks, saved_tensor_hooks_context};
 use views::retain_grad;
 pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view};
 
@@ -31,15 +42,41 @@ pub(crate) struct AutogradMeta {
     /// Set by the user on leaves.
     pub requires_grad: bool,
     pub grad: Option<Tensor>,
-    pub grad_fn: Option<Arc<Node>>,
+    pub grad_fn: Option<GradFn>,
     pub retains_grad: bool,
     pub view: Option<ViewInfo>,
+    /// The hooks of a leaf. Those of other tensors belong to the node.
+    pub leaf_hooks: Hooks,
+    /// The program's object for this tensor.
+    pub object: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+/// The node that produced a tensor, and which of its results the tensor is: PyTorch's gradient edge.
+#[derive(Clone)]
+pub(crate) struct GradFn {
+    pub node: Arc<Node>,
+    pub output: usize,
+}
+
+impl GradFn {
+    /// The only result of a node.
+    pub fn only(node: Arc<Node>) -> Self {
+        GradFn { node, output: 0 }
+    }
+
+    fn result(&self) -> &node::ResultKind {
+        self.node.result(self.output)
+    }
+
+    fn is(&self, other: &GradFn) -> bool {
+        Arc::ptr_eq(&self.node, &other.node) && self.output == other.output
+    }
 }
 
 impl AutogradMeta {
     /// Returns whether dropping the metadata may drop other tensors.
     pub fn owns_tensors(&self) -> bool {
-        self.grad.is_some() || self.grad_fn.is_some() || self.view.is_some()
+        self.grad.is_some() || self.grad_fn.is_some() || self.view.is_some() || !self.leaf_hooks.is_empty()
     }
 }
 
@@ -68,6 +105,81 @@ impl Tensor {
     /// this tensor.
     pub fn detach(&self) -> Tensor {
         self.alias(self.layout().clone())
+    }
+
+    /// Removes the history of this tensor in place: it becomes a leaf that does not require grad. Returns an error for a
+    /// view, whose history is that of its base.
+    pub fn detach_(&self) -> Result<&Tensor> {
+        if self.meta().view.is_some() {
+            let expected = "not be a view; detach() returns a tensor without history";
+            return Err(Error::value("detach_", "the tensor", expected, "a view"));
+        }
+        let mut meta = self.meta_mut();
+        meta.requires_grad = false;
+        let old = (meta.grad_fn.take(), std::mem::take(&mut meta.leaf_hooks));
+        drop(meta);
+        // After the lock is released: the history may own a graph.
+        drop(old);
+        Ok(self)
+    }
+
+    /// Registers a hook that is called with the gradient of this tensor in each backward pass, and may replace it. The
+    /// hook of a tensor that is changed in place later receives the gradient of the value before the change.
+    pub fn register_hook(&self, hook: Arc<dyn TensorHook>) -> Result<HookHandle> {
+        hooks::register_tensor_hook(self, hook)
+    }
+
+    /// Registers a hook that is called after a backward pass has accumulated a gradient in the
+    /// [`grad`](Tensor::grad) of this leaf.
+    pub fn register_post_accumulate_grad_hook(
+        &self,
+        hook: Arc<dyn PostAccumulateHook>,
+    ) -> Result<HookHandle> {
+        hooks::register_post_accumulate_hook(self, hook)
+    }
+
+    /// Returns which result of its [`grad_fn`](Tensor::grad_fn) this tensor is.
+    pub fn output_nr(&self) -> Result<usize> {
+        Ok(grad_fn(self)?.map_or(0, |grad_fn| grad_fn.output))
+    }
+
+    /// Calls `visit` with each object of the program that only this handle keeps alive: the hooks of a leaf without other
+    /// handles, and what a node owns whose only result is this tensor.
+    pub fn visit_owned(&self, visit: &mut dyn FnMut(&dyn Any)) {
+        if self.handle_count() != 1 {
+            return;
+        }
+        let meta = self.meta();
+        meta.leaf_hooks.visit(visit);
+        if let Some(object) = &meta.object {
+            visit(&**object);
+        }
+        if let Some(grad_fn) = meta.grad_fn.as_ref().filter(|grad_fn| Arc::strong_count(&grad_fn.node) == 1) {
+            grad_fn.node.visit_owned(visit);
+        }
+    }
+
+    /// Removes what [`visit_owned`](Tensor::visit_owned) visits, and the history. For a garbage collector that has found
+    /// this tensor unreachable.
+    pub fn clear_owned(&self) {
+        if self.handle_count() != 1 {
+            return;
+        }
+        let mut meta = self.meta_mut();
+        let old = (meta.grad_fn.take(), std::mem::take(&mut meta.leaf_hooks));
+        drop(meta);
+        drop(old);
+    }
+
+    /// Returns the object that [`set_object`](Tensor::set_object) has set.
+    pub fn object(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.meta().object.clone()
+    }
+
+    /// Sets an object that exists once for the tensor, such as an object of another language that represents it.
+    pub fn set_object(&self, object: Arc<dyn Any + Send + Sync>) {
+        let old = self.meta_mut().object.replace(object);
+        drop(old);
     }
 
     /// Computes the gradients of this tensor of one element, accumulates them in the [`grad`](Tensor::grad) of

@@ -1,16 +1,22 @@
 //! Nodes of the autograd graph.
 
+use std::any::Any;
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 use interlock::accelerator::{Device, Stream, current_stream};
 
+use super::anomaly;
+use super::hooks::{HookCalls, HookHandle, Hooks, NodePostHook, NodePreHook};
 use super::saved_tensor::SavedValue;
+use super::{CustomFunction, GradFn};
 use crate::drop_queue::Deferred;
 use crate::fallible_alloc::try_with_capacity;
 use crate::fork_rwlock::ForkRwLock;
-use crate::tensor::Inner;
-use crate::{DType, Error, Result, Tensor};
+use crate::forward_stack::ForwardStack;
+use crate::shape::is_expandable_to;
+use crate::{DType, Error, Result, Tensor, TensorOptions, ops};
 
 /// The gradients of a node's inputs. `None` is a zero gradient or one that is not needed.
 pub(crate) type Gradients = Vec<Option<Tensor>>;
@@ -30,11 +36,15 @@ pub(super) enum BackwardFn {
     AllInputs(Box<AllInputsFn>),
     /// Computes the gradient of one input at a time, for operations with any number of inputs.
     PerInput(Box<PerInputFn>),
+    /// The function of the program, which may have several results.
+    Custom(Arc<dyn CustomFunction>),
 }
 
 impl BackwardFn {
+    /// Computes the gradients of all inputs of an operation with one result.
     pub fn gradients(&self, ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
         match self {
+            BackwardFn::Custom(function) => function.backward(vec![Some(gradient.clone())]),
             BackwardFn::AllInputs(function) => function(ctx, gradient),
             BackwardFn::PerInput(function) => {
                 let mut gradients = try_with_capacity(ctx.needed.len())?;
@@ -52,14 +62,15 @@ impl BackwardFn {
 pub(crate) enum Edge {
     /// A leaf, which accumulates the gradient.
     Leaf(Tensor),
-    Node(Arc<Node>),
+    /// A result of a node.
+    Node(GradFn),
 }
 
 impl Edge {
     /// Returns the destination of the gradient of `tensor`, if it has one.
     pub fn of(tensor: &Tensor) -> Result<Option<Self>> {
-        Ok(match tensor.grad_fn()? {
-            Some(node) => Some(Edge::Node(node)),
+        Ok(match super::grad_fn(tensor)? {
+            Some(grad_fn) => Some(Edge::Node(grad_fn)),
             // A view without recorded history accumulates no gradient, even if its base requires grad.
             None => tensor.meta().requires_grad.then(|| Edge::Leaf(tensor.clone())),
         })
@@ -68,29 +79,35 @@ impl Edge {
     pub fn shape(&self) -> &[usize] {
         match self {
             Edge::Leaf(tensor) => tensor.shape(),
-            Edge::Node(node) => &node.shape,
+            Edge::Node(grad_fn) => &grad_fn.result().shape,
         }
     }
 
     pub fn dtype(&self) -> DType {
         match self {
             Edge::Leaf(tensor) => tensor.dtype(),
-            Edge::Node(node) => node.dtype,
+            Edge::Node(grad_fn) => grad_fn.result().dtype,
         }
     }
 
     pub fn device(&self) -> Device {
         match self {
             Edge::Leaf(tensor) => tensor.device(),
-            Edge::Node(node) => node.device,
+            Edge::Node(grad_fn) => grad_fn.result().device,
         }
+    }
+
+    /// Converts a gradient to the shape, type and device of the tensor that it belongs to.
+    pub fn convert(&self, gradient: &Tensor) -> Result<Tensor> {
+        let gradient = ops::sum_to(gradient, self.shape())?.cast(self.dtype())?;
+        ops::to_device(self.device(), gradient)
     }
 
     /// Returns the stream on which the gradients are accumulated, if it is determined already.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
             Edge::Leaf(_) => None,
-            Edge::Node(node) => node.stream.as_ref(),
+            Edge::Node(grad_fn) => grad_fn.node.stream.as_ref(),
         }
     }
 }
@@ -104,29 +121,86 @@ pub enum NextFunction {
     Leaf(Tensor),
 }
 
+impl NextFunction {
+    /// Registers a hook that is called before the backward function, or before a leaf accumulates its gradient.
+    pub fn register_prehook(&self, hook: Arc<dyn NodePreHook>) -> HookHandle {
+        match self {
+            NextFunction::Node(node) => {
+                let id = node.hooks.write().add_pre(hook);
+                HookHandle::of_node(node, id)
+            }
+            NextFunction::Leaf(leaf) => {
+                let id = leaf.meta_mut().leaf_hooks.add_pre(hook);
+                HookHandle::of_leaf(leaf, id)
+            }
+        }
+    }
+
+    /// Registers a hook that is called after the backward function, or after a leaf has accumulated its gradient.
+    pub fn register_hook(&self, hook: Arc<dyn NodePostHook>) -> HookHandle {
+        match self {
+            NextFunction::Node(node) => {
+                let id = node.hooks.write().add_post(hook);
+                HookHandle::of_node(node, id)
+            }
+            NextFunction::Leaf(leaf) => {
+                let id = leaf.meta_mut().leaf_hooks.add_post(hook);
+                HookHandle::of_leaf(leaf, id)
+            }
+        }
+    }
+}
+
 /// Returns the current stream of the device of a tensor, or `None` for CPU tensors.
 pub(super) fn stream_of(tensor: &Tensor) -> Option<Stream> {
     // If there is no stream the operation itself has failed.
     if tensor.is_on_device() { current_stream(Some(tensor.device())).ok() } else { None }
 }
 
+/// Shape, type and device of a result of a node, and so of the gradient that arrives: PyTorch's `InputMetadata`.
+pub(super) struct ResultKind {
+    pub shape: Vec<usize>,
+    pub dtype: DType,
+    pub device: Device,
+}
+
+impl ResultKind {
+    pub fn of(tensor: &Tensor) -> Self {
+        ResultKind { shape: tensor.shape().to_vec(), dtype: tensor.dtype(), device: tensor.device() }
+    }
+}
+
 /// A recorded operation.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlock_tensor::autograd::Node;
+/// use interlock_tensor::{DType, Tensor, TensorOptions};
+///
+/// let options = TensorOptions { dtype: DType::Float64, ..TensorOptions::default() };
+/// let leaf = Tensor::zeros(&[2], options)?;
+/// leaf.set_requires_grad(true)?;
+/// let node: Option<Arc<Node>> = leaf.mul(2.0)?.grad_fn()?;
+/// assert_eq!(node.as_ref().map(|node| node.name()), Some("MulBackward0"));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
 pub struct Node {
-    name: &'static str,
+    name: Cow<'static, str>,
     pub(super) sequence: u64,
     pub(super) edges: Edges,
-    /// Shape and type of the result, and so of the gradient that arrives.
-    pub(super) shape: Vec<usize>,
-    pub(super) dtype: DType,
-    /// The device of that gradient.
-    device: Device,
-    /// The current stream of that device in the forward pass, on which the backward function runs.
+    result: ResultKind,
+    /// The results after the first, of a function of the program.
+    more_results: Vec<ResultKind>,
+    /// The current stream of the device of the first result in the forward pass, on which the backward function runs.
     pub(super) stream: Option<Stream>,
     function: BackwardFn,
     /// `None` once freed.
     saved: ForkRwLock<Option<SavedValues>>,
-    /// Tensors whose `grad` accumulates the gradient of this node's result.
-    pub(super) retain_grad_tensors: ForkRwLock<Vec<Weak<Inner>>>,
+    pub(super) hooks: ForkRwLock<Hooks>,
+    /// The program's object for this node.
+    object: ForkRwLock<Option<Arc<dyn Any + Send + Sync>>>,
+    /// The stack of the forward operation, in anomaly mode.
+    forward_stack: Option<Arc<ForwardStack>>,
 }
 
 /// The context of a backward function: the saved values of the node and which gradients are needed.
@@ -146,7 +220,7 @@ impl BackwardContext<'_> {
     pub fn saved(&self, index: usize) -> Result<Tensor> {
         match self.saved.get(index) {
             Some(Some(SavedValue::Tensor(saved))) => saved.unpack(self.node),
-            _ => Err(Error::GraphFreed { node: self.node.name }),
+            _ => Err(self.node.err_freed()),
         }
     }
 
@@ -156,7 +230,7 @@ impl BackwardContext<'_> {
             Some(Some(SavedValue::Other(value))) => value.clone().downcast().ok(),
             _ => None,
         };
-        value.ok_or(Error::GraphFreed { node: self.node.name })
+        value.ok_or_else(|| self.node.err_freed())
     }
 
     /// Computes the gradient of an input if it is needed.
@@ -167,51 +241,140 @@ impl BackwardContext<'_> {
 
 impl Node {
     pub(super) fn new(
-        name: &'static str,
+        name: Cow<'static, str>,
         edges: Edges,
         output: &Tensor,
         saved: Vec<Option<SavedValue>>,
         function: BackwardFn,
-    ) -> Arc<Self> {
+    ) -> Self {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
-        Arc::new(Node {
+        Node {
             name,
             sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed),
             edges,
-            shape: output.shape().to_vec(),
-            dtype: output.dtype(),
-            device: output.device(),
+            result: ResultKind::of(output),
+            more_results: Vec::new(),
             stream: stream_of(output),
             function,
             saved: ForkRwLock::new(Some(saved.into())),
-            retain_grad_tensors: ForkRwLock::default(),
-        })
+            hooks: ForkRwLock::default(),
+            object: ForkRwLock::default(),
+            forward_stack: anomaly::forward_stack(),
+        }
     }
 
-    /// Returns the name of the operation followed by `Backward0`.
-    pub fn name(&self) -> &'static str {
-        self.name
+    /// Sets the results after the first.
+    pub(super) fn set_more_results(&mut self, results: Vec<ResultKind>) {
+        self.more_results = results;
     }
 
-    /// Returns for each input the consumer of its gradient, or `None` for an input without a gradient.
-    pub fn next_functions(&self) -> impl ExactSizeIterator<Item = Option<NextFunction>> {
+    /// Sets the saved values of a node that no pass has run yet.
+    pub(super) fn set_saved(&self, saved: SavedValues) {
+        let old = self.saved.write().replace(saved);
+        drop(old);
+    }
+
+    /// Returns the name of the operation followed by `Backward0`, or the name of the function of the program.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn shared_name(&self) -> Cow<'static, str> {
+        self.name.clone()
+    }
+
+    pub(super) fn err_freed(&self) -> Error {
+        Error::GraphFreed { node: self.shared_name() }
+    }
+
+    pub(super) fn result_count(&self) -> usize {
+        1 + self.more_results.len()
+    }
+
+    pub(super) fn result(&self, index: usize) -> &ResultKind {
+        index.checked_sub(1).and_then(|more| self.more_results.get(more)).unwrap_or(&self.result)
+    }
+
+    /// Returns for each input the consumer of its gradient and the result of the consumer that the input is, or `None`
+    /// for an input without a gradient.
+    pub fn next_functions(&self) -> impl ExactSizeIterator<Item = Option<(NextFunction, usize)>> {
         let next = |edge: &Edge| match edge {
-            Edge::Node(node) => NextFunction::Node(node.clone()),
-            Edge::Leaf(tensor) => NextFunction::Leaf(tensor.clone()),
+            Edge::Node(grad_fn) => (NextFunction::Node(grad_fn.node.clone()), grad_fn.output),
+            Edge::Leaf(tensor) => (NextFunction::Leaf(tensor.clone()), 0),
         };
         self.edges.iter().map(move |edge| edge.as_ref().map(next))
     }
 
-    /// Runs the backward function, passes each needed gradient to `deliver`, and frees the saved tensors unless
-    /// `retain_graph` is set.
+    /// Returns the number of the node: nodes that were created later have greater numbers.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Returns the object that [`set_object`](Node::set_object) has set.
+    pub fn object(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.object.read().clone()
+    }
+
+    /// Sets an object that exists once for the node, such as an object of another language that represents it.
+    pub fn set_object(&self, object: Arc<dyn Any + Send + Sync>) {
+        let old = self.object.write().replace(object);
+        drop(old);
+    }
+
+    /// Returns the function of the program, if this is its node.
+    pub fn custom_function(&self) -> Option<&Arc<dyn CustomFunction>> {
+        match &self.function {
+            BackwardFn::Custom(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// Returns the stack of the forward operation as text, if it was recorded in anomaly mode.
+    pub fn forward_stack(&self) -> Option<&ForwardStack> {
+        self.forward_stack.as_deref()
+    }
+
+    pub(super) fn shared_forward_stack(&self) -> Option<Arc<ForwardStack>> {
+        self.forward_stack.clone()
+    }
+
+    /// Calls `visit` with each object of the program that the node owns.
+    pub fn visit_owned(&self, visit: &mut dyn FnMut(&dyn Any)) {
+        self.hooks.read().visit(visit);
+        if let Some(object) = &*self.object.read() {
+            visit(&**object);
+        }
+        if let BackwardFn::Custom(function) = &self.function {
+            visit(&**function as &dyn Any);
+        }
+    }
+
+    /// Returns the tensors that the node saved, in the order in which they were saved. `None` for those that no
+    /// gradient needs.
+    pub fn saved_tensors(self: &Arc<Self>) -> Result<Vec<Option<Tensor>>> {
+        let saved = self.saved.read().clone().ok_or_else(|| self.err_freed())?;
+        let tensors = saved.iter().filter_map(|slot| match slot {
+            Some(SavedValue::Tensor(saved)) => Some(saved.unpack(self).map(Some)),
+            Some(SavedValue::Other(_)) => None,
+            None => Some(Ok(None)),
+        });
+        tensors.collect()
+    }
+
+    /// Runs the backward function with its hooks, passes each needed gradient to `deliver`, and frees the saved tensors
+    /// unless `retain_graph` is set.
     pub(super) fn apply(
         self: &Arc<Self>,
-        gradient: Tensor,
+        mut results: Gradients,
         needed: &[bool],
         retain_graph: bool,
+        hooks: Option<&HookCalls>,
         mut deliver: impl FnMut(&Edge, Tensor) -> Result<()>,
     ) -> Result<()> {
-        let saved = self.saved.read().clone().ok_or(Error::GraphFreed { node: self.name })?;
+        if let Some(hooks) = hooks {
+            hooks.call_pre(&mut results)?;
+        }
+        let saved = self.saved.read().clone().ok_or_else(|| self.err_freed())?;
         // As in PyTorch all saved tensors must be unmodified, whichever gradients are needed.
         for slot in saved.iter().flatten() {
             if let SavedValue::Tensor(tensor) = slot {
@@ -219,32 +382,102 @@ impl Node {
             }
         }
         let ctx = BackwardContext { node: self, saved, needed };
-        let edges = self.edges.iter().zip(needed).enumerate();
-        let mut edges =
-            edges.filter_map(|(input, (edge, needed))| Some((input, edge.as_ref().filter(|_| *needed)?)));
         let free = || {
             if !retain_graph {
                 self.free();
             }
         };
-        match &self.function {
-            BackwardFn::AllInputs(function) => {
-                let mut gradients = function(&ctx, &gradient)?;
-                // Releases tensors that are not needed any more, whose memory the next operations can use.
-                drop((ctx, gradient));
-                free();
-                edges.try_for_each(|(input, edge)| match gradients.get_mut(input).and_then(Option::take) {
-                    Some(gradient) => deliver(edge, gradient),
-                    None => Ok(()),
-                })
+        let hooks = hooks.filter(|hooks| hooks.has_post());
+        let needed_edge = |input: usize| {
+            self.edges.get(input)?.as_ref().filter(|_| needed.get(input).copied().unwrap_or(false))
+        };
+        if let (BackwardFn::PerInput(function), None, [Some(gradient)]) = (&self.function, hooks, &*results) {
+            for input in 0..self.edges.len() {
+                if let Some(edge) = needed_edge(input) {
+                    let gradient = function(&ctx, gradient, input)?;
+                    anomaly::check_gradient(self, input, &gradient)?;
+                    deliver(edge, gradient)?;
+                }
             }
-            BackwardFn::PerInput(function) => {
-                edges.try_for_each(|(input, edge)| deliver(edge, function(&ctx, &gradient, input)?))?;
-                drop((ctx, gradient));
-                free();
-                Ok(())
+            drop((ctx, results));
+            free();
+            return Ok(());
+        }
+        let mut gradients = match (&self.function, &*results) {
+            (BackwardFn::Custom(function), _) => {
+                let given = function.backward(self.materialized(&**function, &results)?)?;
+                self.checked(given)?
+            }
+            (function, [Some(gradient)]) => function.gradients(&ctx, gradient)?,
+            // A hook replaced the gradient by None: a zero gradient.
+            _ => Vec::new(),
+        };
+        // Releases tensors that are not needed any more, whose memory the next operations can use.
+        drop(ctx);
+        if hooks.is_none() {
+            results.clear();
+        }
+        free();
+        for (input, gradient) in gradients.iter_mut().enumerate() {
+            match needed_edge(input) {
+                Some(edge) => {
+                    if let Some(gradient) = gradient {
+                        anomaly::check_gradient(self, input, gradient)?;
+                        if hooks.is_some() {
+                            *gradient = edge.convert(gradient)?;
+                        }
+                    }
+                }
+                None => drop(gradient.take()),
             }
         }
+        if let Some(hooks) = hooks {
+            hooks.call_post(&mut gradients, &results)?;
+        }
+        gradients.into_iter().enumerate().try_for_each(|(input, gradient)| {
+            match (needed_edge(input), gradient) {
+                (Some(edge), Some(gradient)) => deliver(edge, gradient),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Returns the gradients of the results for a function of the program: zeros for those that are `None`, if the
+    /// function requests them.
+    fn materialized(&self, function: &dyn CustomFunction, results: &[Option<Tensor>]) -> Result<Gradients> {
+        let fill = function.materialize_grads();
+        let gradients = results.iter().enumerate().map(|(index, gradient)| match gradient {
+            Some(gradient) => Ok(Some(gradient.clone())),
+            None if fill => {
+                let kind = self.result(index);
+                Tensor::zeros(&kind.shape, TensorOptions { dtype: kind.dtype, placement: kind.device.into() })
+                    .map(Some)
+            }
+            None => Ok(None),
+        });
+        gradients.collect()
+    }
+
+    /// Checks the gradients that a function of the program returned, one for each input.
+    fn checked(&self, mut gradients: Gradients) -> Result<Gradients> {
+        let expected = self.edges.len();
+        let surplus = gradients.iter().skip(expected).any(Option::is_some);
+        if gradients.len() < expected || surplus {
+            return Err(Error::GradientCount { node: self.shared_name(), expected, given: gradients.len() });
+        }
+        gradients.truncate(expected);
+        for (index, (edge, gradient)) in self.edges.iter().zip(&gradients).enumerate() {
+            let (Some(edge), Some(gradient)) = (edge, gradient) else { continue };
+            if !is_expandable_to(gradient.shape(), edge.shape()) {
+                return Err(Error::GradientShape {
+                    node: self.shared_name(),
+                    index,
+                    expected: edge.shape().to_vec(),
+                    given: gradient.shape().to_vec(),
+                });
+            }
+        }
+        Ok(gradients)
     }
 
     /// Frees the saved tensors. Nodes that saved nothing remain usable, as in PyTorch.
@@ -264,6 +497,17 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        Deferred::Node { edges: std::mem::take(&mut self.edges), saved: self.saved.write().take() }.push();
+        let nothing = BackwardFn::AllInputs(Box::new(|_, _| Ok(Vec::new())));
+        let edges = std::mem::take(&mut self.edges);
+        let saved = self.saved.write().take();
+        // A function of the program and its hooks may own other graphs.
+        let function = match &self.function {
+            BackwardFn::Custom(_) => Some(std::mem::replace(&mut self.function, nothing)),
+            _ => None,
+        };
+        let hooks = std::mem::take(&mut *self.hooks.write());
+        let owned: Option<Box<dyn Any + Send + Sync>> =
+            if function.is_some() || !hooks.is_empty() { Some(Box::new((function, hooks))) } else { None };
+        Deferred::Node { edges, saved, _owned: owned }.push();
     }
 }

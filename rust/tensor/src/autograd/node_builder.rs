@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
+use super::GradFn;
 use super::node::{BackwardContext, BackwardFn, Edge, Gradients, Node};
 use super::saved_tensor::{SavedTensor, SavedValue};
 use crate::fallible_alloc::{check_memory, try_with_capacity};
@@ -71,13 +72,13 @@ impl NodeBuilder {
 
     /// Saves the result and returns its index.
     pub fn save_output(&mut self, tensor: &Tensor) -> Result<usize> {
-        let saved = SavedTensor::output(tensor)?;
+        let saved = SavedTensor::output(tensor, 0)?;
         Ok(self.push(Some(saved)))
     }
 
     /// Saves the result if the gradient of `input` needs it. An index is assigned in any case.
     pub fn save_output_for(&mut self, input: usize, tensor: &Tensor) -> Result<usize> {
-        let saved = if self.needs(input) { Some(SavedTensor::output(tensor)?) } else { None };
+        let saved = if self.needs(input) { Some(SavedTensor::output(tensor, 0)?) } else { None };
         Ok(self.push(saved))
     }
 
@@ -102,7 +103,7 @@ impl NodeBuilder {
     }
 
     fn build_with(self, output: &Tensor, function: BackwardFn) -> Arc<Node> {
-        Node::new(self.name, self.edges, output, self.saved, function)
+        Arc::new(Node::new(self.name.into(), self.edges, output, self.saved, function))
     }
 
     /// Sets the `grad_fn` of `output` to the node, as PyTorch's `set_history`, unless its type has no gradients.
@@ -129,6 +130,6 @@ impl NodeBuilder {
             return;
         }
         let node = self.build_with(output, function);
-        output.meta_mut().grad_fn = Some(node);
+        output.meta_mut().grad_fn = Some(GradFn::only(node));
     }
 }

@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::Node;
 use super::node::Edge;
+use super::saved_tensor_hooks::Packed;
+use super::{GradFn, Node, NodeBuilder};
 use crate::{Error, Result, Tensor};
 
 /// A value that a node saved. It is freed by the backward pass.
@@ -15,65 +16,102 @@ pub(crate) enum SavedValue {
     Other(Arc<dyn Any + Send + Sync>),
 }
 
-/// A tensor with its version at the time when it was saved, as PyTorch's `SavedVariable`.
+/// A tensor that a node saved, as PyTorch's `SavedVariable`, with its version at that time.
 #[derive(Clone)]
 pub(crate) struct SavedTensor {
     /// The leaf itself, or an alias without autograd metadata, so that an in-place operation on the original cannot
     /// create a reference cycle through the graph.
-    tensor: Tensor,
+    content: Content,
     producer: Producer,
-    version: u32,
+}
+
+#[derive(Clone)]
+enum Content {
+    Tensor {
+        tensor: Tensor,
+        version: u32,
+    },
+    /// The tensor as hooks have packed it. Changes in place are not detected.
+    Packed(Packed),
 }
 
 #[derive(Clone)]
 enum Producer {
     None,
+    /// The tensor was an input that requires grad, without an operation that produced it.
+    Leaf(Tensor),
     /// The tensor was an input, and this node produced it.
-    Input(Arc<Node>),
-    /// The tensor is the result of the node that saved it.
-    Output,
+    Input(GradFn),
+    /// The tensor is this result of the node that saved it.
+    Output(usize),
 }
 
 impl SavedTensor {
     /// Saves an input. Returns an error for inference tensors, because in-place changes of them cannot be detected.
     pub fn input(tensor: &Tensor) -> Result<Self> {
-        let version = version(tensor)?;
-        let alias = || tensor.alias(tensor.layout().clone());
-        Ok(match Edge::of(tensor)? {
-            Some(Edge::Leaf(leaf)) => SavedTensor { tensor: leaf, producer: Producer::None, version },
-            Some(Edge::Node(node)) => {
-                SavedTensor { tensor: alias(), producer: Producer::Input(node), version }
-            }
-            None => SavedTensor { tensor: alias(), producer: Producer::None, version },
-        })
+        let producer = match Edge::of(tensor)? {
+            Some(Edge::Leaf(leaf)) => Producer::Leaf(leaf),
+            Some(Edge::Node(grad_fn)) => Producer::Input(grad_fn),
+            None => Producer::None,
+        };
+        Self::new(tensor, producer)
     }
 
-    pub fn output(tensor: &Tensor) -> Result<Self> {
+    /// Saves a result of the node.
+    pub fn output(tensor: &Tensor, output: usize) -> Result<Self> {
+        Self::new(tensor, Producer::Output(output))
+    }
+
+    fn new(tensor: &Tensor, producer: Producer) -> Result<Self> {
         let version = version(tensor)?;
-        Ok(SavedTensor { tensor: tensor.alias(tensor.layout().clone()), producer: Producer::Output, version })
+        let content = match Packed::by_active_hooks(tensor)? {
+            Some(packed) => Content::Packed(packed),
+            None if matches!(producer, Producer::Leaf(_)) => {
+                Content::Tensor { tensor: tensor.clone(), version }
+            }
+            None => Content::Tensor { tensor: tensor.alias(tensor.layout().clone()), version },
+        };
+        Ok(SavedTensor { content, producer })
     }
 
     /// Returns an error if the tensor was changed in place after it was saved.
     pub fn check_version(&self, owner: &Node) -> Result<()> {
-        let now = self.tensor.version()?;
-        if now == self.version {
+        let Content::Tensor { tensor, version } = &self.content else { return Ok(()) };
+        let now = tensor.version()?;
+        if now == *version {
             return Ok(());
         }
-        let shape = self.tensor.shape().to_vec();
-        Err(Error::Modified { node: owner.name(), shape, saved: self.version, now })
+        let shape = tensor.shape().to_vec();
+        Err(Error::Modified { node: owner.shared_name(), shape, saved: *version, now })
     }
 
     pub fn unpack(&self, owner: &Arc<Node>) -> Result<Tensor> {
         self.check_version(owner)?;
-        let grad_fn = match &self.producer {
-            Producer::None => return Ok(self.tensor.clone()),
-            Producer::Input(node) => node.clone(),
-            Producer::Output => owner.clone(),
+        let unpacked = match &self.content {
+            Content::Tensor { tensor, .. } => tensor.clone(),
+            Content::Packed(packed) => packed.unpack()?,
         };
-        let tensor = self.tensor.alias(self.tensor.layout().clone());
+        let grad_fn = match &self.producer {
+            Producer::None => return Ok(unpacked),
+            Producer::Leaf(leaf) if leaf.is(&unpacked) => return Ok(unpacked),
+            Producer::Leaf(leaf) => return leaf_copy(&unpacked, leaf),
+            Producer::Input(grad_fn) => grad_fn.clone(),
+            Producer::Output(output) => GradFn { node: owner.clone(), output: *output },
+        };
+        let tensor = unpacked.alias(unpacked.layout().clone());
         tensor.meta_mut().grad_fn = Some(grad_fn);
         Ok(tensor)
     }
+}
+
+/// Returns a tensor with the elements that hooks have unpacked and the history of the leaf that they have packed.
+fn leaf_copy(unpacked: &Tensor, leaf: &Tensor) -> Result<Tensor> {
+    let _mode = interlock::autograd::set_grad_enabled(true);
+    let tensor = unpacked.alias(unpacked.layout().clone());
+    if let Some(builder) = NodeBuilder::new("UnpackBackward0", &[leaf])? {
+        builder.set_history(&tensor, |_, gradient| Ok(vec![Some(gradient.clone())]));
+    }
+    Ok(tensor)
 }
 
 fn version(tensor: &Tensor) -> Result<u32> {

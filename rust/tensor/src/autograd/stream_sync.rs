@@ -41,6 +41,11 @@ impl StreamSync {
         Ok(Some(consumer.guard()?))
     }
 
+    /// Makes the stream on which the gradients of a leaf were summed current.
+    pub fn enter_leaf_stream(&self, leaf: &Tensor) -> Result<Option<ScopeGuard>> {
+        Ok(self.accumulation_streams.get(&leaf.identity()).map(Stream::guard).transpose()?)
+    }
+
     /// Adds the current stream of the device of a gradient that the program can access.
     pub fn record_use(&mut self, gradient: &Tensor) {
         if let Some(stream) = stream_of(gradient) {

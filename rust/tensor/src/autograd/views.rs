@@ -6,7 +6,7 @@ use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 use interlock::backends::SourceLocation;
 
 use super::node::{BackwardFn, Edge, Node};
-use super::{CreationMeta, ViewInfo, is_recording};
+use super::{CreationMeta, GradFn, ViewInfo, is_recording};
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, ops};
 
@@ -41,7 +41,7 @@ fn check_creation_meta(view: &ViewInfo) -> Result<()> {
 }
 
 /// Returns the `grad_fn` of a tensor, which is recreated for a view whose base was changed in place.
-pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
+pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
     let (view, current) = {
         let meta = tensor.meta();
         (meta.view.clone(), meta.grad_fn.clone())
@@ -53,19 +53,19 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<Arc<Node>>> {
     }
     check_creation_meta(&view)?;
     // The base was changed in place: the history of the view is now derived from the base.
-    let node = ops::as_strided_node(&view.base, tensor.layout())?;
+    let own = GradFn::only(ops::as_strided_node(&view.base, tensor.layout())?);
     let mut meta = tensor.meta_mut();
     let retains_grad = meta.retains_grad;
-    meta.grad_fn = Some(node.clone());
+    meta.grad_fn = Some(own.clone());
     if let Some(view) = &mut meta.view {
         view.version = version;
     }
     drop(meta);
     drop(current);
     if retains_grad {
-        node.retain_grad_tensors.write().push(tensor.downgrade());
+        own.node.hooks.write().retain(0, tensor);
     }
-    Ok(Some(node))
+    Ok(Some(own))
 }
 
 /// Checks that `target` may be changed in place by an operation that also reads `inputs`.
@@ -95,35 +95,35 @@ pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor
 pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
     let view = target.meta().view.clone();
     let Some(view) = view else {
-        set_grad_fn(target, node);
+        set_grad_fn(target, GradFn::only(node));
         return Ok(());
     };
     // Elements that share a memory location were assigned the same value, and the location has one gradient.
     let layout = target.layout().without_expanded_dims();
     let node = copy_slices(&view.base, layout, node)?;
-    set_grad_fn(&view.base, node);
+    set_grad_fn(&view.base, GradFn::only(node));
     // The view's own node is created from the base's when it is next queried.
     Ok(())
 }
 
 /// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.
-fn set_grad_fn(target: &Tensor, node: Arc<Node>) {
+pub(super) fn set_grad_fn(target: &Tensor, grad_fn: GradFn) {
     let mut meta = target.meta_mut();
     let retains_grad = meta.retains_grad;
-    let old = meta.grad_fn.replace(node.clone());
+    let old = meta.grad_fn.replace(grad_fn.clone());
     drop(meta);
     if let Some(old) = old {
-        old.retain_grad_tensors.write().retain(|tensor| !tensor.ptr_eq(&target.downgrade()));
+        old.node.hooks.write().unretain(target);
     }
     if retains_grad {
-        node.retain_grad_tensors.write().push(target.downgrade());
+        grad_fn.node.hooks.write().retain(grad_fn.output, target);
     }
 }
 
 /// Returns the node of a base after `inner` changed the part with `layout`: PyTorch's `CopySlices`.
 fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<Node>> {
     let Ok(inner) = Arc::try_unwrap(inner).map(Node::into_parts) else {
-        return Err(Error::GraphFreed { node: "CopySlices" });
+        return Err(Error::GraphFreed { node: "CopySlices".into() });
     };
     let (mut edges, saved, function) = inner;
     if let Some(first) = edges.first_mut() {
@@ -148,7 +148,8 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
         }
         Ok(gradients)
     };
-    Ok(Node::new("CopySlices", edges, base, saved, BackwardFn::AllInputs(Box::new(backward))))
+    let function = BackwardFn::AllInputs(Box::new(backward));
+    Ok(Arc::new(Node::new("CopySlices".into(), edges, base, saved, function)))
 }
 
 /// Makes backward passes accumulate the gradient of a non-leaf tensor.
@@ -156,14 +157,14 @@ pub(crate) fn retain_grad(tensor: &Tensor) -> Result<()> {
     if !tensor.requires_grad() {
         return Err(Error::NoGraph { op: "retain_grad" });
     }
-    let node = match tensor.grad_fn() {
-        Ok(Some(node)) => node,
+    let grad_fn = match grad_fn(tensor) {
+        Ok(Some(grad_fn)) => grad_fn,
         Ok(None) | Err(Error::UntrackedView { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
     if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {
         return Ok(());
     }
-    node.retain_grad_tensors.write().push(tensor.downgrade());
+    grad_fn.node.hooks.write().retain(grad_fn.output, tensor);
     Ok(())
 }

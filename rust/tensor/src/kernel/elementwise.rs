@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
 use super::StridedIter;
 use super::launch::{
     NoInput, launch_inplace, launch_unary, launch_with_layout, on_device_of, result_placement, threads_on,
@@ -89,13 +92,16 @@ fn take_row<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     rest.split_off_mut(..length).unwrap_or_default()
 }
 
-/// Applies `f` to each element. The result preserves the source's order of dimensions in memory.
+/// Applies `f` to each element, in the type in which arithmetic is done. A result of that type is stored as the
+/// source is. The result preserves the source's order of dimensions in memory.
 pub(crate) fn map<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,
     f: impl Fn(T) -> U + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    map_as(op, source, Layout::of_elementwise_result(source.shape(), &[source.layout()]), f)
+    let layout = Layout::of_elementwise_result(source.shape(), &[source.layout()]);
+    let stored = if U::DTYPE == T::DTYPE { source.dtype() } else { U::DTYPE };
+    convert(op, &map_as(op, &convert(op, source, T::DTYPE)?, layout, f)?, stored)
 }
 
 /// Applies `f` to each element. The result has the given dense layout.
@@ -104,6 +110,16 @@ pub(crate) fn map_as<T: Element, U: Element>(
     source: &Tensor,
     layout: Layout,
     f: impl Fn(T) -> U + Send + Sync + 'static,
+) -> Result<Tensor> {
+    map_rows(op, source, layout, move |row, source| map_row(row, source, &f))
+}
+
+/// Computes each row with `f`. The result has the given dense layout.
+fn map_rows<T: Element, U: Element>(
+    op: &'static str,
+    source: &Tensor,
+    layout: Layout,
+    f: impl Fn(&mut [U], &StridedRow<'_, T>) + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let iter = iter_in_memory_order(&layout, [(source.strides(), source.storage_offset())]);
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
@@ -117,18 +133,18 @@ pub(crate) fn map_as<T: Element, U: Element>(
             for_each_tile(threads, out, &|first, mut out| {
                 iter.for_each_row_in(range_of(first, out), |[start], length| {
                     let row = take_row(&mut out, length);
-                    map_row(row, &StridedRow::new(data, start, step, length), &f);
+                    f(row, &StridedRow::new(data, start, step, length));
                 });
             })
         },
     )
 }
 
-/// Applies `f` to each pair of elements of two operands that are broadcast to `shape`. The result has the memory
-/// order of the operands.
+/// Applies `f` to each pair of elements of two operands that are broadcast to `shape`, in the types in which
+/// arithmetic is done. The result is stored as `dtype`, in the memory order of the operands.
 pub(crate) fn zip<A: Element, B: Element, U: Element>(
     op: &'static str,
-    shape: &[usize],
+    (dtype, shape): (DType, &[usize]),
     a: &Tensor,
     b: &Tensor,
     f: impl Fn(A, B) -> U + Send + Sync + 'static,
@@ -136,11 +152,12 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     let placement = result_placement(a, b);
     let (a, b) = (on_device_of(op, placement, a)?, on_device_of(op, placement, b)?);
     let layout = Layout::of_elementwise_result(shape, &[a.layout(), b.layout()]);
+    let (a, b) = (convert(op, &a, A::DTYPE)?, convert(op, &b, B::DTYPE)?);
     let strides = (a.layout().broadcast_strides(shape), b.layout().broadcast_strides(shape));
     let iter =
         iter_in_memory_order(&layout, [(&strides.0, a.storage_offset()), (&strides.1, b.storage_offset())]);
     let threads = threads_on(placement, iter.numel(), THREADED_ELEMENTS);
-    launch_with_layout(
+    let out = launch_with_layout(
         op,
         placement,
         layout,
@@ -155,7 +172,8 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
                 });
             })
         },
-    )
+    )?;
+    convert(op, &out, dtype)
 }
 
 /// Replaces each element of `target` by `f` of it and the element of `source`, which is broadcast. The caller
@@ -214,10 +232,46 @@ pub(crate) fn update<A: Element, B: Element>(
 
 /// Converts the elements to another type. Returns the same tensor if it has that type already.
 pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
+    convert("to", source, dtype)
+}
+
+/// Converts the elements like [`cast`], for an operation that errors name.
+fn convert(op: &'static str, source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
         return Ok(source.clone());
     }
-    dispatch!(source.dtype(), T => dispatch!(dtype, U => map_as("to", source, source.layout().preserve_format(), |value: T| value.cast::<U>())))
+    let layout = source.layout().preserve_format();
+    match (source.dtype(), dtype) {
+        (DType::Float16, DType::Float32) => map_rows(op, source, layout, load_row::<f16>),
+        (DType::BFloat16, DType::Float32) => map_rows(op, source, layout, load_row::<bf16>),
+        (DType::Float32, DType::Float16) => map_rows(op, source, layout, store_row::<f16>),
+        (DType::Float32, DType::BFloat16) => map_rows(op, source, layout, store_row::<bf16>),
+        (from, to) => {
+            dispatch!(from, T => dispatch!(to, U => map_as(op, source, layout, |value: T| value.cast::<U>())))
+        }
+    }
+}
+
+/// Converts a row of halves. Several are converted by one instruction of the CPU.
+fn load_row<H: Element>(row: &mut [f32], source: &StridedRow<'_, H>)
+where
+    [H]: HalfFloatSliceExt,
+{
+    match source {
+        StridedRow::Slice(values) if values.len() == row.len() => values.convert_to_f32_slice(row),
+        _ => map_row(row, source, H::cast),
+    }
+}
+
+/// Rounds a row to halves, like [`load_row`].
+fn store_row<H: Element>(row: &mut [H], source: &StridedRow<'_, f32>)
+where
+    [H]: HalfFloatSliceExt,
+{
+    match source {
+        StridedRow::Slice(values) if values.len() == row.len() => row.convert_from_f32_slice(values),
+        _ => map_row(row, source, f32::cast),
+    }
 }
 
 /// Returns a new tensor of `capacity` elements to which the elements of `source` are added at the positions of

@@ -1,6 +1,7 @@
 //! Launch of kernels: synchronously on the CPU, queued on a stream for devices.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use interlock::accelerator::{Device, HostFn, Stream, check_interrupts, current_stream};
@@ -195,6 +196,82 @@ pub(crate) fn launch_chunked<T: Element, A: Element, B: Element>(
         check_interrupts()?;
     }
     Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
+}
+
+/// A kernel with several results, which are computed part by part. The parts are numbered.
+pub(super) trait PartedKernel<T, const N: usize>: Send + Sync + 'static {
+    /// Returns the number of parts.
+    fn parts(&self) -> usize;
+
+    /// Returns the number of parts between two checks for interrupts.
+    fn chunk(&self) -> usize;
+
+    /// Computes some parts of the results.
+    fn run(&self, parts: Range<usize>, out: [&mut [T]; N], sources: &[&[T]]) -> Result<()>;
+}
+
+/// Returns new contiguous tensors that a kernel computes from sources of one element type, like [`launch_chunked`].
+/// The last shape is that of scratch memory, whose contents are not returned.
+pub(super) fn launch_several<T: Element, const N: usize>(
+    op: &'static str,
+    placement: Placement,
+    shapes: [&[usize]; N],
+    sources: &[&Tensor],
+    kernel: impl PartedKernel<T, N>,
+) -> Result<[Tensor; N]> {
+    check_memory()?;
+    let build = |shape: &[usize]| -> Result<Tensor> {
+        let count = checked_numel(shape, size_of::<T>())?;
+        let storage = Storage::new(op, placement, count.saturating_mul(size_of::<T>()))?;
+        Ok(Tensor::new(storage, T::DTYPE, Layout::contiguous(shape)))
+    };
+    let mut results = Vec::with_capacity(N);
+    for shape in shapes {
+        results.push(build(shape)?);
+    }
+    let Ok(results) = <[Tensor; N]>::try_from(results) else { return Err(err_aliased(op)) };
+    let parts = kernel.parts();
+    if let Placement::Device(device) = placement {
+        let stream = current_stream(Some(device))?;
+        let arg = |tensor: &Tensor| kernel_arg(op, tensor.storage_handle(), &stream);
+        let mut targets = Vec::with_capacity(N);
+        for result in &results {
+            targets.push(arg(result)?);
+        }
+        let sources = sources.iter().map(|source| arg(source)).collect::<Result<Vec<_>>>()?;
+        let work = HostFn::new(op, move || {
+            let sources: Vec<_> = sources.iter().map(KernelArg::raw_slice).collect();
+            let slices =
+                std::array::from_fn(|at| targets.get(at).map_or(RawSlice::EMPTY, KernelArg::raw_slice));
+            let run = |out: [&mut [T]; N], sources: &[&[T]]| kernel.run(0..parts, out, sources);
+            let done = RawSlice::write_several(slices, true, &sources, run);
+            done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| error.to_string())
+        });
+        stream.launch(work).map_err(|error| error.during(op))?;
+        return Ok(results);
+    }
+    let sources = sources.iter().map(|source| {
+        let err_device = || err_cross_device(op, Device::CPU, &[Some(*source)]);
+        source.storage_handle().raw_slice().ok_or_else(err_device)
+    });
+    let sources = sources.collect::<Result<Vec<_>>>()?;
+    let slices = results.each_ref().map(|result| {
+        let slice = result.storage_handle().raw_slice().unwrap_or(RawSlice::EMPTY);
+        // SAFETY: the results are not visible to any other thread.
+        unsafe { slice.unlocked() }
+    });
+    let mut next = 0usize;
+    loop {
+        let part = next..next.saturating_add(kernel.chunk().max(1)).min(parts);
+        let (zeroed, is_last, end) = (next == 0, part.end == parts, part.end);
+        let run = |out: [&mut [T]; N], sources: &[&[T]]| kernel.run(part, out, sources);
+        RawSlice::write_several(slices, zeroed, &sources, run).unwrap_or_else(|| Err(err_aliased(op)))?;
+        if is_last {
+            return Ok(results);
+        }
+        next = end;
+        check_interrupts()?;
+    }
 }
 
 /// Like [`launch_binary`], without sources.

@@ -21,6 +21,14 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
+    /// Returns an element, or the default if it is beyond the memory.
+    #[inline]
+    pub fn element<T: Element>(&self, memory: &[T], row: usize, column: usize) -> T {
+        let offset =
+            row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
+        memory.get(self.start.saturating_add(offset)).copied().unwrap_or_default()
+    }
+
     /// Returns whether every element is inside a memory of `length` elements.
     fn is_within(&self, length: usize) -> bool {
         let span = |count: usize, step: usize| count.checked_sub(1)?.checked_mul(step);
@@ -29,6 +37,32 @@ impl Matrix {
             self.start.checked_add(rows)?.checked_add(span(self.columns, self.column_stride)?)
         };
         last().is_some_and(|last| last < length)
+    }
+
+    /// Returns a matrix without gaps between the elements of a row, whose rows begin every `stride` elements.
+    pub fn of_rows(rows: usize, columns: usize, stride: usize) -> Self {
+        Matrix { start: 0, rows, columns, row_stride: stride, column_stride: 1 }
+    }
+
+    /// Returns a matrix of equal sizes and strides that begins at `start`.
+    pub fn at(self, start: usize) -> Self {
+        Matrix { start, ..self }
+    }
+
+    /// Returns the matrix of `rows` rows from `first` on.
+    pub fn rows_from(self, (first, rows): (usize, usize)) -> Self {
+        self.submatrix((first, rows), (0, self.columns))
+    }
+
+    /// Returns the transposed matrix, over the same elements.
+    pub fn transposed(self) -> Self {
+        let Matrix { start, rows, columns, row_stride, column_stride } = self;
+        Matrix { start, rows: columns, columns: rows, row_stride: column_stride, column_stride: row_stride }
+    }
+
+    /// Returns the matrix at an offset that is counted from `by`.
+    fn moved(self, by: usize) -> Self {
+        Matrix { start: self.start.saturating_add(by), ..self }
     }
 
     /// Returns the submatrix of `rows` rows from `row` on and `columns` columns from `column` on.
@@ -66,7 +100,7 @@ impl MatmulElement for i64 {
 
 /// The number of multiplications from which on a product runs on several threads: about 1 ms, ten times what a thread
 /// costs.
-const THREADED_WORK: usize = 1 << 26;
+pub(super) const THREADED_WORK: usize = 1 << 26;
 
 /// Returns the rows of a block of a product, which one thread computes. They depend on the shape only, so that results
 /// do not depend on the number of threads.
@@ -159,6 +193,19 @@ pub(crate) struct MatrixBatch {
 }
 
 impl MatrixBatch {
+    /// Returns the products of the first and of the second half of the columns of the left matrices with the rows of
+    /// the right matrices. Their sum is the product.
+    pub fn halves(&self) -> [Self; 2] {
+        let MatrixBatch { left, right, .. } = self;
+        let (rows, depth, columns) = (left.rows, left.columns, right.columns);
+        let middle = depth / 2;
+        [(0, middle), (middle, depth - middle)].map(|part| MatrixBatch {
+            iter: self.iter.clone(),
+            left: left.submatrix((0, rows), part),
+            right: right.submatrix(part, (0, columns)),
+        })
+    }
+
     /// Returns the number of multiplications.
     fn work(&self) -> usize {
         let MatrixBatch { iter, left, right } = self;
@@ -211,8 +258,8 @@ impl TiledMatmul {
         ];
         Some(Tile {
             first: self.index.saturating_mul(size).saturating_add(self.row * columns + self.column),
-            left: Matrix { start: start_a, ..*left }.submatrix(row_part, depth_part),
-            right: Matrix { start: start_b, ..*right }.submatrix(depth_part, column_part),
+            left: left.moved(start_a).submatrix(row_part, depth_part),
+            right: right.moved(start_b).submatrix(depth_part, column_part),
         })
     }
 

@@ -40,9 +40,9 @@ fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> R
     let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
     let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
     let capacity = geometry.required_len().unwrap_or(0).max(part.required_len().unwrap_or(0));
-    let whole = dispatch_float!(gradient.dtype(), T => {
-        kernel::add_strided::<T>(capacity, &part, gradient)
-    })?;
+    let terms = kernel::cast(gradient, gradient.dtype().compute())?;
+    let whole = dispatch_float!(terms.dtype(), T => kernel::add_strided::<T>(capacity, &part, &terms))?;
+    let whole = kernel::cast(&whole, gradient.dtype())?;
     let source_layout = geometry.clone();
     let out = whole.alias(geometry);
     if let Some(builder) = NodeBuilder::new("AsStridedScatterBackward0", &[gradient])? {

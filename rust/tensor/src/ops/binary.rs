@@ -1,8 +1,8 @@
 //! Arithmetic operations with broadcasting and type promotion.
 
-use super::operand::{Operand, result_type};
+use super::operand::{Numbers, Operand, result_type};
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch, dispatch_float};
+use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::shape::broadcast;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -11,7 +11,7 @@ pub(super) struct PromotedOperands {
     /// The original operands, scalars as tensors.
     pub left: Tensor,
     pub right: Tensor,
-    /// The operands in the promoted type, without history.
+    /// The operands in the promoted type, or in that of its arithmetic, without history.
     pub a: Tensor,
     pub b: Tensor,
     pub dtype: DType,
@@ -21,21 +21,41 @@ pub(super) struct PromotedOperands {
 /// Converts two operands to one dtype, which `dtype` computes from their promoted type, and broadcasts their shapes.
 pub(super) fn promote(
     op: &'static str,
-    left: Operand<'_>,
-    right: Operand<'_>,
+    (left, right): (Operand<'_>, Operand<'_>),
+    numbers: Numbers,
     dtype: impl FnOnce(DType) -> DType,
 ) -> Result<PromotedOperands> {
     let dtype = dtype(result_type(&[left, right]));
-    let (left, right) = (left.tensor(dtype)?, right.tensor(dtype)?);
+    let (own, other) = (numbers.dtype_of(left, false, dtype), numbers.dtype_of(right, true, dtype));
+    let (left, right) = (left.tensor(own)?, right.tensor(other)?);
     let shape = broadcast(op, left.shape(), right.shape())?;
-    let (a, b) = (kernel::cast(&left, dtype)?, kernel::cast(&right, dtype)?);
+    let (a, b) = (kernel::cast(&left, own)?, kernel::cast(&right, other)?);
     Ok(PromotedOperands { left, right, a, b, dtype, shape })
+}
+
+impl PromotedOperands {
+    /// Applies `f` to each pair of elements, in the type in which arithmetic is done. The result has the promoted type.
+    pub(super) fn zip<T: Element>(
+        &self,
+        op: &'static str,
+        f: impl Fn(T, T) -> T + Send + Sync + 'static,
+    ) -> Result<Tensor> {
+        kernel::zip(op, (self.dtype, &self.shape), &self.a, &self.b, f)
+    }
 }
 
 /// Returns `left + right`; of bools, the logical or.
 pub(super) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let operands = promote("add", left.into(), right.into(), |dtype| dtype)?;
-    let out = dispatch!(operands.dtype, T => kernel::zip("add", &operands.shape, &operands.a, &operands.b, T::plus))?;
+    add_operands(promote("add", (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?)
+}
+
+/// Returns the sum of products of halves, which were not rounded yet, in their half-precision type.
+pub(super) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Result<Tensor> {
+    add_operands(promote("add", (left.into(), right.into()), Numbers::Exact, |_| dtype)?)
+}
+
+fn add_operands(operands: PromotedOperands) -> Result<Tensor> {
+    let out = dispatch_compute!(operands.dtype, T => operands.zip("add", T::plus))?;
     if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
         // The engine sums over broadcast dimensions.
         builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]));
@@ -53,8 +73,11 @@ pub(super) fn sub_check(op: &'static str, operands: [Operand<'_>; 2]) -> Result<
 pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let (left, right) = (left.into(), right.into());
     sub_check("sub", [left, right])?;
-    let operands = promote("sub", left, right, |dtype| dtype)?;
-    let out = dispatch!(operands.dtype, T => kernel::zip("sub", &operands.shape, &operands.a, &operands.b, T::minus))?;
+    subtract_operands(promote("sub", (left, right), Numbers::Rounded, |dtype| dtype)?)
+}
+
+fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
+    let out = dispatch_compute!(operands.dtype, T => operands.zip("sub", T::minus))?;
     if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
         builder.set_history(&out, |ctx, gradient| {
             Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
@@ -65,8 +88,8 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 
 /// Returns `left * right`; of bools, the logical and.
 pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let operands = promote("mul", left.into(), right.into(), |dtype| dtype)?;
-    let out = dispatch!(operands.dtype, T => kernel::zip("mul", &operands.shape, &operands.a, &operands.b, T::times))?;
+    let operands = promote("mul", (left.into(), right.into()), Numbers::Exact, |dtype| dtype)?;
+    let out = dispatch_compute!(operands.dtype, T => operands.zip("mul", T::times))?;
     if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
         let (right, left) = (builder.save_for(0, &operands.right)?, builder.save_for(1, &operands.left)?);
         builder.set_history(&out, move |ctx, gradient| {
@@ -81,8 +104,8 @@ pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operan
 
 /// Returns `left / right`, in floating point also for integers.
 pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let operands = promote("div", left.into(), right.into(), DType::to_floating_point)?;
-    let out = dispatch_float!(operands.dtype, T => kernel::zip("div", &operands.shape, &operands.a, &operands.b, |x: T, y: T| x / y))?;
+    let operands = promote("div", (left.into(), right.into()), Numbers::Exact, DType::to_floating_point)?;
+    let out = dispatch_float!(operands.dtype, T => operands.zip("div", |x: T, y: T| x / y))?;
     if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[&operands.left, &operands.right])? {
         let right = builder.save(&operands.right)?;
         let left = builder.save_for(1, &operands.left)?;
@@ -123,17 +146,17 @@ impl Tensor {
         subtract(Operand::Scalar(number.into()), self)
     }
 
-    /// Returns `number / self`.
+    /// Returns `number / self`. The quotients of halves are those of PyTorch, which multiplies rounded reciprocals.
     pub fn rdiv(&self, number: impl Into<Scalar>) -> Result<Tensor> {
-        divide(Operand::Scalar(number.into()), self)
+        let number = Operand::Scalar(number.into());
+        if self.dtype().is_half() { divide(1i64, self)?.mul(number) } else { divide(number, self) }
     }
 
     /// Returns `self + alpha * other`.
     pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        match scale_by_alpha("add", self, other.into(), ("alpha", alpha))? {
-            ScaledOperand::Operand(other) => self.add(other),
-            ScaledOperand::Tensor(other) => self.add(&other),
-        }
+        let (op, other) = ("add", other.into());
+        let scaled = scale_by_alpha(op, self, other, ("alpha", alpha))?;
+        add_operands(promote(op, (self.into(), scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
     }
 
     /// Returns `self - alpha * other`.
@@ -141,15 +164,21 @@ impl Tensor {
         let (op, other) = ("sub", other.into());
         // Checked before `other` is converted to the promoted type.
         sub_check(op, [self.into(), other])?;
-        match scale_by_alpha(op, self, other, ("alpha", alpha))? {
-            ScaledOperand::Operand(other) => self.sub(other),
-            ScaledOperand::Tensor(other) => self.sub(&other),
-        }
+        let scaled = scale_by_alpha(op, self, other, ("alpha", alpha))?;
+        subtract_operands(promote(op, (self.into(), scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
     }
 }
 
 /// An operand after multiplication by `alpha`.
-pub(super) enum ScaledOperand<'a> {
+pub(super) struct ScaledOperand<'a> {
+    product: Product<'a>,
+    /// The promoted type of the operands. A product in a half-precision type is not rounded yet.
+    pub dtype: DType,
+    /// How a sum uses the product.
+    pub numbers: Numbers,
+}
+
+enum Product<'a> {
     Operand(Operand<'a>),
     Tensor(Tensor),
 }
@@ -157,9 +186,16 @@ pub(super) enum ScaledOperand<'a> {
 impl ScaledOperand<'_> {
     /// Returns the operand as a tensor; `unscaled` is the tensor that was multiplied.
     pub(super) fn into_tensor(self, unscaled: &Tensor) -> Tensor {
-        match self {
-            ScaledOperand::Operand(_) => unscaled.clone(),
-            ScaledOperand::Tensor(product) => product,
+        match self.product {
+            Product::Operand(_) => unscaled.clone(),
+            Product::Tensor(product) => product,
+        }
+    }
+
+    pub(super) fn operand(&self) -> Operand<'_> {
+        match &self.product {
+            Product::Operand(operand) => *operand,
+            Product::Tensor(product) => product.into(),
         }
     }
 }
@@ -176,29 +212,30 @@ pub(super) fn scale_by_alpha<'a>(
     other: Operand<'a>,
     (argument, alpha): (&'static str, Scalar),
 ) -> Result<ScaledOperand<'a>> {
-    let common = result_type(&[own.into(), other]);
+    let dtype = result_type(&[own.into(), other]);
     let is_bool = matches!(alpha, Scalar::Bool(_));
-    if is_bool && common != DType::Bool || !alpha.dtype().can_cast_to(common.max(DType::Int64)) {
-        return Err(Error::FactorType { op, argument, dtype: common, given: alpha });
+    let category = if dtype == DType::Bool { DType::Int64 } else { dtype };
+    if is_bool && dtype != DType::Bool || !alpha.dtype().can_cast_to(category) {
+        return Err(Error::FactorType { op, argument, dtype, given: alpha });
     }
-    let alpha = alpha.check_fits(common, op, argument)?;
+    let alpha = alpha.check_fits(dtype, op, argument)?;
     if alpha == Scalar::Int(1) {
-        return Ok(ScaledOperand::Operand(other));
+        let product = Product::Operand(other);
+        return Ok(ScaledOperand { product, dtype, numbers: Numbers::Rounded });
     }
-    match other {
-        Operand::Scalar(value) => {
-            let product = match common {
-                DType::Bool => Scalar::Bool(value.cast::<i64>() != 0 && alpha.cast::<f64>() != 0.0),
-                DType::Int64 => Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>())),
-                DType::Float32 | DType::Float64 => Scalar::Float(value.cast::<f64>() * alpha.cast::<f64>()),
-            };
-            Ok(ScaledOperand::Operand(Operand::Scalar(product)))
+    let alpha = alpha.rounded(dtype);
+    let product = match other {
+        Operand::Scalar(value) => Product::Operand(Operand::Scalar(match dtype {
+            DType::Bool => Scalar::Bool(value.cast::<i64>() != 0 && alpha.cast::<f64>() != 0.0),
+            DType::Int64 => Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>())),
+            _ => Scalar::Float(value.rounded(dtype).cast::<f64>() * alpha.cast::<f64>()),
+        })),
+        Operand::Tensor(tensor) if dtype == DType::Bool => {
+            Product::Tensor(tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0))?)
         }
-        Operand::Tensor(tensor) if common == DType::Bool => {
-            tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0)).map(ScaledOperand::Tensor)
-        }
-        Operand::Tensor(tensor) => tensor.cast(common)?.mul(alpha).map(ScaledOperand::Tensor),
-    }
+        Operand::Tensor(tensor) => Product::Tensor(tensor.cast(dtype)?.cast(dtype.compute())?.mul(alpha)?),
+    };
+    Ok(ScaledOperand { product, dtype, numbers: Numbers::Exact })
 }
 
 #[cfg(test)]

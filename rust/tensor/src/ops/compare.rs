@@ -1,19 +1,20 @@
 //! Comparisons. They return bool tensors and have no gradient.
 
 use super::binary::promote;
-use super::operand::Operand;
-use crate::dtype::dispatch;
+use super::operand::{Numbers, Operand};
+use crate::dtype::dispatch_compute;
 use crate::element::Bool8;
-use crate::{Result, Tensor, kernel};
+use crate::{DType, Result, Tensor, kernel};
 
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $method:ident, $op:literal, $symbol:tt;)+) => {
         impl Tensor {
             $($(#[$doc])*
             pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-                let operands = promote($op, self.into(), other.into(), |dtype| dtype)?;
-                dispatch!(operands.dtype, T => {
-                    kernel::zip($op, &operands.shape, &operands.a, &operands.b, |x: T, y: T| Bool8::new(x $symbol y))
+                let operands = promote($op, (self.into(), other.into()), Numbers::Rounded, |dtype| dtype)?;
+                let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
+                dispatch_compute!(operands.dtype, T => {
+                    kernel::zip($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
                 })
             })+
         }
@@ -38,7 +39,7 @@ comparisons! {
 impl Tensor {
     /// Returns where the elements are zero.
     pub fn logical_not(&self) -> Result<Tensor> {
-        dispatch!(self.dtype(), T => {
+        dispatch_compute!(self.dtype(), T => {
             let zero = T::default();
             kernel::map("logical_not", self, move |value: T| Bool8::new(value == zero))
         })
@@ -58,7 +59,6 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DType;
 
     #[test]
     fn comparisons_broadcast_and_promote() {

@@ -158,8 +158,8 @@ impl Tensor {
         let indent = prefix.len();
         let body = values(&self.to_cpu()?.detach(), indent)?;
         let mut suffixes = Vec::new();
-        let unusual =
-            self.dtype() == DType::Float64 || (self.numel() == 0 && self.dtype() != DType::DEFAULT_FLOAT);
+        let dtype = self.dtype();
+        let is_evident = dtype == DType::DEFAULT_FLOAT || (!dtype.is_floating_point() && self.numel() > 0);
         if self.is_on_device() {
             suffixes.push(format!("device='{}'", self.device()));
         }
@@ -167,7 +167,7 @@ impl Tensor {
             let sizes: Vec<String> = self.shape().iter().map(usize::to_string).collect();
             suffixes.push(format!("size=({})", sizes.join(", ")));
         }
-        if unusual {
+        if !is_evident {
             suffixes.push(format!("dtype=interlock.{}", self.dtype()));
         }
         match self.grad_fn() {

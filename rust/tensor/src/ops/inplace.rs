@@ -1,9 +1,9 @@
 //! In-place operations.
 
-use super::binary::{ScaledOperand, scale_by_alpha, sub_check};
-use super::operand::{Operand, result_type};
+use super::binary::{scale_by_alpha, sub_check};
+use super::operand::{Numbers, Operand, result_type};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
-use crate::dtype::{dispatch, dispatch_float};
+use crate::dtype::{dispatch, dispatch_compute};
 use crate::shape::check_broadcastable_to;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -49,8 +49,14 @@ impl Tensor {
 
     /// Returns the other operand of an arithmetic operation. Returns an error if the result cannot be stored in this
     /// tensor.
-    fn operand(&self, op: &'static str, other: Operand<'_>, result: DType) -> Result<Tensor> {
-        let other = other.tensor(result)?;
+    fn operand(
+        &self,
+        op: &'static str,
+        other: Operand<'_>,
+        numbers: Numbers,
+        result: DType,
+    ) -> Result<Tensor> {
+        let other = other.tensor(numbers.dtype_of(other, true, result))?;
         check_broadcastable_to(self.shape(), op, "other", other.shape())?;
         if !result.can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result, target: self.dtype() });
@@ -58,17 +64,21 @@ impl Tensor {
         Ok(other)
     }
 
-    fn update(&self, other: &Tensor, compute: DType, op: Arithmetic) -> Result<()> {
-        if compute == self.dtype() {
-            let other = kernel::cast(other, compute)?;
-            return dispatch!(compute, T => kernel::update(op.name(), self, &other, move |a: T, b: T| op.apply(a, b)));
-        }
+    /// Updates the elements with `other`, which was converted as `numbers` requires. The result type is `dtype`.
+    fn update(&self, other: &Tensor, dtype: DType, numbers: Numbers, op: Arithmetic) -> Result<()> {
+        let other = kernel::cast(other, numbers.dtype_of(other.into(), true, dtype))?;
+        let compute = dtype.compute();
+        let other = kernel::cast(&other, compute)?;
         // The operation is computed in a wider type and its result converted to this tensor's type.
-        let (wide, other) = (kernel::cast(self, compute)?, kernel::cast(other, compute)?);
-        dispatch!(compute, T => {
-            kernel::update(op.name(), &wide, &other, move |a: T, b: T| op.apply(a, b))?;
-            dispatch!(self.dtype(), U => kernel::update(op.name(), self, &wide, |_: U, value: T| value.cast()))
-        })
+        let wide = (compute != self.dtype()).then(|| kernel::cast(self, compute)).transpose()?;
+        let target = wide.as_ref().unwrap_or(self);
+        dispatch_compute!(compute, T => {
+            kernel::update(op.name(), target, &other, move |a: T, b: T| op.apply(a, b))
+        })?;
+        match wide {
+            Some(wide) => overwrite_with(op.name(), self, &kernel::cast(&wide, self.dtype())?),
+            None => Ok(()),
+        }
     }
 
     /// Adds `other` in place.
@@ -78,17 +88,11 @@ impl Tensor {
 
     /// Adds `alpha * other` in place.
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
-        match scale_by_alpha("add_", self, other.into(), ("alpha", alpha))? {
-            ScaledOperand::Operand(other) => self.add_inplace(other),
-            ScaledOperand::Tensor(other) => self.add_inplace((&other).into()),
-        }
-    }
-
-    fn add_inplace(&self, other: Operand<'_>) -> Result<&Tensor> {
         let op = "add_";
-        let compute = result_type(&[self.into(), other]);
-        let other = self.operand(op, other, compute)?;
-        let work = |_: Option<&mut NodeBuilder>| self.update(&other, compute, Arithmetic::Add);
+        let scaled = scale_by_alpha(op, self, other.into(), ("alpha", alpha))?;
+        let (dtype, numbers) = (scaled.dtype, scaled.numbers);
+        let other = self.operand(op, scaled.operand(), numbers, dtype)?;
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Add);
         self.run_inplace(op, "AddBackward0", &[&other], work, |_, gradient| {
             Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
         })
@@ -103,18 +107,10 @@ impl Tensor {
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let (op, other) = ("sub_", other.into());
         sub_check(op, [self.into(), other])?;
-        match scale_by_alpha(op, self, other, ("alpha", alpha))? {
-            ScaledOperand::Operand(other) => self.sub_inplace(other),
-            ScaledOperand::Tensor(other) => self.sub_inplace((&other).into()),
-        }
-    }
-
-    fn sub_inplace(&self, other: Operand<'_>) -> Result<&Tensor> {
-        let op = "sub_";
-        sub_check(op, [self.into(), other])?;
-        let compute = result_type(&[self.into(), other]);
-        let other = self.operand(op, other, compute)?;
-        let work = |_: Option<&mut NodeBuilder>| self.update(&other, compute, Arithmetic::Subtract);
+        let scaled = scale_by_alpha(op, self, other, ("alpha", alpha))?;
+        let (dtype, numbers) = (scaled.dtype, scaled.numbers);
+        let other = self.operand(op, scaled.operand(), numbers, dtype)?;
+        let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Subtract);
         self.run_inplace(op, "SubBackward0", &[&other], work, |ctx, gradient| {
             Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
         })
@@ -124,14 +120,14 @@ impl Tensor {
     pub fn mul_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let op = "mul_";
         let other = other.into();
-        let compute = result_type(&[self.into(), other]);
-        let other = self.operand(op, other, compute)?;
+        let dtype = result_type(&[self.into(), other]);
+        let other = self.operand(op, other, Numbers::Exact, dtype)?;
         let work = |builder: Option<&mut NodeBuilder>| {
             if let Some(builder) = builder {
                 builder.save_for(0, &other)?;
                 builder.save_copy_for(1, self)?;
             }
-            self.update(&other, compute, Arithmetic::Multiply)
+            self.update(&other, dtype, Numbers::Exact, Arithmetic::Multiply)
         };
         self.run_inplace(op, "MulBackward0", &[&other], work, |ctx, gradient| {
             Ok(vec![
@@ -145,14 +141,14 @@ impl Tensor {
     pub fn div_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let op = "div_";
         let other = other.into();
-        let compute = result_type(&[self.into(), other]).to_floating_point();
-        let other = self.operand(op, other, compute)?;
+        let dtype = result_type(&[self.into(), other]).to_floating_point();
+        let other = self.operand(op, other, Numbers::Exact, dtype)?;
         let work = |builder: Option<&mut NodeBuilder>| {
             if let Some(builder) = builder {
                 builder.save(&other)?;
                 builder.save_copy_for(1, self)?;
             }
-            self.update(&other, compute, Arithmetic::Divide)
+            self.update(&other, dtype, Numbers::Exact, Arithmetic::Divide)
         };
         self.run_inplace(op, "DivBackward0", &[&other], work, |ctx, gradient| {
             let right = ctx.saved(0)?;
@@ -177,7 +173,7 @@ impl Tensor {
             Operand::Scalar(value) => self.overwrite(op, node, value.check_fits(self.dtype(), op, "value")?),
             Operand::Tensor(value) if value.ndim() == 0 => {
                 let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
-                let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, self, &source);
+                let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &source);
                 self.run_inplace(op, node, &[value], work, |ctx, gradient| {
                     let of_value = ctx.gradient(1, || gradient.sum(None, false))?;
                     Ok(vec![overwritten(ctx, gradient)?, of_value])
@@ -193,7 +189,7 @@ impl Tensor {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
         // Each memory location is written once, however many elements share it.
         let distinct = self.alias(self.layout().without_expanded_dims());
-        let work = |_: Option<&mut NodeBuilder>| broadcast_into(op, &distinct, &source);
+        let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, &distinct, &source);
         self.run_inplace_expanded(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
     }
 
@@ -215,8 +211,8 @@ impl Tensor {
     }
 }
 
-/// Writes a tensor without dimensions, of the same type, to all elements. Does not increment the version.
-fn broadcast_into(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+/// Writes the elements of a tensor of the same type, which is broadcast. Does not increment the version.
+fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
     dispatch!(target.dtype(), T => kernel::update(op, target, value, |_: T, value: T| value))
 }
 
@@ -227,7 +223,8 @@ fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Te
 
 /// Adds to a tensor that only the engine refers to, without recording and without a new version.
 pub(crate) fn add_unrecorded(target: Tensor, gradient: &Tensor) -> Result<Tensor> {
-    dispatch_float!(target.dtype(), T => kernel::update("add", &target, gradient, |a: T, b: T| a + b))?;
+    let dtype = target.dtype();
+    target.update(gradient, dtype, Numbers::Rounded, Arithmetic::Add)?;
     Ok(target)
 }
 

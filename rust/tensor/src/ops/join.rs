@@ -30,7 +30,7 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let (mut ends, mut skipped) = (try_with_capacity(tensors.len())?, try_with_capacity(tensors.len())?);
     let mut total = 0i64;
     for tensor in tensors {
-        dtype = dtype.max(tensor.dtype());
+        dtype = dtype.promote(tensor.dtype());
         let is_skipped = is_legacy_empty(&tensor) && first.ndim() != 1;
         if !is_skipped {
             let (Some((own, length)), Some((expected, _))) = (other(tensor), other(first)) else {
@@ -92,7 +92,7 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let dim = i64::try_from(at).unwrap_or(0);
     let mut shape = first.shape().to_vec();
     shape.insert(at, tensors.len());
-    let dtype = tensors.iter().map(Tensor::dtype).fold(first.dtype(), DType::max);
+    let dtype = tensors.iter().map(Tensor::dtype).fold(first.dtype(), DType::promote);
     let out = allocate_result(op, tensors, dtype, &shape)?;
     if first.numel() > 0 {
         for (index, tensor) in (0i64..).zip(tensors) {

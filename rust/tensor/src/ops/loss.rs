@@ -1,7 +1,7 @@
 //! Softmax and loss functions.
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch_float;
+use crate::dtype::{dispatch, dispatch_float};
 use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
@@ -73,18 +73,31 @@ impl Tensor {
 
     /// Returns the exponentials of the elements, normalized to a sum of 1 along `dim`.
     pub fn softmax(&self, dim: i64) -> Result<Tensor> {
-        let op = "softmax";
+        self.softmax_as("softmax", "SoftmaxBackward0", dim, false)
+    }
+
+    /// Returns the [`softmax`](Tensor::softmax) along `dim`, and 0 where all elements are minus infinity: PyTorch's
+    /// `_safe_softmax`.
+    pub(super) fn safe_softmax(&self, dim: i64) -> Result<Tensor> {
+        self.softmax_as("softmax", "SafeSoftmaxBackward0", dim, true)
+    }
+
+    /// Returns the softmax along `dim`. Where all elements are minus infinity it is 0 if `is_safe`, else NaN.
+    fn softmax_as(&self, op: &'static str, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
         check_floating_point(op, self)?;
         wrap_dim(op, dim, self.ndim())?;
         let out = apply_along_dim(self, dim, |rows, length| {
-            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, move |row: &[T], out: &mut [T]| {
                 let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
+                if is_safe && row.iter().all(|&value| value == T::NEG_INFINITY) {
+                    return out.fill(T::default());
+                }
                 out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest).exp());
                 let sum: f64 = out.iter().map(|value| value.to_f64()).sum();
                 out.iter_mut().for_each(|out| *out = T::from_f64(out.to_f64() / sum));
             }))
         })?;
-        if let Some(mut builder) = NodeBuilder::new("SoftmaxBackward0", &[self])? {
+        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
             let saved = builder.save_output(&out)?;
             builder.set_history(&out, move |ctx, gradient| {
                 let share = ctx.saved(saved)?;
@@ -103,7 +116,7 @@ impl Tensor {
     /// Returns the loss like [`nll_loss`](Tensor::nll_loss), for an operation that errors name.
     fn nll_loss_for(&self, op: &'static str, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         let classes = check_classes(op, self, target)?;
-        let losses = dispatch_float!(self.dtype(), T => {
+        let losses = dispatch!(self.dtype(), T => {
             let rows = self.detach().contiguous()?;
             kernel::gather::<T>(op, &rows, &target.detach().contiguous()?, classes)
         })?;
@@ -131,7 +144,7 @@ impl Tensor {
 /// Returns the gradient of the input of `nll_loss`: zeros except for the negated gradient at the target class of each
 /// row.
 fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
-    let out = dispatch_float!(gradient.dtype(), T => {
+    let out = dispatch!(gradient.dtype(), T => {
         let (gradient, targets) = (gradient.detach().contiguous()?, targets.detach().contiguous()?);
         kernel::scatter_add::<T>("nll_loss", &gradient, &targets, classes)
     })?;
@@ -144,15 +157,17 @@ fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Res
     Ok(out)
 }
 
-/// Runs `f` on the rows along `dim`, made contiguous, and transposes the result back.
+/// Runs `f` on the rows along `dim`, made contiguous and in the type of arithmetic. Transposes the result back and
+/// rounds it to the type of the tensor.
 fn apply_along_dim(
     tensor: &Tensor,
     dim: i64,
     f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let rows = tensor.detach().transpose(dim, -1)?.contiguous()?;
+    let loaded = kernel::cast(&tensor.detach(), tensor.dtype().compute())?;
+    let rows = loaded.transpose(dim, -1)?.contiguous()?;
     let length = rows.shape().last().copied().unwrap_or(1);
-    let out = f(&rows, length)?.transpose(dim, -1)?.contiguous()?;
+    let out = kernel::cast(&f(&rows, length)?, tensor.dtype())?.transpose(dim, -1)?.contiguous()?;
     // The strides of dimensions of size 1 may differ after the transpose.
     Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
 }

@@ -12,7 +12,7 @@ pub(super) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
     let op = "where";
     let shape = broadcast(op, mask.shape(), values.shape())?;
     let out = dispatch_float!(values.dtype(), T => {
-        kernel::zip(op, &shape, mask, &values.detach(), |mask: Bool8, value: T| {
+        kernel::zip(op, (values.dtype(), &shape), mask, &values.detach(), |mask: Bool8, value: T| {
             if mask.get() { T::default() } else { value }
         })
     })?;

@@ -2,12 +2,12 @@
 
 use interlock::dispatch::{Call, Composite};
 
-use super::binary::scale_by_alpha;
+use super::binary::{add_products, scale_by_alpha};
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
 use crate::shape::broadcast;
-use crate::{Error, Result, Scalar, Tensor};
+use crate::{DType, Error, Result, Scalar, Tensor};
 
 const OP: &str = "matmul";
 
@@ -20,13 +20,14 @@ struct Prepared {
 
 /// Multiplies matrices of tensors with at least two dimensions, broadcast over the others.
 fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    matmul_into_shape(a, b, None, None)
+    matmul_into_shape(a, b, a.dtype(), None, None)
 }
 
-/// Like [`batch_matmul`], with another shape for the result, which is not a view of the product.
+/// Like [`batch_matmul`], with another type or shape for the result, which is not a view of the product.
 fn matmul_into_shape(
     a: &Tensor,
     b: &Tensor,
+    dtype: DType,
     wanted: Option<&[usize]>,
     composite: Option<Composite>,
 ) -> Result<Tensor> {
@@ -42,13 +43,14 @@ fn matmul_into_shape(
     })?;
     let mut shape = batch.clone();
     shape.extend([rows, columns]);
-    let args = MatmulArgs { a, b, batch: &batch, shape: wanted.unwrap_or(&shape) };
+    let args = MatmulArgs { a, b, batch: &batch, shape: wanted.unwrap_or(&shape), dtype };
     let out = MATMUL.call(&MatmulCall::new(a, b), composite, &args)?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
     if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
         let (right, left) = (builder.save_for(0, b)?, builder.save_for(1, a)?);
+        let dtype = a.dtype();
         builder.set_history(&out, move |ctx, gradient| {
-            let gradient = &gradient.reshaped(&shape)?;
+            let gradient = &gradient.cast(dtype)?.reshaped(&shape)?;
             Ok(vec![
                 ctx.gradient(0, || batch_matmul(gradient, &ctx.saved(right)?.transpose(-1, -2)?))?,
                 ctx.gradient(1, || batch_matmul(&ctx.saved(left)?.transpose(-1, -2)?, gradient))?,
@@ -88,13 +90,16 @@ impl Tensor {
     /// vector on the right, and the result does not have that dimension. Dimensions before the last two are
     /// broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
-        self.matmul_in(other, None)
+        let Prepared { a, b, shape } = self.prepare_matmul(other)?;
+        matmul_into_shape(&a, &b, self.dtype(), Some(&shape), None)
     }
 
-    /// Computes a product that is part of a composite operation.
-    pub(super) fn matmul_in(&self, other: &Tensor, composite: Option<Composite>) -> Result<Tensor> {
+    /// Computes a product that is part of the composite operation `name`. A product of halves is not rounded if
+    /// `is_term`, because the operation adds to it.
+    pub(super) fn matmul_in(&self, name: &'static str, other: &Tensor, is_term: bool) -> Result<Tensor> {
         let Prepared { a, b, shape } = self.prepare_matmul(other)?;
-        matmul_into_shape(&a, &b, Some(&shape), composite)
+        let dtype = if is_term { self.dtype().compute() } else { self.dtype() };
+        matmul_into_shape(&a, &b, dtype, Some(&shape), Some(Composite { name, numerics: None }))
     }
 
     /// Returns the choice of a kernel for `self.matmul(other)` now, without running it.
@@ -160,7 +165,7 @@ impl Tensor {
             return Err(Error::DTypes { op: OP, left: self.dtype(), right: left.dtype() });
         }
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
-        let product = left.matmul_in(right, Some(Composite { name: OP, numerics: None }))?;
+        let product = left.matmul_in(OP, right, true)?;
         if !self.shape().is_empty() && broadcast(OP, self.shape(), product.shape())? != product.shape() {
             return Err(err_shapes(OP, "input must be broadcastable to the product", self, &product));
         }
@@ -168,9 +173,9 @@ impl Tensor {
         let input = scale_by_alpha(OP, &product, self.into(), ("beta", beta))?.into_tensor(self);
         let scaled = if is_zero(alpha) { product.zeros_with_history()? } else { scaled };
         match is_zero(beta) {
-            true if self.requires_grad() => scaled.add(&self.zeros_with_history()?),
-            true => Ok(scaled),
-            false => scaled.add(&input),
+            true if self.requires_grad() => add_products(&scaled, &self.zeros_with_history()?, self.dtype()),
+            true => scaled.cast(self.dtype()),
+            false => add_products(&scaled, &input, self.dtype()),
         }
     }
 
@@ -182,13 +187,27 @@ impl Tensor {
     /// Returns `self @ weight.T + bias`: the linear layer of `torch.nn.functional`. `weight` has the shape
     /// (outputs, inputs), or (inputs) for one output; `bias` is broadcast to the result.
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-        const OP: &str = "linear";
+        self.linear_in("linear", weight, bias)
+    }
+
+    /// Computes a [`linear`](Tensor::linear) layer whose product is part of the composite operation `name`.
+    pub(super) fn linear_in(
+        &self,
+        name: &'static str,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+    ) -> Result<Tensor> {
         if weight.ndim() > 2 {
-            return Err(err_shapes(OP, "weight must have one or two dimensions", self, weight));
+            return Err(err_shapes("linear", "weight must have one or two dimensions", self, weight));
         }
         let weight = if weight.ndim() == 2 { weight.t()? } else { weight.clone() };
-        let product = self.matmul_in(&weight, Some(Composite { name: OP, numerics: None }))?;
-        bias.map_or(Ok(product.clone()), |bias| product.add(bias))
+        match bias {
+            Some(bias) if bias.dtype() == self.dtype() => {
+                add_products(&self.matmul_in(name, &weight, true)?, bias, self.dtype())
+            }
+            Some(bias) => self.matmul_in(name, &weight, false)?.add(bias),
+            None => self.matmul_in(name, &weight, false),
+        }
     }
 }
 

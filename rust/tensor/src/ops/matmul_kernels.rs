@@ -5,13 +5,19 @@ use std::fmt;
 
 use interlock::accelerator::memory::DeviceBuffer;
 use interlock::accelerator::{Device, DeviceType, current_stream};
-use interlock::backends::flags::{CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, MKLDNN_ENABLED, MKLDNN_NUMERICS};
+use interlock::backends::flags::{
+    CUDA_BLAS_LIBRARY, CUDA_CUBLAS_WORKSPACE, CUDA_MATMUL_BF16_REDUCTION, CUDA_MATMUL_FP16_REDUCTION,
+    MKLDNN_ENABLED, MKLDNN_NUMERICS,
+};
 use interlock::backends::{BlasLibrary, Node};
-use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Order, Preferred, Reason, Rounding, Stop};
+use interlock::dispatch::{
+    Gate, HalfSum, Kernel, Numerics, Op, Operation, Order, Preference, Preferred, Reason, Rounding, Stop,
+    Sums,
+};
 
 use crate::kernel::{self, Matrix, MatrixBatch, StridedIter};
 use crate::shape::{Layout, sizes_and_strides};
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor, f16};
 
 /// The product of matrices in tensors with at least two dimensions, broadcast over the others. [`MATMUL`] has its
 /// kernels.
@@ -59,6 +65,22 @@ impl MatmulCall {
         [&self.left, &self.right]
     }
 
+    /// Returns the sums of a product of halves. They are split if they are long and the result small.
+    pub(super) fn half_sum(&self) -> Option<HalfSum> {
+        /// The least number of products that cuBLAS splits.
+        const DEPTH: usize = 1024;
+        /// The elements of a tile of cuBLAS. The tiles of larger results occupy a device without splits.
+        const TILE: usize = 128 * 128;
+        let size = |shape: &[usize], dims: usize| shape.iter().rev().nth(dims).copied().unwrap_or(0);
+        let (rows, columns) = (size(&self.left, 1), size(&self.right, 0));
+        let is_split = size(&self.left, 0) >= DEPTH && rows.saturating_mul(columns) <= TILE;
+        match self.dtype {
+            DType::Float16 => Some(HalfSum::Float16 { is_split }),
+            DType::BFloat16 => Some(HalfSum::Bfloat16 { is_split }),
+            _ => None,
+        }
+    }
+
     fn is_on_cpu(&self) -> bool {
         self.device.kind() == DeviceType::Cpu
     }
@@ -85,6 +107,9 @@ pub struct MatmulArgs<'a> {
     pub batch: &'a [usize],
     /// The shape of the result.
     pub shape: &'a [usize],
+    /// The element type of the result: that of the operands, or `float32` for a product of halves to which a composite
+    /// operation adds before it rounds.
+    pub dtype: DType,
 }
 
 impl Operation for Matmul {
@@ -123,15 +148,17 @@ static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NU
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub static MATMUL: Op<Matmul> = Op::new(&[
-    Kernel::<Matmul>::new("cublas", run_with_workspace)
-        .workspace(&CUDA_CUBLAS_WORKSPACE)
+    Kernel::<Matmul>::new("cublas", run_cublas)
+        .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
+        .half_sum(MatmulCall::half_sum)
         .condition(is_float_on_device),
     Kernel::<Matmul>::new("cublaslt", run_with_workspace)
-        .workspace(&CUDA_CUBLAS_WORKSPACE)
+        .obeys(&CUDA_CUBLAS_WORKSPACE)
         .model()
         .node(Node::CudaMatmul)
+        .half_sum(MatmulCall::half_sum)
         .condition(is_float_on_device),
     Kernel::<Matmul>::new("mkldnn", run)
         .model()
@@ -146,7 +173,7 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
 fn preferred_library(call: &MatmulCall) -> Preferred {
     let library = CUDA_BLAS_LIBRARY.get();
     let is_preferred = !call.is_on_cpu() && library != BlasLibrary::Default;
-    [is_preferred.then_some(library.name()), None, None, None, None]
+    [is_preferred.then_some(Preference::Kernel(library.name())), None, None, None, None]
 }
 
 fn is_float_on_device(call: &MatmulCall) -> Result<(), Reason> {
@@ -169,6 +196,20 @@ fn is_float32_on_cpu(call: &MatmulCall) -> Result<(), Reason> {
     Ok(())
 }
 
+/// Multiplies as cuBLAS, which has no option against split sums.
+fn run_cublas(call: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, Stop<Error>> {
+    let (flag, name) = match call.dtype {
+        DType::Float16 => (&CUDA_MATMUL_FP16_REDUCTION, "allow_fp16_reduced_precision_reduction"),
+        DType::BFloat16 => (&CUDA_MATMUL_BF16_REDUCTION, "allow_bf16_reduced_precision_reduction"),
+        _ => return run_with_workspace(call, numerics, args),
+    };
+    if flag.get().split {
+        run_with_workspace(call, numerics, args)
+    } else {
+        Err(Error::UnsplitSums { flag: name }.into())
+    }
+}
+
 /// Multiplies with the workspace of cuBLAS, which belongs to the product until it is queued. cuBLASLt uses the same
 /// memory, as in PyTorch. A captured product has none, because the memory of a graph is never freed while it exists.
 fn run_with_workspace(
@@ -188,24 +229,57 @@ fn run_with_workspace(
     out
 }
 
-/// Multiplies operands that are rounded as the flags request.
+/// Multiplies operands that are rounded, and sums the products, as the flags request.
 fn run(_: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> Result<Tensor, Stop<Error>> {
-    let (a, b) = (rounded(args.a, numerics.inputs)?, rounded(args.b, numerics.inputs)?);
-    let [(left, strides_a), (right, strides_b)] = [&a, &b].map(|operand| split(operand, args.batch.len()));
-    let operands = [(strides_a.as_slice(), a.storage_offset()), (strides_b.as_slice(), b.storage_offset())];
-    let batch = MatrixBatch { iter: StridedIter::new(args.batch, operands), left, right };
-    let out = match a.dtype() {
-        DType::Float32 => kernel::matmul::<f32>(args.shape, &a, &b, batch),
-        DType::Float64 => kernel::matmul::<f64>(args.shape, &a, &b, batch),
-        DType::Int64 => kernel::matmul::<i64>(args.shape, &a, &b, batch),
-        DType::Bool => Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them")),
+    let out = match numerics.sums {
+        Sums::F16 => {
+            let batch = batch(args.a, args.b, args.batch);
+            kernel::matmul::<f16>(args.shape, args.a, args.b, batch)?
+        }
+        sums => {
+            let (a, b) = (loaded(args.a, numerics.inputs)?, loaded(args.b, numerics.inputs)?);
+            let batch = batch(&a, &b, args.batch);
+            let halves = match sums {
+                Sums::F16Halves => Some(DType::Float16),
+                Sums::Bf16Halves => Some(DType::BFloat16),
+                _ => None,
+            };
+            match halves {
+                None => multiply(&a, &b, batch, args.shape)?,
+                Some(dtype) => {
+                    let parts = batch.halves().map(|half| multiply(&a, &b, half, args.shape));
+                    let [first, second] = parts.map(|part| kernel::cast(&part?, dtype));
+                    first?.add(&second?)?
+                }
+            }
+        }
     };
-    Ok(out?)
+    Ok(kernel::cast(&out, args.dtype)?)
+}
+
+/// Returns the pairs of matrices of two operands.
+fn batch(a: &Tensor, b: &Tensor, sizes: &[usize]) -> MatrixBatch {
+    let [(left, strides_a), (right, strides_b)] = [a, b].map(|operand| split(operand, sizes.len()));
+    let operands = [(strides_a.as_slice(), a.storage_offset()), (strides_b.as_slice(), b.storage_offset())];
+    MatrixBatch { iter: StridedIter::new(sizes, operands), left, right }
+}
+
+/// Multiplies operands in the type of arithmetic.
+fn multiply(a: &Tensor, b: &Tensor, batch: MatrixBatch, shape: &[usize]) -> Result<Tensor> {
+    match a.dtype() {
+        DType::Float32 => kernel::matmul::<f32>(shape, a, b, batch),
+        DType::Float64 => kernel::matmul::<f64>(shape, a, b, batch),
+        DType::Int64 => kernel::matmul::<i64>(shape, a, b, batch),
+        // Halves were converted.
+        DType::Bool | DType::Float16 | DType::BFloat16 => {
+            Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them"))
+        }
+    }
 }
 
 /// Returns a matrix with the sizes and strides of the last two dimensions, and the strides of the others, which are 0
 /// in dimensions that are broadcast.
-fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
+pub(super) fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
     let mut dims = sizes_and_strides(tensor.layout());
     let (columns, column_stride) = dims.pop().unwrap_or_default();
     let (rows, row_stride) = dims.pop().unwrap_or_default();
@@ -214,18 +288,23 @@ fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
     (Matrix { start: 0, rows, columns, row_stride, column_stride }, strides)
 }
 
-/// Returns the operand with rounded elements, in memory of its own unless nothing is rounded.
-fn rounded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
-    if rounding == Rounding::None {
+/// Returns the operand in the type of arithmetic with rounded elements, in memory of its own unless nothing changes.
+fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
+    let is_half = tensor.dtype().is_half();
+    if rounding == Rounding::None && !is_half {
         return Ok(Cow::Borrowed(tensor));
     }
-    // An element that a stride of 0 repeats is rounded once.
+    // An element that a stride of 0 repeats is converted once.
     let layout = tensor.layout();
     let is_repeated = |stride: &usize| *stride == 0;
     let stored = layout.shape.iter().zip(&layout.strides);
     let shape = stored.map(|(&size, stride)| if is_repeated(stride) { size.min(1) } else { size }).collect();
     let once = tensor.alias(Layout { shape, ..layout.clone() });
-    let once = kernel::map(Matmul::NAME, &once, move |element: f32| rounding.round(element))?;
+    let once = if is_half {
+        kernel::cast(&once, DType::Float32)?
+    } else {
+        kernel::map(Matmul::NAME, &once, move |element: f32| rounding.round(element))?
+    };
     let strides = once.strides().iter().zip(&layout.strides);
     let strides = strides.map(|(&own, stride)| if is_repeated(stride) { 0 } else { own }).collect();
     let expanded = Layout { shape: layout.shape.clone(), strides, offset: once.storage_offset() };

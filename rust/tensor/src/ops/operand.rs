@@ -43,6 +43,28 @@ impl Operand<'_> {
     }
 }
 
+/// How an operation on halves uses a number. In other types there is no difference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// Numbers are rounded to the half-precision type first, as in sums, comparisons and powers.
+    Rounded,
+    /// Numbers are used in single precision, as in products and quotients. So is a right operand without dimensions.
+    Exact,
+}
+
+impl Numbers {
+    /// Returns the type to which an operand of an operation in `dtype` is converted first.
+    pub(super) fn dtype_of(self, operand: Operand<'_>, is_right: bool, dtype: DType) -> DType {
+        let is_number = match operand {
+            Operand::Scalar(_) => true,
+            Operand::Tensor(tensor) if tensor.ndim() == 0 => is_right,
+            // A product that is not rounded yet has the type of arithmetic.
+            Operand::Tensor(tensor) => tensor.dtype() == dtype.compute(),
+        };
+        if self == Numbers::Exact && is_number { dtype.compute() } else { dtype }
+    }
+}
+
 /// Returns the promoted type of operands: `torch.result_type`. Tensors with dimensions determine it. Tensors without
 /// dimensions, and after them scalars, only raise its category.
 pub(super) fn result_type(operands: &[Operand<'_>]) -> DType {
@@ -52,7 +74,8 @@ pub(super) fn result_type(operands: &[Operand<'_>]) -> DType {
         Operand::Scalar(_) => 2,
     };
     let widest = |wanted: usize| {
-        operands.iter().filter(|operand| rank(operand) == wanted).map(|operand| operand.dtype()).max()
+        let dtypes = operands.iter().filter(|operand| rank(operand) == wanted).map(|operand| operand.dtype());
+        dtypes.reduce(DType::promote)
     };
     let [dimensioned, single, bare] = [widest(0), widest(1), widest(2)];
     combine_categories(dimensioned, combine_categories(single, bare)).unwrap_or(DType::DEFAULT_FLOAT)
@@ -64,7 +87,8 @@ fn combine_categories(higher: Option<DType>, lower: Option<DType>) -> Option<DTy
         (Some(higher), Some(lower)) if higher.is_floating_point() || lower.can_cast_to(higher) => {
             Some(higher)
         }
-        (higher, lower) => higher.max(lower),
+        (Some(higher), Some(lower)) => Some(higher.promote(lower)),
+        (higher, lower) => higher.or(lower),
     }
 }
 
@@ -85,5 +109,13 @@ mod tests {
         assert_eq!(common((&ints).into(), (&double).into()), DType::Float64);
         assert_eq!(common((&double).into(), (&double).into()), DType::Float64);
         assert_eq!(common((&double).into(), 0.5.into()), DType::Float64);
+        let half = Tensor::zeros(&[2], DType::Float16).unwrap();
+        let brain = Tensor::zeros(&[2], DType::BFloat16).unwrap();
+        let single = Tensor::zeros(&[], DType::BFloat16).unwrap();
+        assert_eq!(common((&half).into(), 0.5.into()), DType::Float16);
+        assert_eq!(common((&half).into(), (&single).into()), DType::Float16);
+        assert_eq!(common((&half).into(), (&brain).into()), DType::Float32);
+        assert_eq!(common((&ints).into(), (&single).into()), DType::BFloat16);
+        assert_eq!(common((&half).into(), (&singles).into()), DType::Float32);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::binary::promote;
 use super::masked::zero_where;
-use super::operand::Operand;
+use super::operand::{Numbers, Operand};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::{DType, Error, Result, Scalar, Tensor, kernel};
@@ -32,7 +32,13 @@ fn integer_power(mut base: i64, mut exponent: i64) -> i64 {
 pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>) -> Result<Tensor> {
     let op = "pow";
     let (base, exponent) = (base.into(), exponent.into());
-    let mut operands = promote(op, base, exponent, |dtype| dtype)?;
+    let mut operands = promote(op, (base, exponent), Numbers::Rounded, |dtype| dtype)?;
+    if let Operand::Scalar(exponent) = exponent
+        && operands.dtype.is_half()
+    {
+        // As in PyTorch a finite exponent must be finite in the half-precision type.
+        Scalar::Float(exponent.cast()).check_fits(operands.dtype, op, "exponent")?;
+    }
     if let Operand::Scalar(_) = base {
         // As in PyTorch the powers of a scalar are contiguous, whatever the memory order of the exponent's
         // dimensions.
@@ -53,7 +59,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
                 let expected = "not be negative if the base is int64 (float() converts it)";
                 return Err(Error::value(op, "exponent", expected, exponent));
             }
-            kernel::zip(op, &operands.shape, &operands.a, &operands.b, integer_power)?
+            operands.zip(op, integer_power)?
         }
         dtype => dispatch_float!(dtype, T => match exponent {
             // A product is faster than powf, and exact.
@@ -61,7 +67,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             // As in PyTorch the root of -infinity is NaN and that of -0 is -0, unlike the results of powf.
             Operand::Scalar(Scalar::Float(0.5)) => kernel::map(op, &operands.a, |x: T| x.sqrt()),
             Operand::Scalar(Scalar::Float(-0.5)) => kernel::map(op, &operands.a, |x: T| x.sqrt().recip()),
-            _ => kernel::zip(op, &operands.shape, &operands.a, &operands.b, T::powf),
+            _ => operands.zip(op, T::powf),
         })?,
     };
     match (base, exponent) {

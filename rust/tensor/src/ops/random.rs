@@ -39,23 +39,28 @@ fn draw(
         return Err(Error::DType { op, argument: "dtype", expected, given: dtype, cure: "" });
     }
     let seed = next_seed();
-    dispatch_float!(dtype, T => kernel::launch_nullary(op, options, shape, move |out: &mut [T]| {
+    let computed = TensorOptions { dtype: dtype.compute(), ..options };
+    let drawn = dispatch_float!(dtype, T => kernel::launch_nullary(op, computed, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         out.iter_mut().for_each(|out| *out = T::from_f64(f(&mut generator)));
-    }))
+    }))?;
+    kernel::cast(&drawn, dtype)
 }
 
 impl Tensor {
     /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
     pub fn rand(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
-        match options.dtype {
-            // 24 bits are exact in single precision: rounding never returns 1.
-            DType::Float32 => draw("rand", shape, options, |generator| {
-                f64::from(generator.u32(..) >> 8) / f64::from(1u32 << 24)
-            }),
-            _ => draw("rand", shape, options, fastrand::Rng::f64),
-        }
+        // As many bits as the mantissa has are exact: rounding never returns 1.
+        let bits = match options.dtype {
+            DType::BFloat16 => 8,
+            DType::Float16 => 11,
+            DType::Float32 => 24,
+            _ => return draw("rand", shape, options, fastrand::Rng::f64),
+        };
+        draw("rand", shape, options, move |generator| {
+            f64::from(generator.u32(..) >> (u32::BITS - bits)) / f64::from(1u32 << bits)
+        })
     }
 
     /// Returns numbers of the standard normal distribution.
@@ -87,6 +92,12 @@ mod tests {
         assert!((mean(&squares) - 1.0).abs() < 0.05);
         manual_seed(7);
         assert_eq!(Tensor::rand(&[count], DType::Float32).unwrap().to_vec::<f64>().unwrap(), even);
+        for dtype in [DType::Float16, DType::BFloat16] {
+            let halves = Tensor::rand(&[count], dtype).unwrap().to_vec::<f64>().unwrap();
+            assert!(
+                halves.iter().all(|value| (0.0..1.0).contains(value)) && (mean(&halves) - 0.5).abs() < 0.02
+            );
+        }
         assert!(Tensor::rand(&[1], DType::Int64).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::masked::zero_where;
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
+use crate::dtype::{dispatch, dispatch_compute, dispatch_float};
 use crate::element::Bool8;
 use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
@@ -74,8 +74,8 @@ impl Extreme {
 /// Returns a mask of the elements that are not the extreme of their group. If a group contains NaN, its extremes are
 /// all NaN elements.
 fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
-    dispatch!(elements.dtype(), T => {
-        kernel::zip("ne", elements.shape(), elements, best, |element: T, best: T| {
+    dispatch_compute!(elements.dtype(), T => {
+        kernel::zip("ne", (DType::Bool, elements.shape()), elements, best, |element: T, best: T| {
             Bool8::new(element != best && !(element.is_nan() && best.is_nan()))
         })
     })
@@ -120,11 +120,14 @@ impl Tensor {
             return Err(Error::not_floating_point(op, self.dtype()));
         }
         let over = reduced_dims(op, self.shape(), dims)?;
-        let total = dispatch!(self.dtype(), T => {
-            let sum = kernel::sum::<T>(self, &over.mask, over.shape(keepdim))?;
+        // The sum of halves is not rounded: it may be beyond their range.
+        let elements = kernel::cast(self, self.dtype().compute())?;
+        let mean = dispatch_float!(elements.dtype(), T => {
+            let sum = kernel::sum::<T>(&elements, &over.mask, over.shape(keepdim))?;
             let count = over.count as f64;
             kernel::map(op, &sum, move |value: T| T::from_f64(value.to_f64() / count))
         })?;
+        let total = kernel::cast(&mean, self.dtype())?;
         if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
             let (ones, before, count) = (over.keepdim_shape, signed(self.shape()), over.count.max(1) as f64);

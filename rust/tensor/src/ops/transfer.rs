@@ -13,6 +13,16 @@ use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of
 use crate::{Error, Result, Tensor, kernel};
 
 impl Tensor {
+    /// Records that work on `stream` uses the memory, like `torch.Tensor.record_stream`: after the memory is freed, it
+    /// is reused only after the work that is queued there by then. Operations of this crate record their streams
+    /// themselves; work of other libraries is not known.
+    ///
+    /// # Errors
+    /// Fails for a tensor in memory of the CPU that is not pinned, which streams do not use.
+    pub fn record_stream(&self, stream: &Stream) -> Result<()> {
+        self.storage_handle().record_stream(stream)
+    }
+
     /// Converts the elements to another placement and type: `torch.Tensor.to`. Returns the same tensor if nothing
     /// changes; `Placement::Cpu` accepts pinned memory as it is.
     ///

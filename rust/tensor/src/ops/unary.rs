@@ -1,7 +1,7 @@
 //! Elementwise operations on one tensor.
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch, dispatch_float};
+use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// Defines operations that return floating-point tensors, also for integers. The gradient expression uses the
@@ -56,8 +56,7 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return Err(Error::not_numeric("neg", "input", "; use logical_not()"));
         }
-        let out =
-            dispatch!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
+        let out = dispatch_compute!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
         if let Some(builder) = NodeBuilder::new("NegBackward0", &[self])? {
             builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
         }
@@ -70,7 +69,7 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return Err(Error::not_numeric(op, "input", "; long() converts it"));
         }
-        let out = dispatch!(self.dtype(), T => {
+        let out = dispatch_compute!(self.dtype(), T => {
             let zero = T::default();
             kernel::map("relu", self, move |value: T| if value < zero { zero } else { value })
         })?;
@@ -85,7 +84,7 @@ impl Tensor {
 
     /// Returns the absolute value of each element. The gradient at 0 is 0.
     pub fn abs(&self) -> Result<Tensor> {
-        let out = dispatch!(self.dtype(), T => {
+        let out = dispatch_compute!(self.dtype(), T => {
             let zero = T::default();
             kernel::map("abs", self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
         })?;
@@ -100,7 +99,7 @@ impl Tensor {
 
     /// Returns the sign of each element, 1, -1 or 0 (also for NaN), in the same type. The gradient is 0.
     fn sign(&self) -> Result<Tensor> {
-        let out = dispatch!(self.dtype(), T => {
+        let out = dispatch_compute!(self.dtype(), T => {
             let zero = T::default();
             kernel::map("sign", self, move |value: T| {
                 T::from_i64(i64::from(value > zero) - i64::from(value < zero))
@@ -119,9 +118,9 @@ impl Tensor {
 /// so that a recorded backward pass can be differentiated again.
 fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
     let op = "threshold_backward";
-    let out = dispatch!(gradient.dtype(), T => {
+    let out = dispatch_compute!(gradient.dtype(), T => {
         let zero = T::default();
-        kernel::zip(op, gradient.shape(), gradient, &output.detach(), move |gradient: T, output: T| {
+        kernel::zip(op, (gradient.dtype(), gradient.shape()), gradient, &output.detach(), move |gradient: T, output: T| {
             if output <= zero { zero } else { gradient }
         })
     })?;

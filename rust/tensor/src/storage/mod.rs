@@ -9,7 +9,8 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use interlock::accelerator::memory::{PinnedMemory, RawBuffer};
+use interlock::accelerator::driver::KeepAlive;
+use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
 use interlock::base::fork;
@@ -23,7 +24,7 @@ pub(crate) use raw_slice::{KernelArg, RawSlice};
 use crate::drop_queue::Deferred;
 use crate::element::Bool8;
 use crate::fork_rwlock::RawForkRwLock;
-use crate::{Element, Result};
+use crate::{Element, Error, Result};
 use bytes::StorageLock;
 
 /// Memory of one or more tensors, with the version counter that in-place operations increment. A tensor's views share
@@ -99,6 +100,26 @@ impl Storage {
         }
     }
 
+    /// Returns the memory of a device; `None` if the storage is on the CPU.
+    ///
+    /// # Errors
+    /// Fails for memory that was allocated before this process was forked.
+    pub fn device_memory(&self) -> Result<Option<&DeviceBuffer>> {
+        match self.current_process_bytes()? {
+            Bytes::Device(memory) => Ok(Some(memory)),
+            Bytes::Cpu(_) | Bytes::Pinned(_) => Ok(None),
+        }
+    }
+
+    /// Records that work on `stream` uses the memory: see [`Tensor::record_stream`](crate::Tensor::record_stream).
+    pub(crate) fn record_stream(&self, stream: &Stream) -> Result<()> {
+        match self.current_process_bytes()? {
+            Bytes::Device(memory) => Ok(memory.record_stream(stream)?),
+            Bytes::Pinned(memory) => Ok(memory.record_stream(stream)?),
+            Bytes::Cpu(_) => Err(Error::NoStream { op: "record_stream" }),
+        }
+    }
+
     pub(crate) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -148,6 +169,14 @@ impl Storage {
 
     fn lock(&self) -> &RawForkRwLock {
         &self.lock
+    }
+
+    /// Prepares device memory for work that is queued on `stream` next, which must own the returned object.
+    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
+        match self.current_process_bytes()? {
+            Bytes::Device(memory) => Ok(memory.prepare_use(stream)?),
+            Bytes::Cpu(_) | Bytes::Pinned(_) => Ok(None),
+        }
     }
 
     /// Returns the argument for a kernel that is queued on `stream` next, or `None` if the CPU cannot access the

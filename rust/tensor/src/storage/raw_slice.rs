@@ -95,6 +95,18 @@ impl<'a> RawSlice<'a> {
         read(unsafe { self.slice() })
     }
 
+    /// Calls `access` while the locks of all slices are held for reading.
+    pub fn read_all<R>(slices: &[RawSlice<'_>], access: impl FnOnce() -> R) -> R {
+        let mut locks: Vec<_> = slices.iter().filter_map(|slice| slice.lock).collect();
+        locks.sort_unstable_by_key(|lock| std::ptr::from_ref(*lock));
+        // A second read lock could wait for a writer that waits for the first.
+        locks.dedup_by(|lock, before| std::ptr::eq(*lock, *before));
+        let _guards: Vec<_> = locks.into_iter().map(RawForkRwLock::read).collect();
+        let ranges: Vec<_> = slices.iter().filter_map(|slice| slice.range(false)).collect();
+        let _access = (!ranges.is_empty()).then(|| memory::Access::new(&ranges));
+        access()
+    }
+
     /// Returns whether the two slices share bytes. Slices of two storages overlap only in foreign memory, such as two
     /// slices of one NumPy array.
     pub fn overlaps(&self, other: &RawSlice<'_>) -> bool {
@@ -145,6 +157,44 @@ impl<'a> RawSlice<'a> {
         // SAFETY: all slices are locked, the target shares no byte with a source (a fresh one is not visible to other
         // threads), and the guards outlive the slices.
         Some(write(unsafe { self.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
+    }
+
+    /// Like [`write`](RawSlice::write), with several targets and any number of sources. Returns `None` also if two
+    /// targets share bytes.
+    pub fn write_several<T: Element, R, const N: usize>(
+        targets: [RawSlice<'_>; N],
+        zeroed: bool,
+        sources: &[RawSlice<'_>],
+        write: impl FnOnce([&mut [T]; N], &[&[T]]) -> R,
+    ) -> Option<R> {
+        let others = |position: usize| targets.iter().skip(position + 1).chain(sources);
+        let mut numbered = targets.iter().enumerate();
+        if numbered.any(|(position, target)| others(position).any(|other| target.overlaps(other))) {
+            return None;
+        }
+        let written = targets.iter().map(|target| (target, true));
+        let mut slices: Vec<_> = written.chain(sources.iter().map(|source| (source, false))).collect();
+        let accessed: Vec<_> =
+            slices.iter().filter_map(|(slice, is_written)| slice.range(*is_written)).collect();
+        // Sources with the same lock acquire it once: a second read lock could wait for a writer that waits for the
+        // first. No target shares a lock.
+        slices.sort_by_key(|(slice, _)| slice.order());
+        slices.dedup_by_key(|(slice, _)| slice.order());
+        let locks = slices.iter().filter_map(|(slice, is_written)| Some((slice.lock?, *is_written)));
+        let _guards: Vec<_> =
+            locks.map(|(lock, is_written)| if is_written { lock.write() } else { lock.read() }).collect();
+        // Acquired together and after the locks: work that holds an access waits for nothing.
+        let _access = (!accessed.is_empty()).then(|| memory::Access::new(&accessed));
+        if zeroed {
+            for target in &targets {
+                // SAFETY: the bytes are writable, and the lock is held for writing.
+                unsafe { target.pointer.write_bytes(0, target.bytes) };
+            }
+        }
+        // SAFETY: all slices are locked, no target shares a byte with another slice, and the guards outlive the slices.
+        let sources: Vec<&[T]> = sources.iter().map(|source| unsafe { source.slice() }).collect();
+        // SAFETY: as for the sources.
+        Some(write(targets.map(|target| unsafe { target.slice_mut() }), &sources))
     }
 }
 

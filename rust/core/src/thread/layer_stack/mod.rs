@@ -113,6 +113,8 @@ impl Layer {
 #[derive(Debug)]
 pub(super) struct RemovedLayer {
     pub(super) slots: Option<Arc<Slots>>,
+    /// The scope whose layer was directly above; none if the layer was the innermost, or below that of a guard.
+    pub(super) above: ScopeId,
 }
 
 /// The values below all layers.
@@ -152,7 +154,7 @@ impl LayerStack {
         flag_slots::acquire(self.flag_layer_count());
         flag_slots::release(before);
         self.refresh_modes();
-        RemovedLayer { slots: old.slots }
+        RemovedLayer { slots: old.slots, above: ScopeId::NONE }
     }
 
     /// Iterates over the slots of layers and of the base, innermost first.
@@ -169,6 +171,11 @@ impl LayerStack {
     /// Returns the recording of the innermost layer that has one.
     pub(super) fn recording(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         self.visible().find_map(|slots| slots.recording.clone())
+    }
+
+    /// Returns the hooks of saved tensors of the innermost layer that has them.
+    pub(super) fn saved_tensor_hooks(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.visible().find_map(|slots| slots.saved_tensor_hooks.clone())
     }
 
     /// Merges the slots of all visible layers into one opaque layer.
@@ -239,12 +246,13 @@ impl LayerStack {
     /// Removes the innermost layer that matches the target, at any depth.
     pub(super) fn remove(&mut self, target: ExitTarget) -> Option<RemovedLayer> {
         let index = self.list.iter().rposition(|layer| layer.is(target))?;
+        let above = self.list.get(index + 1).map_or(ScopeId::NONE, |layer| layer.scope);
         let slots = self.list.remove(index).slots;
         if slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
             flag_slots::release(1);
         }
         self.refresh_modes();
-        Some(RemovedLayer { slots })
+        Some(RemovedLayer { slots, above })
     }
 
     fn refresh_modes(&mut self) {

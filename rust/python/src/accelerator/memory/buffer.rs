@@ -136,7 +136,7 @@ impl Buffer {
     ) -> PyResult<Self> {
         let py = nbytes.py();
         let nbytes = extract_int(nbytes, "Buffer: nbytes", "0 or more")?;
-        let (device, stream) = (device::optional(device)?, stream::optional(stream)?);
+        let (device, stream) = (device::optional(device, "Buffer")?, stream::optional(stream, "Buffer")?);
         stream.as_ref().map_or(Ok(()), |stream| check_device(py, stream, device))?;
         let memory = detach(py, || match &stream {
             Some(stream) => DeviceBuffer::on(stream, nbytes),
@@ -245,7 +245,7 @@ impl Buffer {
         value: &Bound<'py, PyAny>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        copies::fill_(slf.as_any(), value, stream)?;
+        copies::fill(&slf, ["Buffer.fill_", "Buffer.fill_: value"], value, stream)?;
         Ok(slf)
     }
 
@@ -293,7 +293,8 @@ impl Buffer {
     ///     TypeError: `stream` is not a stream.
     fn record_stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = stream.py();
-        let (memory, stream) = (self.memory(py, "Buffer.record_stream")?, stream::extract(stream)?);
+        let (memory, stream) =
+            (self.memory(py, "Buffer.record_stream")?, stream::extract(stream, "Buffer.record_stream")?);
         detach(py, || memory.record_stream(&stream)).into_py_result(py)
     }
 
@@ -307,7 +308,7 @@ impl Buffer {
     ///     BufferError: A memoryview of the buffer exists.
     #[pyo3(signature = (stream=None))]
     fn close(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let stream = stream::optional(stream)?;
+        let stream = stream::optional(stream, "Buffer.close")?;
         let Some(memory) = self.with(|state| state.memory.clone()) else { return Ok(()) };
         if let Some(stream) = stream {
             detach(py, || memory.record_stream(&stream)).into_py_result(py)?;

@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
@@ -103,7 +104,7 @@ pub(super) fn copy_(
 ) -> PyResult<()> {
     let py = destination.py();
     let (to, from) = (operand(destination, true)?, operand(source, false)?);
-    let stream = stream::optional(stream)?;
+    let stream = stream::optional(stream, "accelerator.memory.copy_")?;
     let queued_on =
         detach(py, || memory::copy(&to, &from, stream.as_ref(), !non_blocking)).into_py_result(py)?;
     if non_blocking { Ok(()) } else { wait(py, || queued_on.begin_wait().map(Some)) }
@@ -127,12 +128,30 @@ pub(super) fn fill_(
     value: &Bound<'_, PyAny>,
     stream: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let py = buffer.py();
     let buffer = buffer
         .cast::<Buffer>()
         .map_err(|_| new_type_error("accelerator.memory.fill_: buffer", "a Buffer", buffer))?;
-    let value = extract_int(value, "accelerator.memory.fill_: value", "from 0 to 255")?;
-    let stream = stream::optional(stream)?;
-    let memory = buffer.get().memory(py, "fill_")?;
-    detach(py, || memory.fill(value, stream.as_ref())).into_py_result(py)
+    fill(buffer, ["accelerator.memory.fill_", "accelerator.memory.fill_: value"], value, stream)
+}
+
+/// Queues a fill of a buffer. Errors name the operation and its argument `value`.
+pub(super) fn fill(
+    buffer: &Bound<'_, Buffer>,
+    [operation, value_name]: [&'static str; 2],
+    value: &Bound<'_, PyAny>,
+    stream: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let py = buffer.py();
+    let value = extract_int(value, value_name, "from 0 to 255")?;
+    let stream = stream::optional(stream, operation)?;
+    let memory = buffer.get().memory(py, operation)?;
+    let filled = detach(py, || memory.fill(value, stream.as_ref()));
+    filled
+        .map_err(|mut error| {
+            if let Error::NoSuchDevice { name, .. } = &mut error {
+                *name = format!("{operation}: stream");
+            }
+            error
+        })
+        .into_py_result(py)
 }

@@ -12,15 +12,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::buffer::Buffer;
-use super::dlpack;
 use crate::accelerator::args::extract_optional_int;
 use crate::detach::{detach, wait};
+use crate::dlpack::{self, DataType, Device, Export};
 use crate::errors::IntoPyResult;
 use crate::switches;
-
-/// DLPack's device types of CPU and CUDA memory.
-const CPU: i32 = 1;
-const CUDA: i32 = 2;
 
 /// The number of CUDA's default stream in DLPack and `__cuda_array_interface__`; its raw handle is 0.
 const DEFAULT_STREAM: u64 = 1;
@@ -38,16 +34,16 @@ fn wait_on_stream(stream: &CoreStream, memory: &DeviceBuffer) -> Result<()> {
     memory.streams()?.iter().filter(|other| *other != stream).try_for_each(|other| stream.wait_stream(other))
 }
 
-/// Returns DLPack's device of the bytes.
-fn dlpack_device(memory: &DeviceBuffer) -> PyResult<(i32, i32)> {
+/// Returns DLPack's device of the bytes: the CPU if it can access them.
+pub(crate) fn dlpack_device(memory: &DeviceBuffer) -> PyResult<Device> {
     let device = memory.device();
     if memory.is_host_accessible() {
-        Ok((CPU, 0))
+        Ok(Device::CPU)
     } else if device.kind() == DeviceType::Cuda {
-        Ok((CUDA, device.index().unwrap_or(0).into()))
+        Ok(Device { kind: Device::CUDA_KIND, index: device.index().unwrap_or(0).into() })
     } else {
         Err(PyBufferError::new_err(format!(
-            "DLPack has no device type for {device}; copy the buffer to the CPU"
+            "DLPack has no device type for {device}; copy the memory to the CPU"
         )))
     }
 }
@@ -63,20 +59,32 @@ fn copy(py: Python<'_>, original: &DeviceBuffer) -> PyResult<DeviceBuffer> {
     detach(py, copy).into_py_result(py)
 }
 
+/// Returns an error for a stream of a consumer of memory that the CPU can access.
+pub(crate) fn check_host_stream(argument: &'static str, stream: Option<i64>) -> Result<()> {
+    match stream {
+        None | Some(-1) => Ok(()),
+        Some(other) => {
+            Err(Error::argument(argument, other.to_string(), "None, or -1 for no wait, for CPU memory"))
+        }
+    }
+}
+
 /// Orders the consumer of the bytes after the queued work that uses them: this thread waits if the CPU accesses them,
 /// otherwise the consumer's stream waits.
-fn synchronize_consumer(py: Python<'_>, memory: &DeviceBuffer, stream: Option<i64>) -> PyResult<()> {
-    let refused = |stream: i64, allowed: &str| {
-        Error::argument("Buffer.__dlpack__: stream", stream.to_string(), allowed)
-    };
+/// `argument` names the argument in errors.
+pub(crate) fn synchronize_consumer(
+    py: Python<'_>,
+    argument: &'static str,
+    memory: &DeviceBuffer,
+    stream: Option<i64>,
+) -> PyResult<()> {
+    let refused = |stream: i64, allowed: &str| Error::argument(argument, stream.to_string(), allowed);
     if stream == Some(-1) {
         return Ok(());
     }
     if memory.is_host_accessible() {
-        return match stream {
-            None => wait_for_streams(py, memory),
-            Some(other) => Err(refused(other, "None, or -1 for no wait, for CPU memory")).into_py_result(py),
-        };
+        check_host_stream(argument, stream).into_py_result(py)?;
+        return wait_for_streams(py, memory);
     }
     let handle = match stream {
         None => DEFAULT_STREAM,
@@ -142,7 +150,8 @@ impl Buffer {
     /// Raises:
     ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        dlpack_device(&self.memory(py, "Buffer.__dlpack_device__")?)
+        let Device { kind, index } = dlpack_device(&self.memory(py, "Buffer.__dlpack_device__")?)?;
+        Ok((kind, index))
     }
 
     /// Return a DLPack capsule of the bytes.
@@ -165,18 +174,28 @@ impl Buffer {
         dl_device: Option<(i32, i32)>,
         #[pyo3(from_py_with = switches::buffer_dlpack::copy)] copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let stream = extract_optional_int(stream, "Buffer.__dlpack__: stream", "the handle of a stream")?;
+        let argument = "Buffer.__dlpack__: stream";
+        let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
         let memory = self.memory(py, "Buffer.__dlpack__")?;
         let device = dlpack_device(&memory)?;
-        if let Some(wanted) = dl_device.filter(|wanted| *wanted != device) {
-            let message =
-                format!("the bytes are on the DLPack device {device:?}, not on {wanted:?}; copy them");
+        let own = (device.kind, device.index);
+        if let Some(wanted) = dl_device.filter(|wanted| *wanted != own) {
+            let message = format!("the bytes are on the DLPack device {own:?}, not on {wanted:?}; copy them");
             return Err(PyBufferError::new_err(message));
         }
         let is_copy = copy == Some(true);
         let memory = if is_copy { self::copy(py, &memory)? } else { memory };
-        synchronize_consumer(py, &memory, stream)?;
-        dlpack::capsule(py, memory, device, max_version, is_copy)
+        synchronize_consumer(py, argument, &memory, stream)?;
+        let export = Export {
+            address: memory.address().0,
+            device,
+            data_type: DataType::new(DataType::UINT, u8::BITS as u8),
+            shape: vec![i64::try_from(memory.bytes())?],
+            strides: vec![1],
+            is_copy,
+            owner: Box::new(memory),
+        };
+        dlpack::capsule(py, export, max_version)
     }
 
     /// The CUDA array interface, whose consumers synchronize with its stream. Only on CUDA devices.

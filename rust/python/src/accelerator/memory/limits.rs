@@ -1,12 +1,13 @@
 //! Limits of reserved and cached memory.
 
+use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, Limit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
 use crate::accelerator::{args, device};
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, exception, new_type_error};
 use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -16,22 +17,27 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(get_cache_limit, module)?)
 }
 
-/// Extracts a limit. An int is a number of bytes, even 1; a float is a fraction, even 1.0.
-fn extract_limit(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
-    let py = given.py();
+const SET_LIMIT: &str = "accelerator.memory.set_limit: limit";
+const SET_CACHE_LIMIT: &str = "accelerator.memory.set_cache_limit: limit";
+
+/// Extracts a limit as the argument `name`. An int is a number of bytes, even 1; a float is a fraction, even 1.0.
+fn extract_limit(given: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Option<Limit>> {
+    let refused = |text: String| exception(given.py(), &Error::argument(name, text, Limit::ALLOWED));
     if given.is_none() {
         return Ok(None);
     }
     if let Ok(text) = given.cast::<PyString>() {
-        return text.to_cow()?.parse::<Limit>().into_py_result(py).map(Some);
+        let text = text.to_cow()?;
+        return text.parse().map(Some).map_err(|_| refused(format!("{text:?}")));
     }
     if let Ok(fraction) = given.cast::<PyFloat>() {
-        return Limit::fraction(fraction.value()).into_py_result(py).map(Some);
+        let fraction = fraction.value();
+        return Limit::fraction(fraction).map(Some).map_err(|_| refused(format!("{fraction:?}")));
     }
     if given.is_instance_of::<PyBool>() || !py_int::has_index(given) {
-        return Err(new_type_error("limit", Limit::ALLOWED, given));
+        return Err(new_type_error(name, Limit::ALLOWED, given));
     }
-    args::extract_int(given, "limit", Limit::ALLOWED).map(Limit::Bytes).map(Some)
+    args::extract_int(given, name, Limit::ALLOWED).map(Limit::Bytes).map(Some)
 }
 
 /// Limit the memory that this process may reserve on a device, allocated or cached. Reserved memory beyond the limit
@@ -61,8 +67,8 @@ fn extract_limit(given: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
 #[pyfunction]
 #[pyo3(signature = (limit, device=None))]
 fn set_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let (py, limit) = (limit.py(), extract_limit(limit)?);
-    let device = device::optional(device)?;
+    let (py, limit) = (limit.py(), extract_limit(limit, SET_LIMIT)?);
+    let device = device::optional(device, "accelerator.memory.set_limit")?;
     detach(py, || memory::set_limit(limit, device)).into_py_result(py)
 }
 
@@ -97,8 +103,8 @@ fn get_limit(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
 #[pyfunction]
 #[pyo3(signature = (limit, device=None))]
 fn set_cache_limit(limit: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    let (py, limit) = (limit.py(), extract_limit(limit)?);
-    let device = device::optional(device)?;
+    let (py, limit) = (limit.py(), extract_limit(limit, SET_CACHE_LIMIT)?);
+    let device = device::optional(device, "accelerator.memory.set_cache_limit")?;
     detach(py, || memory::set_cache_limit(limit, device)).into_py_result(py)
 }
 

@@ -2,8 +2,7 @@
 
 mod buffer;
 mod copies;
-mod dlpack;
-mod interop;
+pub(crate) mod interop;
 mod limits;
 mod memory_tracker;
 mod oom_callback;

@@ -1,0 +1,374 @@
+"""Operations with a backward function of the program: `Function`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+from interlock._core.autograd import is_grad_enabled, no_grad, set_grad_enabled
+from interlock._core.tensor import Tensor, _FunctionNode, _record_function
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
+
+
+class FunctionCtx:
+    """The methods of `ctx`, the object that `forward` passes to `backward`.
+
+    Any attribute may be set on it, for values that are not tensors.
+    """
+
+    needs_input_grad: tuple[bool, ...]
+    """For each argument of `apply`, whether it is a tensor that requires grad."""
+
+    to_save: tuple[Tensor | None, ...] = ()
+    dirty_tensors: tuple[Tensor, ...] = ()
+    non_differentiable: tuple[Tensor, ...] = ()
+    materialize_grads: bool = True
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
+
+        The backward pass fails if one of them is changed in place after `forward`. A second call replaces the
+        tensors of the first.
+
+        Args:
+            tensors: Tensors, and None.
+
+        Raises:
+            TypeError: An argument is neither a tensor nor None.
+
+        Example:
+            >>> import interlock
+            >>> class Square(interlock.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.save_for_backward(x)
+            ...         return x * x
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         (x,) = ctx.saved_tensors
+            ...         return 2 * x * grad
+            >>> x = interlock.tensor([3.0], requires_grad=True)
+            >>> Square.apply(x).backward()
+            >>> x.grad
+            tensor([6.])
+
+        """
+        for tensor in tensors:
+            if tensor is not None:
+                _check_tensor("save_for_backward", "a Tensor or None", tensor)
+        self.to_save = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Declare arguments that `forward` has changed in place. `forward` must also return them.
+
+        Args:
+            tensors: Arguments of `forward`.
+
+        Raises:
+            TypeError: An argument is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> class Increment(interlock.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.mark_dirty(x)
+            ...         return x.add_(1)
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         return grad
+            >>> x = interlock.ones(1)
+            >>> Increment.apply(x) is x
+            True
+
+        """
+        for tensor in tensors:
+            _check_tensor("mark_dirty", "a Tensor", tensor)
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Declare results of `forward` that have no gradient.
+
+        `backward` still receives a gradient for each of them, which consists of zeros.
+
+        Args:
+            tensors: Results of `forward`.
+
+        Raises:
+            TypeError: An argument is not a tensor.
+
+        """
+        for tensor in tensors:
+            _check_tensor("mark_non_differentiable", "a Tensor", tensor)
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Set whether `backward` receives zeros, and not None, for a result without a gradient.
+
+        Args:
+            value: Whether zeros are passed. The default is True.
+
+        Raises:
+            TypeError: `value` is not a bool.
+
+        """
+        if not isinstance(value, bool):
+            given = type(value).__name__
+            raise TypeError(f"set_materialize_grads: value must be a bool, got {given}")
+        self.materialize_grads = value
+
+
+class BackwardCFunction(_FunctionNode, FunctionCtx):
+    """The class of `ctx`, which is also the `grad_fn` of the results. Each `Function` has a subclass."""
+
+    _forward_cls: ClassVar[type[Function]]
+    _input_positions: tuple[int, ...] = ()
+    _argument_count: int = 0
+    _result_positions: tuple[int, ...] = ()
+    _result_count: int = 0
+
+    def _run_backward(self, gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+        """Call `backward` with the gradients of the results and return those of the tensor arguments."""
+        arguments: list[Tensor | None] = [None] * self._result_count
+        for position, gradient in zip(self._result_positions, gradients, strict=True):
+            arguments[position] = gradient
+        returned: Any = self._forward_cls.backward(self, *arguments)
+        name = type(self).__name__
+        results = returned if isinstance(returned, tuple) else (returned,)
+        for position, result in enumerate(results):
+            if result is None:
+                continue
+            _check_tensor(f"{name}: backward", "Tensors or None", result, RuntimeError)
+            if position < self._argument_count and position not in self._input_positions:
+                raise RuntimeError(
+                    f"{name}: backward must return None for argument {position} of forward, which is not a "
+                    "Tensor, got Tensor"
+                )
+        surplus = any(result is not None for result in results[self._argument_count :])
+        if len(results) < self._argument_count or surplus:
+            raise RuntimeError(
+                f"{name}: backward must return one gradient for each argument of forward, "
+                f"{self._argument_count}, got {len(results)}"
+            )
+        return tuple(results[position] for position in self._input_positions)
+
+
+class FunctionMeta(type):
+    """The metaclass of `Function`, which creates the class of its `ctx`."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        attributes = {"_forward_cls": cls, "__module__": cls.__module__}
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), attributes)
+
+
+class Function(metaclass=FunctionMeta):
+    """An operation whose backward function is written in Python.
+
+    A subclass defines the static methods `forward` and `backward`, and is called with `apply`. `forward`
+    receives `ctx` and the arguments; it may also be written without `ctx`, together with `setup_context`.
+    `backward` receives `ctx` and a gradient for each result, and returns a gradient or None for each
+    argument. With `create_graph=True` the operations of `backward` are recorded, so that it can be
+    differentiated again.
+
+    Example:
+        >>> import interlock
+        >>> class Double(interlock.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * 2
+        >>> x = interlock.ones(2, requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+
+    """
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        """Raise RuntimeError: a function is called with `apply` of its class."""
+        name = type(self).__name__
+        raise RuntimeError(
+            f"{name}: call {name}.apply(...); an instance of an autograd.Function is not called"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the results. Operations are not recorded.
+
+        Args:
+            args: `ctx`, unless the class defines `setup_context`, and the arguments of `apply`.
+            kwargs: The keyword arguments of `apply`.
+
+        Returns:
+            One result or a tuple of results.
+
+        Raises:
+            NotImplementedError: The subclass does not define `forward`.
+
+        """
+        raise NotImplementedError(
+            "forward: a subclass of autograd.Function must define it as a static method"
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what `backward` needs, for a `forward` without `ctx`.
+
+        Args:
+            ctx: The object that is passed to `backward`.
+            inputs: The arguments of `forward`.
+            output: The result of `forward`.
+
+        Raises:
+            NotImplementedError: The subclass does not define `setup_context`.
+
+        """
+        raise NotImplementedError("setup_context: a forward() without ctx needs it")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Compute the gradients of the arguments.
+
+        Args:
+            ctx: The object that `forward` or `setup_context` has filled.
+            grad_outputs: The gradient of each result.
+
+        Returns:
+            A gradient or None for each argument of `forward`; without a tuple if there is one argument.
+
+        Raises:
+            NotImplementedError: The subclass does not define `backward`.
+
+        """
+        raise NotImplementedError(
+            "backward: a subclass of autograd.Function must define it as a static method"
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call `forward` and record the call if an argument requires grad.
+
+        Args:
+            args: The arguments of `forward`. Only tensors that are passed directly have gradients, not those
+                in lists.
+            kwargs: Keyword arguments, which have no gradients.
+
+        Returns:
+            The result of `forward`.
+
+        Raises:
+            ArgumentError: A tensor that was marked dirty is not an argument and a result, or is a view.
+            RuntimeError: A leaf that requires grad was marked dirty.
+
+        """
+        ctx = cls._backward_cls()
+        positions = tuple(index for index, each in enumerate(args) if isinstance(each, Tensor))
+        # Before `forward`, which may change tensors in place.
+        ctx.needs_input_grad = tuple(isinstance(each, Tensor) and each.requires_grad for each in args)
+        with no_grad():
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args, **kwargs)
+            else:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, output)
+        results = output if isinstance(output, tuple) else (output,)
+        result_positions = tuple(index for index, each in enumerate(results) if isinstance(each, Tensor))
+        ctx._input_positions, ctx._argument_count = positions, len(args)
+        ctx._result_positions, ctx._result_count = result_positions, len(results)
+        recorded = _record_function(
+            ctx,
+            cls._backward_cls.__name__,
+            tuple(args[index] for index in positions),
+            tuple(results[index] for index in result_positions),
+            ctx.dirty_tensors,
+            ctx.non_differentiable,
+            ctx.to_save,
+            ctx.materialize_grads,
+        )
+        # The node saves the tensors now, and frees them after the backward pass.
+        ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
+        wrapped = list(results)
+        for index, result in zip(result_positions, recorded, strict=True):
+            wrapped[index] = result
+        return tuple(wrapped) if isinstance(output, tuple) else wrapped[0]
+
+
+class _DifferentiatedTwice(Function):
+    """The error of differentiating a backward function that was marked with `once_differentiable`."""
+
+    @staticmethod
+    def forward(ctx: Any, *results: Any) -> Any:
+        return results
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError(
+            "once_differentiable: the backward function can be differentiated only once, because it was "
+            "marked with @once_differentiable"
+        )
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a `backward` whose operations are not recorded, so that differentiating it again is an error.
+
+    Args:
+        fn: The static method `backward`.
+
+    Returns:
+        The function that runs `fn` in `no_grad` mode.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.autograd.function import once_differentiable
+        >>> class Exp(interlock.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         y = x.exp()
+        ...         ctx.save_for_backward(y)
+        ...         return y
+        ...
+        ...     @staticmethod
+        ...     @once_differentiable
+        ...     def backward(ctx, grad):
+        ...         (y,) = ctx.saved_tensors
+        ...         return grad * y
+
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            returned = fn(ctx, *args)
+        if not is_grad_enabled():
+            return returned
+        inputs = [*args, *getattr(ctx, "saved_tensors", ())]
+        if not any(isinstance(each, Tensor) and each.requires_grad for each in inputs):
+            return returned
+        results = returned if isinstance(returned, tuple) else (returned,)
+        with set_grad_enabled(True):
+            failing = _DifferentiatedTwice.apply(
+                *(
+                    each.detach().requires_grad_()
+                    if isinstance(each, Tensor) and each.is_floating_point()
+                    else each
+                    for each in results
+                )
+            )
+        return failing if isinstance(returned, tuple) else failing[0]
+
+    return wrapper
+
+
+def _check_tensor(function: str, wanted: str, given: object, kind: type[Exception] = TypeError) -> None:
+    if not isinstance(given, Tensor):
+        raise kind(f"{function}: the arguments must be {wanted}, got {type(given).__name__}")

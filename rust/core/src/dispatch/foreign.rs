@@ -1,0 +1,466 @@
+//! Kernels of other libraries, whose functions are C functions.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+use std::ptr;
+
+use super::foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor};
+use super::{Gate, Numerics, Reason, Stop};
+use crate::base::dlpack::{DLDataType, DLDevice, DLTensor};
+use crate::flags::Node;
+use crate::{Error, Result};
+
+/// A kernel of another library.
+#[derive(Debug)]
+pub struct ForeignKernel {
+    name: String,
+    gates: Vec<Gate>,
+    node: Option<Node>,
+    functions: Functions,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Functions {
+    context: *mut c_void,
+    condition: Option<ForeignFn>,
+    run: ForeignFn,
+    backward: Option<ForeignFn>,
+}
+
+// SAFETY: the creator of the kernel guarantees that its functions may be called with the context on any thread.
+unsafe impl Send for Functions {}
+// SAFETY: as for `Send`; several threads may call them at once.
+unsafe impl Sync for Functions {}
+
+/// The status that a [`ForeignFn`] returns if it has done its work.
+const DONE: i32 = 0;
+
+/// The status of a function that cannot run a call and has written nothing.
+const REFUSED: i32 = 1;
+
+/// The bytes for a message of a foreign function.
+const MESSAGE_BYTES: usize = 512;
+
+impl ForeignKernel {
+    /// Copies the description of a kernel.
+    ///
+    /// # Errors
+    /// Fails if the description is of another version, or names a flag, value or node that does not exist.
+    ///
+    /// # Safety
+    /// The pointers of the description are valid during this call. Its functions may be called with its context on any
+    /// thread, several at once, until the process exits, and do what their documentation says.
+    pub unsafe fn new(descriptor: *const ForeignKernelDescriptor) -> Result<Self> {
+        // SAFETY: a description of any version begins with its size.
+        let size = unsafe { ptr::read(descriptor.cast::<usize>()) };
+        let expected = size_of::<ForeignKernelDescriptor>();
+        if size < expected {
+            return Err(err_descriptor("size", size, format!("at least {expected}")));
+        }
+        // SAFETY: it has at least all members that this version knows.
+        let descriptor = unsafe { *descriptor };
+        // SAFETY: guaranteed by the caller.
+        let text = |argument, pointer| unsafe { text_at(argument, pointer) };
+        let name = text("name", descriptor.name)?.to_owned();
+        let run = descriptor.run.ok_or_else(|| err_descriptor("run", "NULL", "a function"))?;
+        let node = match descriptor.node {
+            pointer if pointer.is_null() => None,
+            pointer => Some(node_named(text("node", pointer)?)?),
+        };
+        let gates = match descriptor.num_gates {
+            0 => &[],
+            // SAFETY: guaranteed by the caller.
+            count => unsafe { std::slice::from_raw_parts(descriptor.gates, count) },
+        };
+        let gate = |gate: &ForeignGate| {
+            Gate::named(text("gates: flag", gate.flag)?, text("gates: value", gate.value)?)
+        };
+        let gates = gates.iter().map(gate).collect::<Result<_>>()?;
+        let ForeignKernelDescriptor { context, condition, backward, .. } = descriptor;
+        Ok(ForeignKernel { name, gates, node, functions: Functions { context, condition, run, backward } })
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the flags whose values the kernel requires.
+    pub(super) fn gates(&self) -> &[Gate] {
+        &self.gates
+    }
+
+    /// Returns the precision node that decides the arithmetic.
+    pub fn node(&self) -> Option<Node> {
+        self.node
+    }
+
+    /// Returns whether the kernel computes gradients.
+    pub fn has_backward(&self) -> bool {
+        self.functions.backward.is_some()
+    }
+
+    /// Asks the kernel whether it can run a call, whose tensors have no memory yet.
+    ///
+    /// # Errors
+    /// Returns the reason of the kernel.
+    pub fn check(&self, args: &ForeignArgs<'_>) -> Result<(), Reason> {
+        let Some(condition) = self.functions.condition else { return Ok(()) };
+        // SAFETY: the tensors without memory have valid shapes.
+        let (status, message) = unsafe { self.call(condition, args) };
+        if status == DONE { Ok(()) } else { Err(Reason::from(message)) }
+    }
+
+    /// Runs a call.
+    ///
+    /// # Errors
+    /// Returns the reason if the kernel cannot run the call, or the message of its error.
+    ///
+    /// # Safety
+    /// The memory of all tensors is valid during the call, and on a device until the work that is queued on the stream
+    /// now is done. No other code writes to it, or reads the results.
+    pub unsafe fn run(&self, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.compute(self.functions.run, args) }
+    }
+
+    /// Computes gradients.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run); a kernel without a function for gradients refuses.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    pub unsafe fn backward(&self, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
+        let refused = || Stop::Refused(Reason::from("computes no gradients"));
+        let backward = self.functions.backward.ok_or_else(refused)?;
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.compute(backward, args) }
+    }
+
+    /// # Safety
+    /// As for [`run`](Self::run).
+    unsafe fn compute(&self, function: ForeignFn, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
+        // SAFETY: guaranteed by the caller.
+        match unsafe { self.call(function, args) } {
+            (DONE, _) => Ok(()),
+            (REFUSED, message) => Err(Stop::Refused(Reason::from(message))),
+            (status, message) if message.is_empty() => Err(Stop::Error(format!("status {status}"))),
+            (_, message) => Err(Stop::Error(message)),
+        }
+    }
+
+    /// Calls a function and returns its status and message.
+    ///
+    /// # Safety
+    /// The tensors are as the function requires.
+    unsafe fn call(&self, function: ForeignFn, args: &ForeignArgs<'_>) -> (i32, String) {
+        let tensors =
+            |tensors: &[ForeignTensor]| tensors.iter().map(ForeignTensor::as_dlpack).collect::<Vec<_>>();
+        let (inputs, outputs) = (tensors(args.inputs), tensors(args.outputs));
+        let count = |tensors: &[DLTensor]| u32::try_from(tensors.len()).unwrap_or(u32::MAX);
+        let call = ForeignCall {
+            size: size_of::<ForeignCall>(),
+            inputs: inputs.as_ptr(),
+            outputs: outputs.as_ptr(),
+            num_inputs: count(&inputs),
+            num_outputs: count(&outputs),
+            numerics: args.numerics.into(),
+            stream: args.stream,
+            options: args.options,
+        };
+        let mut message = [0u8; MESSAGE_BYTES];
+        // SAFETY: the creator of the kernel guarantees the function, and the caller the tensors.
+        let status =
+            unsafe { function(self.functions.context, &call, message.as_mut_ptr().cast(), message.len()) };
+        (status, message_text(&message))
+    }
+}
+
+/// Returns the text before the first NUL.
+fn message_text(message: &[u8]) -> String {
+    let text = message.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
+/// The tensors and options of a call of a foreign kernel.
+///
+/// ```
+/// use interlock_core::dispatch::{ForeignArgs, Numerics};
+///
+/// let args = ForeignArgs::new(&[], &[], Numerics::default());
+/// assert_eq!((args.stream, args.options.is_null()), (0, true));
+/// ```
+#[derive(Debug)]
+pub struct ForeignArgs<'a> {
+    /// The operands.
+    pub inputs: &'a [ForeignTensor],
+    /// The results.
+    pub outputs: &'a [ForeignTensor],
+    /// The arithmetic.
+    pub numerics: Numerics,
+    /// The handle of the stream of a device; 0 on the CPU.
+    pub stream: u64,
+    /// The options of the operation, or null.
+    pub options: *const c_void,
+}
+
+impl<'a> ForeignArgs<'a> {
+    /// Returns the arguments of an operation without options, on the CPU.
+    pub fn new(inputs: &'a [ForeignTensor], outputs: &'a [ForeignTensor], numerics: Numerics) -> Self {
+        ForeignArgs { inputs, outputs, numerics, stream: 0, options: ptr::null() }
+    }
+}
+
+/// A tensor as an argument of a foreign kernel.
+///
+/// ```
+/// use interlock_core::base::dlpack::{DLDataType, DLDevice};
+/// use interlock_core::dispatch::ForeignTensor;
+///
+/// let tensor = ForeignTensor::new(DLDevice::CPU, DLDataType::float(32), &[2, 3]);
+/// assert_eq!(tensor.shape(), [2, 3]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ForeignTensor {
+    data: *mut c_void,
+    device: DLDevice,
+    dtype: DLDataType,
+    shape: Vec<i64>,
+    strides: Option<Vec<i64>>,
+}
+
+impl ForeignTensor {
+    /// Returns a tensor without memory.
+    pub fn new(device: DLDevice, dtype: DLDataType, shape: &[usize]) -> Self {
+        ForeignTensor { data: ptr::null_mut(), device, dtype, shape: as_i64(shape), strides: None }
+    }
+
+    /// Adds the address of the first element.
+    pub fn with_data(self, data: *mut c_void) -> Self {
+        ForeignTensor { data, ..self }
+    }
+
+    /// Adds strides in elements; without them, the elements are contiguous in row-major order.
+    pub fn with_strides(self, strides: &[usize]) -> Self {
+        ForeignTensor { strides: Some(as_i64(strides)), ..self }
+    }
+
+    /// Returns the sizes of the dimensions.
+    pub fn shape(&self) -> &[i64] {
+        &self.shape
+    }
+
+    /// Returns the tensor as a kernel reads it. It borrows the shape, which the kernel does not change.
+    fn as_dlpack(&self) -> DLTensor {
+        DLTensor {
+            data: self.data,
+            device: self.device,
+            ndim: i32::try_from(self.shape.len()).unwrap_or(i32::MAX),
+            dtype: self.dtype,
+            shape: self.shape.as_ptr().cast_mut(),
+            strides: self.strides.as_ref().map_or(ptr::null_mut(), |strides| strides.as_ptr().cast_mut()),
+            byte_offset: 0,
+        }
+    }
+}
+
+/// Converts sizes, which the memory of a tensor limits.
+fn as_i64(sizes: &[usize]) -> Vec<i64> {
+    sizes.iter().map(|size| i64::try_from(*size).unwrap_or(i64::MAX)).collect()
+}
+
+/// Returns the node of a name.
+fn node_named(name: &str) -> Result<Node> {
+    let allowed = || format!("one of {}", Node::ALL.map(Node::name).join(", "));
+    let node = Node::ALL.into_iter().find(|node| node.name() == name);
+    node.ok_or_else(|| err_descriptor("node", format!("{name:?}"), allowed()))
+}
+
+/// Returns a text that is not empty.
+///
+/// # Safety
+/// The pointer is null or of a NUL-terminated text that lives as long as it is used.
+unsafe fn text_at<'a>(argument: &'static str, pointer: *const c_char) -> Result<&'a str> {
+    if pointer.is_null() {
+        return Err(err_descriptor(argument, "NULL", "a text"));
+    }
+    // SAFETY: guaranteed by the caller.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    match text.to_str() {
+        Ok("") => Err(err_descriptor(argument, "an empty text", "a text")),
+        Ok(text) => Ok(text),
+        Err(_) => Err(err_descriptor(argument, format!("{text:?}"), "UTF-8")),
+    }
+}
+
+fn err_descriptor(argument: &'static str, given: impl fmt::Display, allowed: impl Into<String>) -> Error {
+    Error::KernelDescriptor { argument, given: given.to_string(), allowed: allowed.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::Rounding;
+    use crate::flags::flags::NNPACK_ENABLED;
+
+    /// Accepts matrices, and returns the status that `context` points to.
+    unsafe extern "C" fn matrix(
+        _: *mut c_void,
+        call: *const ForeignCall,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> i32 {
+        // SAFETY: called with one input.
+        let ndim = unsafe { (*(*call).inputs).ndim };
+        // SAFETY: the message has `capacity` bytes.
+        unsafe { write(message, capacity, &format!("needs 2 dimensions, got {ndim}")) };
+        i32::from(ndim != 2)
+    }
+
+    unsafe extern "C" fn run(
+        context: *mut c_void,
+        call: *const ForeignCall,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> i32 {
+        // SAFETY: called with a valid call.
+        let numerics = unsafe { (*call).numerics };
+        // SAFETY: the message has `capacity` bytes, and the context is a status.
+        unsafe {
+            write(message, capacity, &format!("inputs {}", numerics.inputs));
+            *context.cast::<i32>()
+        }
+    }
+
+    /// # Safety
+    /// `message` has `capacity` bytes.
+    unsafe fn write(message: *mut c_char, capacity: usize, text: &str) {
+        assert!(text.len() < capacity);
+        // SAFETY: the text and its end fit.
+        unsafe {
+            ptr::copy_nonoverlapping(text.as_ptr().cast(), message, text.len());
+            *message.add(text.len()) = 0;
+        }
+    }
+
+    fn descriptor(status: &mut i32) -> ForeignKernelDescriptor {
+        ForeignKernelDescriptor {
+            size: size_of::<ForeignKernelDescriptor>(),
+            name: c"mine".as_ptr(),
+            gates: ptr::null(),
+            num_gates: 0,
+            node: ptr::null(),
+            context: (&raw mut *status).cast(),
+            condition: Some(matrix),
+            run: Some(run),
+            backward: None,
+        }
+    }
+
+    fn kernel(descriptor: &ForeignKernelDescriptor) -> Result<ForeignKernel> {
+        // SAFETY: the pointers are valid, and the functions need no more than their context.
+        unsafe { ForeignKernel::new(descriptor) }
+    }
+
+    fn tensor(shape: &[usize]) -> ForeignTensor {
+        ForeignTensor::new(DLDevice::CPU, DLDataType::float(32), shape)
+    }
+
+    #[test]
+    fn check_returns_the_reason_of_the_kernel() {
+        let mut status = 0;
+        let kernel = kernel(&descriptor(&mut status)).unwrap();
+        assert_eq!(kernel.check(&ForeignArgs::new(&[tensor(&[2, 3])], &[], Numerics::default())), Ok(()));
+        let refused = kernel.check(&ForeignArgs::new(&[tensor(&[2])], &[], Numerics::default())).unwrap_err();
+        assert_eq!(refused.to_string(), "needs 2 dimensions, got 1");
+    }
+
+    #[test]
+    fn run_distinguishes_success_refusals_and_errors() {
+        let inputs = [tensor(&[2, 3])];
+        let numerics = Numerics { inputs: Rounding::Tf32, ..Default::default() };
+        let args = ForeignArgs::new(&inputs, &[], numerics);
+        for (mut status, expected) in [(DONE, "done"), (REFUSED, "refused: inputs 1"), (7, "error: inputs 1")]
+        {
+            let kernel = kernel(&descriptor(&mut status)).unwrap();
+            // SAFETY: the function uses no memory of the tensors.
+            let result = match unsafe { kernel.run(&args) } {
+                Ok(()) => "done".to_owned(),
+                Err(Stop::Refused(reason)) => format!("refused: {reason}"),
+                Err(Stop::Error(error)) => format!("error: {error}"),
+            };
+            assert_eq!(result, expected);
+        }
+    }
+
+    #[test]
+    fn backward_of_a_kernel_without_the_function_refuses() {
+        let mut status = 0;
+        let kernel = kernel(&descriptor(&mut status)).unwrap();
+        // SAFETY: no function is called.
+        let result = unsafe { kernel.backward(&ForeignArgs::new(&[], &[], Numerics::default())) };
+        assert!(matches!(result, Err(Stop::Refused(_))) && !kernel.has_backward());
+    }
+
+    #[test]
+    fn new_reads_gates_and_the_node_by_name() {
+        let mut status = 0;
+        let gates = [ForeignGate { flag: c"nnpack.enabled".as_ptr(), value: c"True".as_ptr() }];
+        let node = c"mkldnn.matmul.fp32_precision".as_ptr();
+        let described =
+            ForeignKernelDescriptor { gates: gates.as_ptr(), num_gates: 1, node, ..descriptor(&mut status) };
+        let kernel = kernel(&described).unwrap();
+        assert_eq!((kernel.name(), kernel.node()), ("mine", Some(Node::MkldnnMatmul)));
+        let reason = || kernel.gates()[0].refusal().map(|reason| reason.to_string());
+        assert_eq!(reason(), None);
+        let _guard = NNPACK_ENABLED.scope(false).unwrap().guard();
+        assert_eq!(reason().as_deref(), Some("backends.nnpack.enabled is False"));
+    }
+
+    #[test]
+    fn new_names_the_member_that_it_refuses() {
+        let mut status = 0;
+        let good = descriptor(&mut status);
+        let gate = |flag: &'static CStr, value: &'static CStr| ForeignGate {
+            flag: flag.as_ptr(),
+            value: value.as_ptr(),
+        };
+        let unknown = [gate(c"nnpack.enable", c"True")];
+        let invalid = [gate(c"cuda.blas_library", c"mine")];
+        let number = [gate(c"cudnn.benchmark_limit", c"3")];
+        let with_gate = |gates: &[ForeignGate; 1]| ForeignKernelDescriptor {
+            gates: gates.as_ptr(),
+            num_gates: 1,
+            ..good
+        };
+        let cases = [
+            (ForeignKernelDescriptor { size: 8, ..good }, "register_kernel: size must be at least 72, got 8"),
+            (
+                ForeignKernelDescriptor { name: ptr::null(), ..good },
+                "register_kernel: name must be a text, got NULL",
+            ),
+            (
+                ForeignKernelDescriptor { run: None, ..good },
+                "register_kernel: run must be a function, got NULL",
+            ),
+            (
+                ForeignKernelDescriptor { node: c"matmul".as_ptr(), ..good },
+                "register_kernel: node must be one of fp32_precision, ",
+            ),
+            (
+                with_gate(&unknown),
+                "there is no flag backends.nnpack.enable; did you mean backends.nnpack.enabled?",
+            ),
+            (with_gate(&invalid), "backends.cuda.blas_library must be "),
+            (
+                with_gate(&number),
+                "register_kernel: gates: flag must be a flag with bools or names, got cudnn.benchmark_limit",
+            ),
+        ];
+        for (described, expected) in cases {
+            let error = kernel(&described).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

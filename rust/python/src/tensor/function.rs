@@ -1,0 +1,137 @@
+//! The node of a call of `autograd.Function`. The class itself is written in Python.
+
+use std::sync::Arc;
+
+use interlock_tensor::autograd::{CustomFunction, CustomRecord, NextFunction, record};
+use interlock_tensor::{Result, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::{PyTraverseError, PyVisit};
+
+use super::args::extract_tensor;
+use super::identity::{remember_tensor, tensor_object};
+use super::node::Node;
+use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
+use super::{Tensor, fallible_alloc};
+use crate::deferred_drop::DeferredDrop;
+use crate::detach::call;
+use crate::errors::IntoPyResult;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Not in `__all__`: private.
+    module.setattr("_FunctionNode", module.py().get_type::<FunctionNode>())?;
+    module.setattr("_record_function", wrap_pyfunction!(_record_function, module)?)
+}
+
+/// The base of `ctx`: the node of a call of `autograd.Function`.
+#[pyclass(frozen, subclass, extends = Node, module = "interlock._core.tensor", name = "_FunctionNode")]
+pub(super) struct FunctionNode;
+
+#[pymethods]
+impl FunctionNode {
+    #[new]
+    fn new() -> PyClassInitializer<Self> {
+        PyClassInitializer::from(Node::of_function()).add_subclass(FunctionNode)
+    }
+
+    /// The tensors that `save_for_backward` saved. Empty before the call is recorded.
+    ///
+    /// Raises:
+    ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
+    ///     RuntimeError: A saved tensor was changed in place.
+    #[getter]
+    fn saved_tensors<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let Some(NextFunction::Node(node)) = slf.as_super().get().try_get() else {
+            return Ok(PyTuple::empty(py));
+        };
+        let saved = node.saved_tensors().into_py_result(py)?;
+        let saved = saved.into_iter().map(|tensor| match tensor {
+            Some(tensor) => Ok(tensor_object(py, &tensor)?.into_any()),
+            None => Ok(py.None().into_bound(py)),
+        });
+        fallible_alloc::try_tuple(py, saved)
+    }
+}
+
+/// The backward function of a call, which owns the `ctx`.
+pub(super) struct FunctionBackward {
+    ctx: DeferredDrop,
+    materialize_grads: bool,
+}
+
+impl FunctionBackward {
+    pub(super) fn ctx<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.ctx.bind(py).clone()
+    }
+
+    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.ctx.traverse(visit)
+    }
+}
+
+impl CustomFunction for FunctionBackward {
+    fn backward(&self, gradients: Vec<Option<CoreTensor>>) -> Result<Vec<Option<CoreTensor>>> {
+        call_program(|py| {
+            let function = self.ctx.bind(py).getattr("_run_backward")?;
+            let result = call(&function, tuple_of(py, &gradients)?.as_any())?;
+            Ok(optional_gradients("backward: the gradients", &result)?.unwrap_or_default())
+        })
+    }
+
+    fn materialize_grads(&self) -> bool {
+        self.materialize_grads
+    }
+}
+
+fn tensors(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<CoreTensor>> {
+    given.iter().map(|item| extract_tensor(what, &item)).collect()
+}
+
+/// Record a call of `autograd.Function` and return its results with their history.
+///
+/// Args:
+///     ctx: The node.
+///     name: The name of the node.
+///     inputs: The tensors among the arguments.
+///     results: The tensors among the results.
+///     dirty: The inputs that were changed in place.
+///     non_differentiable: The results without a gradient.
+///     saved: The tensors to save, and None.
+///     materialize_grads: Whether zeros are passed to `backward` for results without a gradient.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // called from one place
+fn _record_function<'py>(
+    ctx: &Bound<'py, FunctionNode>,
+    name: &str,
+    inputs: &Bound<'py, PyTuple>,
+    results: &Bound<'py, PyTuple>,
+    dirty: &Bound<'py, PyTuple>,
+    non_differentiable: &Bound<'py, PyTuple>,
+    saved: &Bound<'py, PyTuple>,
+    materialize_grads: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = ctx.py();
+    for input in inputs.iter().chain(results.iter()) {
+        if let Ok(input) = input.cast::<Tensor>() {
+            remember_tensor(input)?;
+        }
+    }
+    let what = "save_for_backward: the tensors";
+    let saved: Vec<_> = saved.iter().map(|item| optional_tensor(what, &item)).collect::<PyResult<_>>()?;
+    let call = CustomRecord {
+        name: name.to_owned(),
+        inputs: &tensors("apply: the inputs", inputs)?,
+        results: &tensors("forward: the results", results)?,
+        dirty: &tensors("mark_dirty: the tensors", dirty)?,
+        non_differentiable: &tensors("mark_non_differentiable: the tensors", non_differentiable)?,
+        saved: &saved,
+    };
+    let function = FunctionBackward { ctx: DeferredDrop::new(ctx.clone()), materialize_grads };
+    let forward = record(&call, Arc::new(function)).into_py_result(py)?;
+    if let Some(node) = &forward.node {
+        ctx.as_super().get().set_recorded(node);
+    }
+    let results = forward.results.iter().map(|result| Ok(tensor_object(py, result)?.into_any()));
+    fallible_alloc::try_tuple(py, results)
+}

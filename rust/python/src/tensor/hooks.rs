@@ -1,0 +1,219 @@
+//! Hooks of tensors and nodes.
+
+use std::any::Any;
+
+use interlock_tensor::autograd::{self as core, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+use interlock_tensor::{Result, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::{PyTraverseError, PyVisit};
+
+use super::function::FunctionBackward;
+use super::identity::{self, remember_tensor, tensor_object};
+use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
+use super::{Tensor, drain_deferred};
+use crate::deferred_drop::DeferredDrop;
+use crate::detach::{call, call_with, is_nothing_detached};
+use crate::errors::{IntoPyResult, new_type_error};
+
+/// A Python function that a backward pass calls.
+pub(super) struct PyHook(DeferredDrop);
+
+impl PyHook {
+    pub(super) fn new(function: &str, hook: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if !hook.is_callable() {
+            return Err(new_type_error(&format!("{function}: hook"), "callable", hook));
+        }
+        Ok(PyHook(DeferredDrop::new(hook.clone())))
+    }
+}
+
+impl TensorHook for PyHook {
+    fn call(&self, gradient: &CoreTensor) -> Result<Option<CoreTensor>> {
+        call_program(|py| {
+            let gradient = Bound::new(py, Tensor(gradient.clone()))?;
+            optional_tensor("register_hook: the result of the hook", &call(self.0.bind(py), &gradient)?)
+        })
+    }
+}
+
+impl PostAccumulateHook for PyHook {
+    fn call(&self, leaf: &CoreTensor) -> Result<()> {
+        call_program(|py| {
+            let result = call(self.0.bind(py), tensor_object(py, leaf)?.as_any())?;
+            if result.is_none() {
+                return Ok(());
+            }
+            let what = "register_post_accumulate_grad_hook: the result of the hook";
+            Err(new_type_error(what, "None", &result))
+        })
+    }
+}
+
+impl NodePreHook for PyHook {
+    fn call(&self, gradients: &[Option<CoreTensor>]) -> Result<Option<Vec<Option<CoreTensor>>>> {
+        call_program(|py| {
+            let result = call(self.0.bind(py), tuple_of(py, gradients)?.as_any())?;
+            optional_gradients("Node.register_prehook: the result of the hook", &result)
+        })
+    }
+}
+
+impl NodePostHook for PyHook {
+    fn call(
+        &self,
+        inputs: &[Option<CoreTensor>],
+        results: &[Option<CoreTensor>],
+    ) -> Result<Option<Vec<Option<CoreTensor>>>> {
+        call_program(|py| {
+            let arguments = PyTuple::new(py, [tuple_of(py, inputs)?, tuple_of(py, results)?])?;
+            let result = call_with(self.0.bind(py), &arguments)?;
+            optional_gradients("Node.register_hook: the result of the hook", &result)
+        })
+    }
+}
+
+/// Visits a Python object that a core object owns.
+pub(super) fn traverse(owned: &dyn Any, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+    if let Some(hook) = owned.downcast_ref::<PyHook>() {
+        return hook.0.traverse(visit);
+    }
+    match owned.downcast_ref::<FunctionBackward>() {
+        Some(function) => function.traverse(visit),
+        None => identity::traverse(owned, visit),
+    }
+}
+
+/// A registered hook. As a context manager it removes the hook on exit.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.ones(2, requires_grad=True)
+///     >>> with x.register_hook(lambda grad: grad * 10):
+///     ...     x.sum().backward()
+///     >>> x.sum().backward()
+///     >>> x.grad
+///     tensor([11., 11.])
+#[pyclass(frozen, weakref, module = "interlock.utils.hooks")]
+pub(super) struct RemovableHandle(core::HookHandle);
+
+impl RemovableHandle {
+    pub(super) fn new(handle: core::HookHandle) -> Self {
+        RemovableHandle(handle)
+    }
+}
+
+#[pymethods]
+impl RemovableHandle {
+    /// A number that no other hook has. Hooks that were registered later have greater numbers.
+    #[getter]
+    fn id(&self) -> u64 {
+        self.0.id()
+    }
+
+    /// Remove the hook. A backward pass that is running the hook's node still calls it. The second call does nothing.
+    fn remove(&self, py: Python<'_>) {
+        self.0.remove();
+        drain_deferred(py);
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (exc_type, exc_value, traceback, /))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        exc_type: &Bound<'_, PyAny>,
+        exc_value: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) {
+        let _ = (exc_type, exc_value, traceback);
+        self.remove(py);
+    }
+}
+
+#[pymethods]
+impl Tensor {
+    /// Register a function that is called with the gradient of the tensor in each backward pass.
+    ///
+    /// The gradient is complete: all contributions of the pass have been added. Hooks are called in the order of their
+    /// registration, each with the result of the one before. If the tensor is changed in place later, the hook still
+    /// receives the gradient of the value before the change.
+    ///
+    /// Args:
+    ///     hook: Called with the gradient. It returns None, or a tensor of the same shape, dtype and device to use
+    ///         instead. An exception ends the backward pass and propagates.
+    ///
+    /// Returns:
+    ///     A handle whose `remove` removes the hook.
+    ///
+    /// Raises:
+    ///     RuntimeError: The tensor does not require grad.
+    ///     TypeError: `hook` is not callable.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.ones(2, requires_grad=True)
+    ///     >>> handle = x.register_hook(lambda grad: grad * 10)
+    ///     >>> x.sum().backward()
+    ///     >>> x.grad
+    ///     tensor([10., 10.])
+    fn register_hook(slf: &Bound<'_, Self>, hook: &Bound<'_, PyAny>) -> PyResult<RemovableHandle> {
+        let hook = PyHook::new("register_hook", hook)?;
+        let handle = slf.get().0.register_hook(std::sync::Arc::new(hook)).into_py_result(slf.py())?;
+        Ok(RemovableHandle(handle))
+    }
+
+    /// Register a function that is called after a backward pass has accumulated a gradient in `grad` of this leaf.
+    ///
+    /// Args:
+    ///     hook: Called with the tensor. It returns None. An optimizer may use the gradient and set `grad` to None, so
+    ///         that its memory is released before the backward pass ends.
+    ///
+    /// Returns:
+    ///     A handle whose `remove` removes the hook.
+    ///
+    /// Raises:
+    ///     ArgumentError: The tensor is the result of an operation.
+    ///     RuntimeError: The tensor does not require grad.
+    ///     TypeError: `hook` is not callable.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.ones(2, requires_grad=True)
+    ///     >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+    ///     >>> x.sum().backward()
+    ///     tensor([1., 1.])
+    fn register_post_accumulate_grad_hook(
+        slf: &Bound<'_, Self>,
+        hook: &Bound<'_, PyAny>,
+    ) -> PyResult<RemovableHandle> {
+        let hook = PyHook::new("register_post_accumulate_grad_hook", hook)?;
+        let tensor = &slf.get().0;
+        let handle =
+            tensor.register_post_accumulate_grad_hook(std::sync::Arc::new(hook)).into_py_result(slf.py())?;
+        remember_tensor(slf)?;
+        Ok(RemovableHandle(handle))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        // Another thread could acquire or release the tensor between two traversals of one collection.
+        if !is_nothing_detached() {
+            return Ok(());
+        }
+        let mut result = Ok(());
+        self.0.visit_owned(&mut |owned| {
+            if result.is_ok() {
+                result = traverse(owned, &visit);
+            }
+        });
+        result
+    }
+
+    fn __clear__(&self) {
+        self.0.clear_owned();
+        Python::attach(drain_deferred);
+    }
+}

@@ -1,0 +1,461 @@
+//! Attention in blocks of keys. The scores of all keys never exist together, so memory grows linearly with the sequence.
+//!
+//! Sources: Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness" (2022), for the
+//! blocks and the backward pass that recomputes them; Milakov and Gimelshein, "Online normalizer calculation for
+//! softmax" (2018), for the softmax of a row that arrives in blocks.
+
+use std::ops::{Add, Div, Mul, Range, Sub};
+
+use super::launch::{PartedKernel, launch_several, threads_on};
+use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
+use super::{StridedIter, parallel};
+use crate::fallible_alloc::{try_from_elem, try_push};
+use crate::storage::Placement;
+use crate::{Result, Tensor};
+
+/// The rows of queries of a tile. Tiles depend on the shapes only, so results do not depend on the number of threads.
+const ROWS: usize = 128;
+
+/// The keys of a block.
+const KEYS: usize = 128;
+
+/// The number of multiplications between two checks for interrupts.
+const CHUNK_WORK: usize = 1 << 28;
+
+/// An element type of attention.
+pub(crate) trait AttentionElement:
+    MatmulElement + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    const INFINITY: Self;
+    fn exp(self) -> Self;
+    /// Returns the larger number, or the other one if one is NaN.
+    fn max(self, other: Self) -> Self;
+}
+
+macro_rules! attention_element {
+    ($($float:ident),*) => {
+        $(impl AttentionElement for $float {
+            const INFINITY: Self = $float::INFINITY;
+            fn exp(self) -> Self {
+                $float::exp(self)
+            }
+            fn max(self, other: Self) -> Self {
+                $float::max(self, other)
+            }
+        })*
+    };
+}
+
+attention_element!(f32, f64);
+
+/// The matrices of queries, keys and values, and the options of an attention.
+#[derive(Clone)]
+pub(crate) struct AttentionHeads {
+    /// Has an element for each matrix of queries. The offsets are those of its queries, keys, values and mask.
+    pub iter: StridedIter<4>,
+    /// The number of consecutive matrices of queries that share their keys and values.
+    pub group: usize,
+    pub query: Matrix,
+    pub key: Matrix,
+    pub value: Matrix,
+    /// The strides of rows and columns of the mask, which is added to the scores.
+    pub mask: Option<[usize; 2]>,
+    pub scale: f64,
+    /// Whether a row sees only the keys up to its own position.
+    pub is_causal: bool,
+}
+
+impl AttentionHeads {
+    /// Returns the numbers of the tiles of rows of one matrix of queries.
+    fn tiles(&self) -> usize {
+        self.query.rows.div_ceil(ROWS)
+    }
+
+    /// Returns the first row and the number of rows of a tile.
+    fn rows(&self, tile: usize) -> (usize, usize) {
+        let first = tile.saturating_mul(ROWS);
+        (first, self.query.rows.saturating_sub(first).min(ROWS))
+    }
+
+    /// Iterates over the blocks of keys that some of these rows see.
+    fn blocks(&self, (first, rows): (usize, usize)) -> impl Iterator<Item = (usize, usize)> {
+        let keys = self.key.rows;
+        let end = if self.is_causal { keys.min(first.saturating_add(rows)) } else { keys };
+        (0..end).step_by(KEYS).map(move |first| (first, KEYS.min(keys - first)))
+    }
+
+    /// Returns the number of multiplications of one row of queries.
+    fn row_work(&self) -> usize {
+        self.key.rows.saturating_mul(self.key.columns.saturating_add(self.value.columns))
+    }
+
+    /// Returns the number of threads on which all rows are computed.
+    fn threads(&self, placement: Placement) -> usize {
+        let rows = self.iter.numel().saturating_mul(self.query.rows);
+        threads_on(placement, rows.saturating_mul(self.row_work()), THREADED_WORK)
+    }
+
+    /// Returns the shape of scratch memory of `blocks` blocks of scores for every row of a matrix. On the CPU each
+    /// tile allocates its own, because tiles of several threads exist at one time.
+    fn scratch(&self, placement: Placement, blocks: usize) -> [usize; 2] {
+        match placement {
+            Placement::Device(_) => [self.query.rows.saturating_mul(blocks), KEYS],
+            Placement::Cpu | Placement::Pinned => [0, KEYS],
+        }
+    }
+
+    /// Writes the scores of a tile of rows and a block of keys, in rows of [`KEYS`] elements.
+    fn write_scores<T: AttentionElement>(
+        &self,
+        [start_q, start_k, _, start_mask]: [usize; 4],
+        rows: (usize, usize),
+        keys: (usize, usize),
+        [query, key]: [&[T]; 2],
+        mask: &[T],
+        out: &mut [T],
+    ) -> Result<()> {
+        let scores = out.get_mut(..rows.1.saturating_mul(KEYS)).unwrap_or_default();
+        scores.fill(T::default());
+        let queries = self.query.at(start_q).rows_from(rows);
+        let transposed = self.key.at(start_k).rows_from(keys).transposed();
+        T::add_product(scores, KEYS, (query, queries), (key, transposed))?;
+        let scale = T::from_f64(self.scale);
+        let minus_infinity = T::default() - T::INFINITY;
+        for (row, scores) in (rows.0..).zip(scores.chunks_mut(KEYS)) {
+            for (column, score) in (keys.0..).zip(scores.iter_mut().take(keys.1)) {
+                *score = *score * scale;
+                if let Some([row_stride, column_stride]) = self.mask {
+                    let at = start_mask + row * row_stride + column * column_stride;
+                    *score = *score + mask.get(at).copied().unwrap_or_default();
+                }
+                if self.is_causal && column > row {
+                    *score = minus_infinity;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The forward pass. A part is a tile of rows.
+struct Forward {
+    heads: AttentionHeads,
+    threads: usize,
+}
+
+/// A tile of rows and its results.
+struct RowTile<'a, T> {
+    offsets: [usize; 4],
+    rows: (usize, usize),
+    out: &'a mut [T],
+    logsumexp: &'a mut [T],
+}
+
+impl Forward {
+    fn run_tile<T: AttentionElement>(
+        &self,
+        tile: RowTile<'_, T>,
+        [query, key, value, mask]: [&[T]; 4],
+        scratch: &mut [T],
+    ) -> Result<()> {
+        let RowTile { offsets, rows, out, logsumexp } = tile;
+        let [_, _, start_value, _] = offsets;
+        let heads = &self.heads;
+        let columns = heads.value.columns;
+        let minus_infinity = T::default() - T::INFINITY;
+        // The largest score of each row so far, and the sum of the exponentials of the differences from it.
+        let mut rows_so_far = [(minus_infinity, 0.0f64); ROWS];
+        for keys in heads.blocks(rows) {
+            heads.write_scores(offsets, rows, keys, [query, key], mask, scratch)?;
+            let lines = scratch.chunks_mut(KEYS).zip(out.chunks_mut(columns.max(1)));
+            for ((scores, out), (largest, sum)) in lines.zip(&mut rows_so_far) {
+                let scores = scores.get_mut(..keys.1).unwrap_or_default();
+                let new = scores.iter().copied().fold(*largest, T::max);
+                // A row that sees no key yet has no largest score.
+                let base = if new == minus_infinity { T::default() } else { new };
+                let correction = (*largest - base).exp();
+                let mut block_sum = 0.0;
+                for score in scores {
+                    *score = (*score - base).exp();
+                    block_sum += score.to_f64();
+                }
+                *sum = *sum * correction.to_f64() + block_sum;
+                *largest = new;
+                out.iter_mut().for_each(|out| *out = *out * correction);
+            }
+            let shares = Matrix::of_rows(rows.1, keys.1, KEYS);
+            let values = heads.value.at(start_value).rows_from(keys);
+            T::add_product(out, columns, (scratch, shares), (value, values))?;
+        }
+        let results = out.chunks_mut(columns.max(1)).zip(logsumexp);
+        for ((out, logsumexp), (largest, sum)) in results.zip(rows_so_far) {
+            // A row that sees no key is zero, as in PyTorch. Its logarithm makes all shares of the backward pass zero.
+            let is_masked = sum == 0.0;
+            *logsumexp = if is_masked { T::INFINITY } else { largest + T::from_f64(sum.ln()) };
+            let divisor = T::from_f64(if is_masked { 1.0 } else { sum });
+            out.iter_mut().for_each(|out| *out = *out / divisor);
+        }
+        Ok(())
+    }
+}
+
+impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
+    fn parts(&self) -> usize {
+        self.heads.iter.numel().saturating_mul(self.heads.tiles())
+    }
+
+    fn chunk(&self) -> usize {
+        let work = self.heads.row_work().saturating_mul(ROWS).max(1);
+        (CHUNK_WORK / work).max(1).saturating_mul(self.threads)
+    }
+
+    fn run(
+        &self,
+        parts: Range<usize>,
+        [out, logsumexp, scratch]: [&mut [T]; 3],
+        sources: &[&[T]],
+    ) -> Result<()> {
+        let heads = &self.heads;
+        let sources = [source(sources, 0), source(sources, 1), source(sources, 2), source(sources, 3)];
+        let position = |part: usize| (part / heads.tiles().max(1), heads.rows(part % heads.tiles().max(1)));
+        let first_row = |part: usize| {
+            let (head, (first, _)) = position(part);
+            head.saturating_mul(heads.query.rows).saturating_add(first)
+        };
+        let mut out =
+            out.get_mut(first_row(parts.start).saturating_mul(heads.value.columns)..).unwrap_or_default();
+        let mut logsumexp = logsumexp.get_mut(first_row(parts.start)..).unwrap_or_default();
+        let mut tiles = Vec::new();
+        for part in parts {
+            let (head, rows) = position(part);
+            let tile = RowTile {
+                offsets: heads.iter.offsets_at(head),
+                rows,
+                out: take(&mut out, rows.1.saturating_mul(heads.value.columns)),
+                logsumexp: take(&mut logsumexp, rows.1),
+            };
+            try_push(&mut tiles, tile)?;
+        }
+        if scratch.is_empty() {
+            return parallel::for_each(self.threads, tiles.into_iter(), &|tile| {
+                let mut scratch = try_from_elem(T::default(), tile.rows.1.saturating_mul(KEYS))?;
+                self.run_tile(tile, sources, &mut scratch)
+            });
+        }
+        tiles.into_iter().try_for_each(|tile| {
+            let part = scratch.get_mut(tile.rows.0.saturating_mul(KEYS)..).unwrap_or_default();
+            self.run_tile(tile, sources, part)
+        })
+    }
+}
+
+/// The backward pass. A part is a group of matrices of queries that share their keys and values, so that parts write
+/// to different gradients.
+struct Backward {
+    heads: AttentionHeads,
+    threads: usize,
+}
+
+/// The gradients of a group.
+struct Gradients<'a, T> {
+    group: usize,
+    query: &'a mut [T],
+    key: &'a mut [T],
+    value: &'a mut [T],
+}
+
+/// The operands of the forward pass, its results, and the gradient of the first one.
+#[derive(Clone, Copy)]
+struct Saved<'a, T> {
+    query: &'a [T],
+    key: &'a [T],
+    value: &'a [T],
+    out: &'a [T],
+    logsumexp: &'a [T],
+    gradient: &'a [T],
+    mask: &'a [T],
+}
+
+impl Backward {
+    /// Adds the gradients of a tile of rows of matrix `head`. `shares` and `slopes` are scratch memory.
+    fn run_tile<T: AttentionElement>(
+        &self,
+        head: usize,
+        rows: (usize, usize),
+        saved: Saved<'_, T>,
+        gradients: &mut Gradients<'_, T>,
+        [shares, slopes]: [&mut [T]; 2],
+    ) -> Result<()> {
+        let heads = &self.heads;
+        let (depth, columns) = (heads.key.columns, heads.value.columns);
+        let offsets = heads.iter.offsets_at(head);
+        let [start_query, start_key, start_value, _] = offsets;
+        let first_row = head * heads.query.rows + rows.0;
+        let queries = heads.query.at(start_query).rows_from(rows);
+        let out_gradient = Matrix::of_rows(rows.1, columns, columns).at(first_row * columns);
+        // The gradient of a score is its share times the difference of its own gradient from this weighted mean.
+        let mut means = [T::default(); ROWS];
+        let [outs, out_gradients] = [saved.out, saved.gradient]
+            .map(|data| data.get(first_row * columns..).unwrap_or_default().chunks(columns.max(1)));
+        for ((mean, out), gradient) in means.iter_mut().zip(outs).zip(out_gradients) {
+            let products = out.iter().zip(gradient).map(|(out, gradient)| out.to_f64() * gradient.to_f64());
+            *mean = T::from_f64(products.sum());
+        }
+        let logsumexp = saved.logsumexp.get(first_row..).unwrap_or_default();
+        let scale = T::from_f64(heads.scale);
+        let first_query = (head % heads.group.max(1) * heads.query.rows + rows.0) * depth;
+        for keys in heads.blocks(rows) {
+            heads.write_scores(offsets, rows, keys, [saved.query, saved.key], saved.mask, shares)?;
+            let key = heads.key.at(start_key).rows_from(keys);
+            let value = heads.value.at(start_value).rows_from(keys);
+            let slopes = slopes.get_mut(..rows.1 * KEYS).unwrap_or_default();
+            slopes.fill(T::default());
+            T::add_product(slopes, KEYS, (saved.gradient, out_gradient), (saved.value, value.transposed()))?;
+            let lines = shares.chunks_mut(KEYS).zip(slopes.chunks_mut(KEYS));
+            for (((shares, slopes), &logsumexp), &mean) in lines.zip(logsumexp).zip(&means) {
+                for (share, slope) in shares.iter_mut().zip(slopes).take(keys.1) {
+                    *share = (*share - logsumexp).exp();
+                    *slope = *share * (*slope - mean) * scale;
+                }
+            }
+            let block = Matrix::of_rows(rows.1, keys.1, KEYS);
+            let of_value = gradients.value.get_mut(keys.0 * columns..).unwrap_or_default();
+            T::add_product(of_value, columns, (shares, block.transposed()), (saved.gradient, out_gradient))?;
+            let of_query = gradients.query.get_mut(first_query..).unwrap_or_default();
+            T::add_product(of_query, depth, (slopes, block), (saved.key, key))?;
+            let of_key = gradients.key.get_mut(keys.0 * depth..).unwrap_or_default();
+            T::add_product(of_key, depth, (slopes, block.transposed()), (saved.query, queries))?;
+        }
+        Ok(())
+    }
+
+    /// Computes the gradients of a group. `scratch` has two blocks of scores for each row of a tile, or for each row of
+    /// a matrix if `has_all_rows`.
+    fn run_group<T: AttentionElement>(
+        &self,
+        mut gradients: Gradients<'_, T>,
+        saved: Saved<'_, T>,
+        scratch: &mut [T],
+        has_all_rows: bool,
+    ) -> Result<()> {
+        let heads = &self.heads;
+        let (shares, slopes) = scratch.split_at_mut(scratch.len() / 2);
+        let first = gradients.group.saturating_mul(heads.group);
+        for head in first..first.saturating_add(heads.group) {
+            for rows in (0..heads.tiles()).map(|tile| heads.rows(tile)) {
+                let start = if has_all_rows { rows.0 * KEYS } else { 0 };
+                let part = [&mut *shares, &mut *slopes].map(|all| all.get_mut(start..).unwrap_or_default());
+                self.run_tile(head, rows, saved, &mut gradients, part)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
+    fn parts(&self) -> usize {
+        self.heads.iter.numel() / self.heads.group.max(1)
+    }
+
+    fn chunk(&self) -> usize {
+        let rows = self.heads.query.rows.saturating_mul(self.heads.group);
+        let work = self.heads.row_work().saturating_mul(rows).max(1);
+        (CHUNK_WORK / work).max(1).saturating_mul(self.threads)
+    }
+
+    fn run(&self, parts: Range<usize>, out: [&mut [T]; 4], sources: &[&[T]]) -> Result<()> {
+        let heads = &self.heads;
+        let [query, key, value, scratch] = out;
+        let size = |matrix: Matrix| matrix.rows.saturating_mul(matrix.columns);
+        let sizes = [size(heads.query).saturating_mul(heads.group), size(heads.key), size(heads.value)];
+        let [mut query, mut key, mut value] = [(query, sizes[0]), (key, sizes[1]), (value, sizes[2])]
+            .map(|(out, size)| out.get_mut(parts.start.saturating_mul(size)..).unwrap_or_default());
+        let saved = Saved {
+            query: source(sources, 0),
+            key: source(sources, 1),
+            value: source(sources, 2),
+            out: source(sources, 3),
+            logsumexp: source(sources, 4),
+            gradient: source(sources, 5),
+            mask: source(sources, 6),
+        };
+        let mut groups = Vec::new();
+        for group in parts {
+            let gradients = Gradients {
+                group,
+                query: take(&mut query, sizes[0]),
+                key: take(&mut key, sizes[1]),
+                value: take(&mut value, sizes[2]),
+            };
+            try_push(&mut groups, gradients)?;
+        }
+        if scratch.is_empty() {
+            return parallel::for_each(self.threads, groups.into_iter(), &|gradients| {
+                let mut scratch = try_from_elem(T::default(), 2 * ROWS * KEYS)?;
+                self.run_group(gradients, saved, &mut scratch, false)
+            });
+        }
+        groups.into_iter().try_for_each(|gradients| self.run_group(gradients, saved, scratch, true))
+    }
+}
+
+/// Returns a source, or an empty slice if there are fewer.
+fn source<'a, T>(sources: &[&'a [T]], index: usize) -> &'a [T] {
+    sources.get(index).copied().unwrap_or_default()
+}
+
+/// Removes the first `count` elements from a slice and returns them.
+fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (first, others) = std::mem::take(rest).split_at_mut_checked(count).unwrap_or_default();
+    *rest = others;
+    first
+}
+
+/// Returns the attention of `query`, `key` and `value` with the shape `batch` and two more dimensions, and the logarithm
+/// of the sum of the exponentials of each row of scores.
+pub(crate) fn attention<T: AttentionElement>(
+    op: &'static str,
+    heads: AttentionHeads,
+    batch: &[usize],
+    [query, key, value]: [&Tensor; 3],
+    mask: Option<&Tensor>,
+) -> Result<[Tensor; 2]> {
+    let placement = query.placement();
+    let logsumexp: Vec<usize> = batch.iter().copied().chain([heads.query.rows]).collect();
+    let out: Vec<usize> = logsumexp.iter().copied().chain([heads.value.columns]).collect();
+    let scratch = heads.scratch(placement, 1);
+    let mut sources = vec![query, key, value];
+    sources.extend(mask);
+    let threads = heads.threads(placement);
+    let kernel = Forward { heads, threads };
+    let [out, logsumexp, _] =
+        launch_several::<T, 3>(op, placement, [&out, &logsumexp, &scratch], &sources, kernel)?;
+    Ok([out, logsumexp])
+}
+
+/// The results of the forward pass and the gradient of the first one. All are contiguous.
+#[derive(Clone, Copy)]
+pub(crate) struct AttentionResults<'a> {
+    pub out: &'a Tensor,
+    pub logsumexp: &'a Tensor,
+    pub gradient: &'a Tensor,
+}
+
+/// Returns the gradients of `query`, `key` and `value`.
+pub(crate) fn attention_backward<T: AttentionElement>(
+    op: &'static str,
+    heads: AttentionHeads,
+    [query, key, value]: [&Tensor; 3],
+    mask: Option<&Tensor>,
+    results: AttentionResults<'_>,
+) -> Result<[Tensor; 3]> {
+    let placement = query.placement();
+    let scratch = heads.scratch(placement, 2);
+    let mut sources = vec![query, key, value, results.out, results.logsumexp, results.gradient];
+    sources.extend(mask);
+    let shapes = [query.shape(), key.shape(), value.shape(), &scratch];
+    let threads = heads.threads(placement);
+    let kernel = Backward { heads, threads };
+    let [query, key, value, _] = launch_several::<T, 4>(op, placement, shapes, &sources, kernel)?;
+    Ok([query, key, value])
+}

@@ -1,0 +1,129 @@
+//! Launch of kernels of other libraries: synchronously on the CPU. On a device the kernel is called on the thread that
+//! calls the operation and queues its work itself.
+
+use std::ffi::c_void;
+
+use interlock::accelerator::{Device, DeviceType, HostFn, current_stream};
+use interlock::base::dlpack::{self, DLDataType, DLDevice};
+use interlock::dispatch::{ForeignArgs, ForeignKernel, ForeignTensor, Numerics, Stop};
+
+use crate::fallible_alloc::check_memory;
+use crate::shape::{Layout, checked_numel};
+use crate::storage::{Placement, RawSlice, Storage};
+use crate::{DType, Error, Result, Tensor};
+
+/// A call of a foreign kernel.
+pub(crate) struct ForeignLaunch<'a> {
+    pub op: &'static str,
+    pub kernel: &'a ForeignKernel,
+    pub numerics: Numerics,
+    /// The operands, each with the layout in which the kernel reads it.
+    pub operands: &'a [(&'a Tensor, Layout)],
+    pub placement: Placement,
+    pub dtype: DType,
+    /// The shapes of the results.
+    pub shapes: &'a [&'a [usize]],
+    /// The options of the operation, valid for the call, or null.
+    pub options: *const c_void,
+}
+
+impl ForeignLaunch<'_> {
+    /// Runs the kernel and returns its results, which are contiguous.
+    pub fn run(&self) -> Result<Vec<Tensor>, Stop<Error>> {
+        check_memory()?;
+        let results = self.shapes.iter().map(|shape| self.allocate(shape)).collect::<Result<Vec<_>>>()?;
+        self.check_devices()?;
+        match self.placement {
+            Placement::Device(device) => self.queue(device, &results)?,
+            Placement::Cpu | Placement::Pinned => self.run_on_cpu(&results)?,
+        }
+        Ok(results)
+    }
+
+    fn allocate(&self, shape: &[usize]) -> Result<Tensor> {
+        let size = self.dtype.size();
+        let storage =
+            Storage::new(self.op, self.placement, checked_numel(shape, size)?.saturating_mul(size))?;
+        Ok(Tensor::new(storage, self.dtype, Layout::contiguous(shape)))
+    }
+
+    fn check_devices(&self) -> Result<()> {
+        let left = match self.placement {
+            Placement::Device(device) => device,
+            Placement::Cpu | Placement::Pinned => Device::CPU,
+        };
+        let other = self.operands.iter().map(|(operand, _)| operand.device()).find(|device| *device != left);
+        other.map_or(Ok(()), |right| Err(Error::Devices { op: self.op, left, right }))
+    }
+
+    /// Calls the kernel while the locks of the operands are held. No other thread has the results yet.
+    fn run_on_cpu(&self, results: &[Tensor]) -> Result<(), Stop<Error>> {
+        let slices = self.operands.iter().filter_map(|(operand, _)| operand.storage_handle().raw_slice());
+        RawSlice::read_all(&slices.collect::<Vec<_>>(), || self.call(results, 0))
+    }
+
+    /// Calls the kernel, which queues its work on the current stream.
+    fn queue(&self, device: Device, results: &[Tensor]) -> Result<(), Stop<Error>> {
+        let stream = current_stream(Some(device)).map_err(Error::from)?;
+        let tensors = self.operands.iter().map(|(operand, _)| *operand).chain(results);
+        let prepared = tensors.map(|tensor| tensor.storage_handle().prepare_use(&stream));
+        let kept: Vec<_> = prepared.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        self.call(results, stream.handle().map_err(Error::from)?.raw)?;
+        // A graph that captures the work of the kernel keeps the memory.
+        if !kept.is_empty() {
+            let keep = HostFn::new(self.op, move || {
+                let _ = &kept;
+                Ok(())
+            });
+            stream.launch(keep).map_err(Error::from)?;
+        }
+        Ok(())
+    }
+
+    fn call(&self, results: &[Tensor], stream: u64) -> Result<(), Stop<Error>> {
+        let inputs: Vec<_> =
+            self.operands.iter().map(|(operand, layout)| described(operand, layout)).collect();
+        let outputs: Vec<_> = results.iter().map(|result| described(result, result.layout())).collect();
+        let (numerics, options) = (self.numerics, self.options);
+        let args = ForeignArgs { inputs: &inputs, outputs: &outputs, numerics, stream, options };
+        // SAFETY: the operands are locked or on a device, whose memory the stream keeps for work that is queued now. No
+        // other thread has the results.
+        unsafe { self.kernel.run(&args) }.map_err(|stop| match stop {
+            Stop::Refused(reason) => Stop::Refused(reason),
+            Stop::Error(message) => {
+                Stop::Error(Error::Kernel { op: self.op, kernel: self.kernel.name().to_owned(), message })
+            }
+        })
+    }
+}
+
+/// Describes a tensor with a layout of its storage.
+fn described(tensor: &Tensor, layout: &Layout) -> ForeignTensor {
+    let offset = layout.offset.wrapping_mul(tensor.dtype().size());
+    let data = tensor.storage_handle().pointer().wrapping_add(offset);
+    foreign_tensor(tensor.device(), tensor.dtype(), &layout.shape)
+        .with_strides(&layout.strides)
+        .with_data(data.cast())
+}
+
+/// Describes a tensor without memory.
+pub(crate) fn foreign_tensor(device: Device, dtype: DType, shape: &[usize]) -> ForeignTensor {
+    let device_type = match device.kind() {
+        DeviceType::Cpu => dlpack::CPU,
+        DeviceType::Cuda => dlpack::CUDA,
+        _ => dlpack::EXTENSION,
+    };
+    let device = DLDevice { device_type, device_id: device.index().unwrap_or(0).into() };
+    ForeignTensor::new(device, data_type(dtype), shape)
+}
+
+fn data_type(dtype: DType) -> DLDataType {
+    match dtype {
+        DType::Bool => DLDataType::BOOL,
+        DType::Int64 => DLDataType::int(64),
+        DType::Float16 => DLDataType::float(16),
+        DType::BFloat16 => DLDataType::BFLOAT16,
+        DType::Float32 => DLDataType::float(32),
+        DType::Float64 => DLDataType::float(64),
+    }
+}

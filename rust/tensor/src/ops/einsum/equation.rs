@@ -1,0 +1,273 @@
+//! Equations of einsum: the labels of each operand and of the result.
+
+use std::collections::BTreeMap;
+
+use crate::error::Tuple;
+use crate::{Error, Result, Tensor};
+
+pub(super) const OP: &str = "einsum";
+
+/// The name of a dimension in an equation: a letter, or a dimension that an ellipsis covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Label {
+    /// The dimensions of an ellipsis, counted from the last one, so that ellipses of different lengths are broadcast.
+    /// They come first in the result of an equation without an output.
+    Ellipsis(std::cmp::Reverse<usize>),
+    /// A letter.
+    Letter(char),
+}
+
+/// The labels of each operand and of the result.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Equation {
+    pub inputs: Vec<Vec<Label>>,
+    pub output: Vec<Label>,
+}
+
+/// A part of an equation before ellipses have a length.
+enum Subscript {
+    Letter(char),
+    Ellipsis,
+}
+
+impl Equation {
+    /// Parses an equation such as `"ij,jk->ik"` for these operands.
+    ///
+    /// Without `->`, the result has the dimensions of ellipses, then the labels that appear once, in alphabetical
+    /// order.
+    pub fn parse(equation: &str, operands: &[Tensor]) -> Result<Self> {
+        let (inputs, output) = match equation.split_once("->") {
+            Some((inputs, output)) => (inputs, Some(output)),
+            None => (equation, None),
+        };
+        let err_count = |given: usize| {
+            Error::value(
+                OP,
+                "equation",
+                format!("have one group of labels for each of the {} operands", operands.len()),
+                given,
+            )
+        };
+        let groups: Vec<_> = inputs.split(',').collect();
+        if groups.len() != operands.len() {
+            return Err(err_count(groups.len()));
+        }
+        let labelled = groups.iter().zip(operands).enumerate();
+        let inputs = labelled
+            .map(|(index, (group, operand))| labels_of_operand(index, &subscripts(group)?, operand))
+            .collect::<Result<Vec<_>>>()?;
+        let output = match output {
+            Some(output) => labels_of_output(&subscripts(output)?, &inputs)?,
+            None => implicit_output(&inputs),
+        };
+        Ok(Equation { inputs, output })
+    }
+
+    /// Returns an error unless dimensions with the same label have the same size. Sizes of 1 are broadcast.
+    pub fn check_sizes(&self, operands: &[Tensor]) -> Result<()> {
+        let mut sizes: BTreeMap<Label, usize> = BTreeMap::new();
+        for (index, (labels, operand)) in self.inputs.iter().zip(operands).enumerate() {
+            for (&label, &size) in labels.iter().zip(operand.shape()) {
+                let known = sizes.entry(label).or_insert(size);
+                if *known == 1 {
+                    *known = size;
+                } else if size != 1 && size != *known {
+                    let expected = format!("have size {known} in dimension {label} as an operand before it");
+                    return Err(err_operand(index, expected, operand));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Label::Letter(letter) => letter.fmt(f),
+            Label::Ellipsis(_) => f.write_str("..."),
+        }
+    }
+}
+
+/// Splits a group of labels. Spaces have no meaning.
+fn subscripts(group: &str) -> Result<Vec<Subscript>> {
+    let err_syntax = || {
+        let expected = "consist of letters, one ellipsis (...) per group, commas and at most one ->";
+        Error::value(OP, "equation", expected, format!("{group:?}"))
+    };
+    let mut found = Vec::new();
+    let mut rest = group.trim();
+    while let Some(first) = rest.chars().next() {
+        let (subscript, length) = match first {
+            'a'..='z' | 'A'..='Z' => (Subscript::Letter(first), 1),
+            '.' if rest.starts_with("...") => (Subscript::Ellipsis, 3),
+            _ => return Err(err_syntax()),
+        };
+        found.push(subscript);
+        rest = rest.get(length..).unwrap_or_default().trim_start();
+    }
+    let ellipses = found.iter().filter(|subscript| matches!(subscript, Subscript::Ellipsis)).count();
+    if ellipses > 1 { Err(err_syntax()) } else { Ok(found) }
+}
+
+/// Returns the labels of the dimensions of an operand.
+fn labels_of_operand(index: usize, subscripts: &[Subscript], operand: &Tensor) -> Result<Vec<Label>> {
+    let letters = subscripts.iter().filter(|subscript| matches!(subscript, Subscript::Letter(_))).count();
+    let has_ellipsis = letters < subscripts.len();
+    let covered = match operand.ndim().checked_sub(letters) {
+        Some(covered) if has_ellipsis || covered == 0 => covered,
+        _ => {
+            let least = if has_ellipsis { "at least " } else { "" };
+            return Err(err_operand(
+                index,
+                format!("have {least}{letters} dimensions, as its labels"),
+                operand,
+            ));
+        }
+    };
+    let labels = |subscript: &Subscript| match subscript {
+        Subscript::Letter(letter) => vec![Label::Letter(*letter)],
+        Subscript::Ellipsis => ellipsis(covered),
+    };
+    Ok(subscripts.iter().flat_map(labels).collect())
+}
+
+/// Returns the labels of the dimensions that an ellipsis covers.
+fn ellipsis(covered: usize) -> Vec<Label> {
+    (0..covered).rev().map(|from_last| Label::Ellipsis(std::cmp::Reverse(from_last))).collect()
+}
+
+/// Returns the labels of the result, each of which an operand has.
+fn labels_of_output(subscripts: &[Subscript], inputs: &[Vec<Label>]) -> Result<Vec<Label>> {
+    let all = || inputs.iter().flatten();
+    let covered = all().filter_map(|label| match label {
+        Label::Ellipsis(std::cmp::Reverse(from_last)) => Some(from_last + 1),
+        Label::Letter(_) => None,
+    });
+    let covered = covered.max().unwrap_or(0);
+    let mut output = Vec::new();
+    for subscript in subscripts {
+        match subscript {
+            Subscript::Ellipsis => output.extend(ellipsis(covered)),
+            Subscript::Letter(letter) => {
+                let label = Label::Letter(*letter);
+                if !all().any(|known| *known == label) || output.contains(&label) {
+                    let expected = "have each label of the result once in the result, and in an operand";
+                    return Err(Error::value(OP, "equation", expected, format!("{letter:?}")));
+                }
+                output.push(label);
+            }
+        }
+    }
+    Ok(output)
+}
+
+/// Returns the labels of a result that the equation does not name.
+fn implicit_output(inputs: &[Vec<Label>]) -> Vec<Label> {
+    let mut counts: BTreeMap<Label, usize> = BTreeMap::new();
+    inputs.iter().flatten().for_each(|label| *counts.entry(*label).or_default() += 1);
+    let appears = |(label, count): (Label, usize)| match label {
+        Label::Ellipsis(_) => Some(label),
+        Label::Letter(_) => (count == 1).then_some(label),
+    };
+    counts.into_iter().filter_map(appears).collect()
+}
+
+fn err_operand(index: usize, expected: String, operand: &Tensor) -> Error {
+    Error::value(
+        OP,
+        "operands",
+        format!("{expected} (operand {index})"),
+        format!("shape {}", Tuple(operand.shape())),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    fn parse(equation: &str, shapes: &[&[usize]]) -> Result<String> {
+        let operands: Vec<_> =
+            shapes.iter().map(|shape| Tensor::zeros(shape, DType::Float32).unwrap()).collect();
+        let text = |labels: &Vec<Label>| {
+            let name = |label: &Label| match label {
+                Label::Letter(letter) => letter.to_string(),
+                Label::Ellipsis(std::cmp::Reverse(from_last)) => from_last.to_string(),
+            };
+            labels.iter().map(name).collect::<String>()
+        };
+        let Equation { inputs, output } = Equation::parse(equation, &operands)?;
+        Ok(format!("{}->{}", inputs.iter().map(text).collect::<Vec<_>>().join(","), text(&output)))
+    }
+
+    #[test]
+    fn parse_resolves_ellipses_and_implicit_results() {
+        let matrix: &[usize] = &[2, 2];
+        for (equation, shapes, expected) in [
+            ("ij,jk->ik", vec![matrix, matrix], "ij,jk->ik"),
+            ("ij , kj", vec![matrix, matrix], "ij,kj->ik"),
+            ("ba", vec![matrix], "ba->ab"),
+            ("ii", vec![matrix], "ii->"),
+            ("...i->...", vec![matrix], "0i->0"),
+            ("...ij,...jk", vec![&[4, 2, 2], &[5, 4, 2, 2]], "0ij,10jk->10ik"),
+            ("i...->i", vec![&[2, 3, 4]], "i10->i"),
+            (",i->i", vec![&[], &[2]], ",i->i"),
+        ] {
+            assert_eq!(parse(equation, &shapes).unwrap(), expected, "{equation}");
+        }
+    }
+
+    #[test]
+    fn parse_names_what_it_refuses() {
+        let matrix: &[usize] = &[2, 2];
+        for (equation, shapes, expected) in [
+            (
+                "ij",
+                vec![matrix, matrix],
+                "einsum: equation must have one group of labels for each of the 2 operands, got 1",
+            ),
+            (
+                "i",
+                vec![matrix],
+                "einsum: operands must have 1 dimensions, as its labels (operand 0), got shape (2, 2)",
+            ),
+            (
+                "...ijk",
+                vec![matrix],
+                "einsum: operands must have at least 3 dimensions, as its labels (operand 0), got shape (2, 2)",
+            ),
+            (
+                "i1->i",
+                vec![matrix],
+                "einsum: equation must consist of letters, one ellipsis (...) per group, commas and at most one ->, got \"i1\"",
+            ),
+            (
+                "ij->ik",
+                vec![matrix],
+                "einsum: equation must have each label of the result once in the result, and in an operand, got 'k'",
+            ),
+            (
+                "ij->ii",
+                vec![matrix],
+                "einsum: equation must have each label of the result once in the result, and in an operand, got 'i'",
+            ),
+        ] {
+            assert_eq!(parse(equation, &shapes).unwrap_err().to_string(), expected, "{equation}");
+        }
+    }
+
+    #[test]
+    fn check_sizes_accepts_equal_sizes_and_1() {
+        let check = |left: &[usize], right: &[usize]| {
+            let operands = [left, right].map(|shape| Tensor::zeros(shape, DType::Float32).unwrap());
+            Equation::parse("ij,jk", &operands)?.check_sizes(&operands)
+        };
+        assert_eq!(check(&[2, 1], &[3, 4]), Ok(()));
+        assert_eq!(check(&[2, 3], &[1, 4]), Ok(()));
+        let error = check(&[2, 2], &[3, 4]).unwrap_err().to_string();
+        let expected = "einsum: operands must have size 2 in dimension j as an operand before it (operand 1), got shape (3, 4)";
+        assert_eq!(error, expected);
+    }
+}

@@ -1,0 +1,404 @@
+//! Sums of products of tensors in Einstein's notation: `torch.einsum`.
+
+mod contraction;
+mod equation;
+
+use std::fmt;
+
+use interlock::accelerator::Device;
+use interlock::backends::EinsumStrategy;
+use interlock::backends::flags::{OPT_EINSUM_ENABLED, OPT_EINSUM_STRATEGY};
+use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Reason, Stop, annotate};
+
+use crate::{DType, Error, Result, Tensor};
+use contraction::{Term, contract};
+use equation::{Equation, Label, OP};
+
+/// Finds the order in which einsum contracts operands, as the Python package opt_einsum does.
+///
+/// ```
+/// use interlock::backends::EinsumStrategy;
+/// use interlock::dispatch::Stop;
+/// use interlock_tensor::{DType, Error, PathOptimizer, PathRequest, Tensor, einsum};
+///
+/// /// Contracts the last two operands first.
+/// struct FromTheRight;
+///
+/// impl PathOptimizer for FromTheRight {
+///     fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, Stop<Error>> {
+///         Ok((2..=request.shapes.len()).rev().map(|left| vec![left - 2, left - 1]).collect())
+///     }
+/// }
+///
+/// let x = Tensor::ones(&[2, 2], DType::Float32)?;
+/// let operands = [x.clone(), x.clone(), x];
+/// let product = einsum("ij,jk,kl->il", &operands, Some(&FromTheRight))?;
+/// assert_eq!(product.to_vec::<f32>()?, [4.0; 4]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait PathOptimizer {
+    /// Returns the positions of the operands of each contraction. Its result is appended to the operands that are left,
+    /// as in opt_einsum.
+    ///
+    /// # Errors
+    /// Returns [`Stop::Refused`] to contract from left to right.
+    fn path(&self, request: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, Stop<Error>>;
+}
+
+/// The operands for which a [`PathOptimizer`] finds an order.
+///
+/// ```
+/// use interlock::backends::EinsumStrategy;
+/// use interlock_tensor::PathRequest;
+///
+/// let request = PathRequest {
+///     shapes: &[vec![2, 3], vec![3, 4]],
+///     inputs: &[vec![0, 1], vec![1, 2]],
+///     output: &[0, 2],
+///     strategy: EinsumStrategy::Auto,
+/// };
+/// assert_eq!(request.inputs.len(), request.shapes.len());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PathRequest<'a> {
+    /// The shapes of the operands.
+    pub shapes: &'a [Vec<usize>],
+    /// The labels of the dimensions of each operand, as numbers.
+    pub inputs: &'a [Vec<usize>],
+    /// The labels of the result.
+    pub output: &'a [usize],
+    /// The strategy that the flag `opt_einsum.strategy` requests.
+    pub strategy: EinsumStrategy,
+}
+
+/// Sums of products of tensors in Einstein's notation. [`EINSUM`] has its kernels.
+#[derive(Debug)]
+pub struct Einsum;
+
+/// The properties of a call of einsum on which the choice of its kernel depends.
+///
+/// ```
+/// use interlock_tensor::{DType, EINSUM, EinsumCall, Tensor};
+///
+/// let x = Tensor::ones(&[2, 3], DType::Float32)?;
+/// let call = EinsumCall::new("ij->j", &[x], false);
+/// assert_eq!(call.to_string(), "cpu float32 ij->j 2x3");
+/// assert_eq!(EINSUM.explain(&call).kernel(), Some("left_to_right"));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EinsumCall {
+    device: Device,
+    dtype: DType,
+    equation: String,
+    shapes: Vec<Vec<usize>>,
+    strategy: EinsumStrategy,
+    has_optimizer: bool,
+}
+
+impl EinsumCall {
+    /// Returns the properties of a call on this thread now.
+    pub fn new(equation: &str, operands: &[Tensor], has_optimizer: bool) -> Self {
+        let first = operands.first();
+        EinsumCall {
+            device: first.map_or(Device::CPU, Tensor::device),
+            dtype: first.map_or(DType::DEFAULT_FLOAT, Tensor::dtype),
+            equation: equation.to_owned(),
+            shapes: operands.iter().map(|operand| operand.shape().to_vec()).collect(),
+            strategy: OPT_EINSUM_STRATEGY.get(),
+            has_optimizer,
+        }
+    }
+}
+
+impl fmt::Display for EinsumCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.device, self.dtype.name(), self.equation)?;
+        for (index, shape) in self.shapes.iter().enumerate() {
+            let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+            write!(f, "{} {}", if index > 0 { "," } else { "" }, sizes.join("x"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The arguments of [`Einsum`].
+pub struct EinsumArgs<'a> {
+    terms: Vec<Term>,
+    output: &'a [Label],
+    optimizer: Option<&'a dyn PathOptimizer>,
+}
+
+impl fmt::Debug for EinsumArgs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EinsumArgs").field("output", &self.output).finish_non_exhaustive()
+    }
+}
+
+impl Operation for Einsum {
+    const NAME: &'static str = OP;
+    type Call = EinsumCall;
+    type Args<'a> = EinsumArgs<'a>;
+    type Out = Tensor;
+    type Error = Error;
+
+    fn obeys_precision(_call: &EinsumCall) -> bool {
+        // The products inside resolve their own node.
+        false
+    }
+}
+
+/// The kernels of einsum, which differ in the order of contractions. Each contraction is a call of
+/// [`MATMUL`](crate::MATMUL).
+pub static EINSUM: Op<Einsum> = Op::new(&[
+    Kernel::<Einsum>::new("opt_einsum", contract_in_optimized_order)
+        .gates(&[Gate::on(&OPT_EINSUM_ENABLED)])
+        .obeys(&OPT_EINSUM_STRATEGY)
+        .condition(can_be_optimized),
+    Kernel::<Einsum>::new("left_to_right", |_, _, args| {
+        Ok(contract_from_left(args.terms.clone(), args.output)?)
+    }),
+]);
+
+fn can_be_optimized(call: &EinsumCall) -> Result<(), Reason> {
+    let operands = call.shapes.len();
+    if operands <= 2 {
+        return Err(Reason::from(format!("needs more than 2 operands, got {operands}")));
+    }
+    if call.has_optimizer { Ok(()) } else { Err(Reason::from("needs a path optimizer")) }
+}
+
+fn contract_in_optimized_order(
+    call: &EinsumCall,
+    _: Numerics,
+    args: &EinsumArgs<'_>,
+) -> Result<Tensor, Stop<Error>> {
+    let Some(optimizer) = args.optimizer else {
+        return Err(Stop::Refused(Reason::from("needs a path optimizer")));
+    };
+    let path = find_path(optimizer, call, args)?;
+    annotate(|| {
+        let steps: Vec<String> = path.iter().map(|step| format!("({})", joined(step))).collect();
+        format!("path {}", steps.join(" "))
+    });
+    let mut terms = args.terms.clone();
+    for step in path {
+        let mut step = step;
+        step.sort_unstable();
+        let mut chosen: Vec<_> = step.into_iter().rev().map(|position| terms.remove(position)).collect();
+        chosen.reverse();
+        terms.extend(contract_all(chosen, &terms, args.output)?);
+    }
+    Ok(contract_from_left(terms, args.output)?)
+}
+
+/// Returns the path of an optimizer with different positions in each step, all of operands that exist then.
+fn find_path(
+    optimizer: &dyn PathOptimizer,
+    call: &EinsumCall,
+    args: &EinsumArgs<'_>,
+) -> Result<Vec<Vec<usize>>, Stop<Error>> {
+    let mut labels: Vec<Label> = args.terms.iter().flat_map(|term| term.labels.iter().copied()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let number = |label: &Label| labels.binary_search(label).unwrap_or(0);
+    let inputs: Vec<Vec<usize>> =
+        args.terms.iter().map(|term| term.labels.iter().map(number).collect()).collect();
+    let output: Vec<usize> = args.output.iter().map(number).collect();
+    // Repeated labels of an operand are one dimension of its term.
+    let shapes: Vec<Vec<usize>> = args.terms.iter().map(|term| term.tensor.shape().to_vec()).collect();
+    let (inputs, output, shapes) = (&inputs, &output, &shapes);
+    let path = optimizer.path(&PathRequest { shapes, inputs, output, strategy: call.strategy })?;
+    let mut count = args.terms.len();
+    for step in &path {
+        let is_repeated = |position: &usize| step.iter().filter(|other| *other == position).count() > 1;
+        if let Some(position) = step.iter().find(|position| **position >= count || is_repeated(position)) {
+            let reason = format!("the path has a step ({}) for {count} operands: {position}", joined(step));
+            return Err(Stop::Refused(Reason::from(reason)));
+        }
+        count = count.saturating_sub(step.len()).saturating_add(usize::from(!step.is_empty()));
+    }
+    Ok(path)
+}
+
+fn joined(numbers: &[usize]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Contracts terms from left to right. Labels that other terms or the result have are kept.
+fn contract_all(terms: Vec<Term>, others: &[Term], output: &[Label]) -> Result<Option<Term>> {
+    let mut left: std::collections::VecDeque<Term> = terms.into();
+    let Some(mut result) = left.pop_front() else { return Ok(None) };
+    while let Some(next) = left.pop_front() {
+        let has = |term: &Term, label| term.labels.contains(&label);
+        let keep = |label| {
+            output.contains(&label)
+                || left.iter().any(|term| has(term, label))
+                || others.iter().any(|term| has(term, label))
+        };
+        result = contract(&result, &next, &keep)?;
+    }
+    Ok(Some(result))
+}
+
+/// Contracts all terms that are left from left to right.
+fn contract_from_left(terms: Vec<Term>, output: &[Label]) -> Result<Tensor> {
+    let result = contract_all(terms, &[], output)?;
+    result.ok_or_else(|| Error::no_tensors(OP, "operands"))?.into_result(output)
+}
+
+/// Returns the sum of products that an equation such as `"ij,jk->ik"` describes: `torch.einsum`. An optimizer finds
+/// the order of contractions if there are more than two operands, unless `opt_einsum.enabled` is off.
+///
+/// # Errors
+/// Returns an error for an invalid equation, shapes that do not fit it and operands of different dtypes.
+pub fn einsum(equation: &str, operands: &[Tensor], optimizer: Option<&dyn PathOptimizer>) -> Result<Tensor> {
+    if operands.is_empty() {
+        return Err(Error::no_tensors(OP, "operands"));
+    }
+    let parsed = Equation::parse(equation, operands)?;
+    parsed.check_sizes(operands)?;
+    let terms = parsed.inputs.iter().zip(operands).map(|(labels, operand)| Term::new(operand, labels));
+    let args = EinsumArgs { terms: terms.collect::<Result<_>>()?, output: &parsed.output, optimizer };
+    EINSUM.call(&EinsumCall::new(equation, operands, optimizer.is_some()), None, &args)
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock::dispatch::Recording;
+
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    struct Fixed(&'static [&'static [usize]]);
+
+    impl PathOptimizer for Fixed {
+        fn path(&self, _: &PathRequest<'_>) -> Result<Vec<Vec<usize>>, Stop<Error>> {
+            Ok(self.0.iter().map(|step| step.to_vec()).collect())
+        }
+    }
+
+    const PATHS: [&[&[usize]]; 3] = [&[&[1, 2], &[0, 1]], &[&[0, 2], &[0, 1]], &[&[1, 0], &[1, 0]]];
+
+    fn range(shape: &[usize]) -> Tensor {
+        let count: usize = shape.iter().product();
+        doubles(&(0..count).map(|i| (i as f64 * 0.7).sin()).collect::<Vec<_>>(), shape)
+    }
+
+    /// Evaluates an equation with letters only by its definition.
+    fn by_definition(equation: &str, operands: &[Tensor]) -> Vec<f64> {
+        let (inputs, output) = equation.split_once("->").unwrap();
+        let inputs: Vec<Vec<char>> = inputs.split(',').map(|labels| labels.chars().collect()).collect();
+        let mut letters: Vec<char> = output.chars().collect();
+        for letter in inputs.iter().flatten() {
+            if !letters.contains(letter) {
+                letters.push(*letter);
+            }
+        }
+        let size = |letter: &char| {
+            let sizes = inputs.iter().zip(operands).flat_map(|(labels, operand)| {
+                labels
+                    .iter()
+                    .zip(operand.shape())
+                    .filter(|(label, _)| *label == letter)
+                    .map(|(_, size)| *size)
+            });
+            sizes.max().unwrap()
+        };
+        let sizes: Vec<usize> = letters.iter().map(size).collect();
+        let results: usize = sizes.iter().take(output.len()).product();
+        let mut out = vec![0.0; results];
+        let all: usize = sizes.iter().product();
+        let values: Vec<Vec<f64>> =
+            operands.iter().map(|operand| operand.contiguous().unwrap().to_vec().unwrap()).collect();
+        for flat in 0..all {
+            let mut rest = flat;
+            let mut index = vec![0; letters.len()];
+            for at in (0..letters.len()).rev() {
+                (index[at], rest) = (rest % sizes[at], rest / sizes[at]);
+            }
+            let element = |(labels, (operand, values)): (&Vec<char>, (&Tensor, &Vec<f64>))| {
+                let position = labels.iter().zip(operand.shape()).fold(0, |position, (label, &size)| {
+                    let at = letters.iter().position(|letter| letter == label).unwrap();
+                    position * size + if size == 1 { 0 } else { index[at] }
+                });
+                values[position]
+            };
+            let product: f64 = inputs.iter().zip(operands.iter().zip(&values)).map(element).product();
+            out[flat / (all / results)] += product;
+        }
+        out
+    }
+
+    #[test]
+    fn einsum_computes_its_definition() {
+        let cases: [(&str, &[&[usize]]); 16] = [
+            ("ij,jk->ik", &[&[2, 3], &[3, 4]]),
+            ("ij,jk->ki", &[&[2, 3], &[3, 4]]),
+            ("bij,bjk->bik", &[&[2, 2, 3], &[2, 3, 2]]),
+            ("ij->ji", &[&[2, 3]]),
+            ("ij->", &[&[2, 3]]),
+            ("ii->i", &[&[3, 3]]),
+            ("ii->", &[&[3, 3]]),
+            ("iij->j", &[&[2, 2, 3]]),
+            ("i,j->ij", &[&[2], &[3]]),
+            ("i,i->", &[&[3], &[3]]),
+            ("ijk,kl->jl", &[&[2, 3, 4], &[4, 2]]),
+            ("ab,cb,ad->cd", &[&[2, 3], &[4, 3], &[2, 2]]),
+            ("ij,jk,kl->il", &[&[2, 3], &[3, 4], &[4, 2]]),
+            ("ij,ij,ij->j", &[&[2, 3], &[2, 3], &[2, 3]]),
+            ("ij,jk->ik", &[&[2, 1], &[3, 4]]),
+            ("ij,i->ij", &[&[2, 3], &[1]]),
+        ];
+        for (equation, shapes) in cases {
+            let operands: Vec<_> = shapes.iter().map(|shape| range(shape)).collect();
+            let expected = by_definition(equation, &operands);
+            assert_close(&einsum(equation, &operands, None).unwrap().contiguous().unwrap(), &expected);
+            if operands.len() == 3 {
+                for path in PATHS {
+                    let out = einsum(equation, &operands, Some(&Fixed(path))).unwrap();
+                    assert_close(&out.contiguous().unwrap(), &expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn einsum_passes_gradcheck() {
+        gradcheck(|x| einsum("ij,jk->ki", x, None), &[range(&[2, 3]), range(&[3, 2])]);
+        gradcheck(|x| einsum("ii->i", x, None), &[range(&[3, 3])]);
+        gradcheck(
+            |x| einsum("bij,bjk,kb->i", x, None),
+            &[range(&[2, 3, 2]), range(&[2, 2, 2]), range(&[2, 2])],
+        );
+        gradcheck(|x| einsum("...i,i...->...", x, None), &[range(&[2, 3]), range(&[3, 2])]);
+    }
+
+    #[test]
+    fn record_names_the_kernel_and_the_path() {
+        let operands = [range(&[2, 3]), range(&[3, 4]), range(&[4, 2])];
+        let recording = Recording::default();
+        let guard = recording.guard();
+        let run = |path| einsum("ij,jk,kl->il", &operands, Some(&Fixed(path))).unwrap();
+        run(&[&[1, 2], &[0, 1]]);
+        {
+            let _enabled = OPT_EINSUM_ENABLED.scope(false).unwrap().guard();
+            run(&[&[1, 2], &[0, 1]]);
+        }
+        run(&[&[1, 3], &[0, 1]]);
+        drop(guard);
+        let lines: Vec<_> = recording.calls().iter().map(ToString::to_string).collect();
+        let einsums: Vec<_> = lines.iter().filter(|line| line.starts_with("einsum")).collect();
+        let call = "einsum cpu float64 ij,jk,kl->il 2x3, 3x4, 4x2 ->";
+        let expected = [
+            format!("{call} opt_einsum, path (1, 2) (0, 1) | left_to_right: behind opt_einsum"),
+            format!("{call} left_to_right | opt_einsum: backends.opt_einsum.enabled is False"),
+            format!("{call} left_to_right | opt_einsum: the path has a step (1, 3) for 3 operands: 3"),
+        ];
+        assert_eq!(einsums, expected.iter().collect::<Vec<_>>());
+        let products: Vec<_> = lines.iter().filter(|line| line.starts_with("matmul")).collect();
+        assert!(products.iter().all(|line| line.contains(", in einsum")), "{products:?}");
+        assert!(products[0].starts_with("matmul cpu float64 1x3x4 @ 1x4x2"), "{products:?}");
+        assert!(products[2].starts_with("matmul cpu float64 1x2x3 @ 1x3x4"), "{products:?}");
+    }
+}

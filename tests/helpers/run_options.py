@@ -1,0 +1,4 @@
+"""Options of a run of pytest that modules read while they are imported."""
+
+FULL = False
+"""Whether pytest runs with `--full`, set by tests/conftest.py before the tests are imported."""

@@ -1,0 +1,59 @@
+"""Without `interlock.aio`, a process warns once if scopes of two tasks of an event loop overlap."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.subprocess import PROGRAMS, eval_program, run_program
+
+PROGRAM = "aio/use_scopes_in_tasks.py"
+PATH = PROGRAMS / PROGRAM
+
+
+def line_of(comment: str) -> int:
+    (found,) = [number for number, line in enumerate(read(PATH), 1) if line.endswith(f"# {comment}")]
+    return found
+
+
+def read(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "case", ["overlap_of_modes", "overlap_of_flags", "overlap_of_a_mode_and_a_flag", "overlap_twice"]
+)
+def test_overlapping_scopes_of_two_tasks_are_reported_once(case: str) -> None:
+    site = f"{PATH}:{line_of('work')}"
+    ((category, message, location),) = eval_program(PROGRAM, case, "always")
+    assert (category, location) == ("ScopeWarning", site)
+    tasks = re.findall(r"Task-\d+", message)
+    assert len(set(tasks)) == 2
+    assert message == (
+        "scopes of two asyncio tasks overlap, so each task also had modes or flags of the other: "
+        f"{tasks[0]} exited a scope at {site} while one that {tasks[1]} exits at {site} was open; "
+        "give each task its own state with interlock.aio.run, or with "
+        "loop.set_task_factory(interlock.aio.task_factory()) before the tasks are created. "
+        "This is reported once"
+    )
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "out_of_order_in_one_task",
+        "generator_of_one_task",
+        "scopes_of_one_object",
+        "scope_that_is_never_exited",
+        "tasks_with_a_state_of_their_own",
+    ],
+)
+def test_scopes_that_do_not_overlap_those_of_another_task_are_not_reported(case: str) -> None:
+    assert eval_program(PROGRAM, case, "always") == []
+
+
+def test_warning_as_an_error_is_raised_after_the_scope_was_exited() -> None:
+    done = run_program(PROGRAM, "overlap_of_modes", "error")
+    assert (done.code, done.stdout) == (0, "raised ScopeWarning\n[]\n"), done.stderr

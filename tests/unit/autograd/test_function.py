@@ -1,0 +1,359 @@
+"""`autograd.Function`: operations with a backward function of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import pytest
+from interlock import Tensor
+from interlock.autograd import Function
+from interlock.autograd.function import once_differentiable
+from interlock.errors import ArgumentError, GraphFreedError, ShapeError
+
+
+class Square(Function):
+    """The square, with a saved tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+
+
+def leaf(*values: float) -> Tensor:
+    return interlock.tensor(values, dtype=interlock.float64, requires_grad=True)
+
+
+def function(
+    forward: Callable[..., Any] = lambda ctx, x: x * 1, backward: Callable[..., Any] = lambda ctx, grad: grad
+) -> Any:
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type("Made", (Function,), members)
+
+
+def gradient(tensor: Tensor) -> Any:
+    return None if tensor.grad is None else tensor.grad.tolist()
+
+
+def test_apply_records_a_node_that_is_the_context() -> None:
+    contexts: list[Any] = []
+
+    def forward(ctx: Any, x: Tensor, factor: int) -> Tensor:
+        contexts.append(ctx)
+        ctx.factor = factor
+        assert not interlock.is_grad_enabled()
+        return x * factor
+
+    x = leaf(1, 2)
+    y = function(forward, lambda ctx, grad: (grad * ctx.factor, None)).apply(x, 3)
+    assert y.grad_fn is contexts[0]
+    assert y.grad_fn.needs_input_grad == (True, False)
+    assert y.grad_fn.name() == "MadeBackward"
+    assert "grad_fn=<MadeBackward>" in repr(y)
+    assert [node.name() for node, _ in y.grad_fn.next_functions] == ["AccumulateGrad"]
+    y.sum().backward()
+    assert gradient(x) == [3.0, 3.0]
+
+
+def test_saved_tensors_of_a_leaf_are_the_leaf() -> None:
+    x = leaf(1)
+    y = Square.apply(x)
+    assert y.grad_fn.saved_tensors[0] is x
+    y.backward()
+    with pytest.raises(GraphFreedError):
+        _ = y.grad_fn.saved_tensors
+    with pytest.raises(GraphFreedError):
+        y.backward()
+
+
+def test_saved_tensor_that_was_changed_in_place_is_an_error() -> None:
+    x = leaf(1) * 1
+    y = Square.apply(x)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match=r"SquareBackward: a saved tensor .* was changed in place"):
+        y.backward()
+
+
+def test_double_backward_differentiates_the_operations_of_backward() -> None:
+    x = leaf(3)
+    (first,) = interlock.autograd.grad(Square.apply(x), x, create_graph=True)
+    (second,) = interlock.autograd.grad(first, x)
+    assert (first.tolist(), second.tolist()) == ([6.0], [2.0])
+    assert interlock.autograd.gradcheck(Square.apply, leaf(1, 2))
+    assert interlock.autograd.gradgradcheck(Square.apply, leaf(1, 2))
+
+
+def test_saved_result_has_the_node_as_history() -> None:
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    exp = function(forward, lambda ctx, grad: grad * ctx.saved_tensors[0])
+    assert interlock.autograd.gradcheck(exp.apply, leaf(0.5, 1))
+    assert interlock.autograd.gradgradcheck(exp.apply, leaf(0.5, 1))
+
+
+def test_several_results_have_one_node() -> None:
+    seen: list[Any] = []
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        seen.append([None if grad is None else grad.tolist() for grad in grads])
+        return grads[0], grads[2]
+
+    a, b = leaf(1), leaf(2)
+    total, text, product = function(lambda ctx, a, b: (a + b, "text", a * b), backward).apply(a, b)
+    assert text == "text"
+    assert total.grad_fn is product.grad_fn
+    assert (total.output_nr, product.output_nr) == (0, 1)
+    (total * 10).backward()
+    # The other tensor has a gradient of zeros, and the text has none.
+    assert seen == [[[10.0], None, [0.0]]]
+    assert (gradient(a), gradient(b)) == ([10.0], [0.0])
+
+
+def test_results_of_one_function_are_differentiated_together() -> None:
+    calls: list[int] = []
+
+    def backward(ctx: Any, first: Tensor, second: Tensor) -> Any:
+        calls.append(1)
+        return first * 2 + second * 3
+
+    both = function(lambda ctx, x: (x * 2, x * 3), backward)
+    x = leaf(1)
+    double, triple = both.apply(x)
+    (double.exp() * 0 + double + triple * 10).backward()
+    assert calls == [1]
+    assert gradient(x) == [32.0]
+
+
+def test_set_materialize_grads_false_passes_none() -> None:
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
+
+    def backward(ctx: Any, first: Any, second: Any) -> Any:
+        seen.append((first, second))
+        return second
+
+    x = leaf(1)
+    _, triple = function(forward, backward).apply(x)
+    triple.backward()
+    assert seen[0][0] is None
+    assert gradient(x) == [1.0]
+    with pytest.raises(TypeError, match="set_materialize_grads: value must be a bool, got int"):
+        triple.grad_fn.set_materialize_grads(1)
+
+
+def test_setup_context_separates_forward_from_the_context() -> None:
+    class Scale(Function):
+        @staticmethod
+        def forward(x: Tensor, factor: float) -> Tensor:  # type: ignore[override]
+            return x * factor
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.factor = inputs[1]
+            assert output.tolist() == [3.0]
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            return grad * ctx.factor, None
+
+    x = leaf(1)
+    Scale.apply(x, 3.0).backward()
+    assert gradient(x) == [3.0]
+
+
+def test_mark_dirty_returns_the_changed_tensor_with_a_new_history() -> None:
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    double = function(forward, lambda ctx, grad: grad * 2)
+    x = leaf(1, 2)
+    changed = x * 1
+    result = double.apply(changed)
+    assert result is changed
+    assert (changed.tolist(), changed.grad_fn.name()) == ([2.0, 4.0], "MadeBackward")
+    result.sum().backward()
+    assert gradient(x) == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="mark_dirty: a leaf tensor that requires grad"):
+        double.apply(leaf(1))
+    with pytest.raises(ArgumentError, match="must not be views"):
+        double.apply((x * 1)[:1])
+
+
+def test_mark_dirty_refuses_tensors_that_are_not_argument_and_result() -> None:
+    def not_returned(ctx: Any, x: Tensor) -> Tensor:
+        ctx.mark_dirty(x.add_(1))
+        return x * 1
+
+    def not_given(ctx: Any, x: Tensor) -> Tensor:
+        y = x * 1
+        ctx.mark_dirty(y)
+        return y
+
+    with pytest.raises(ArgumentError, match=r"must be results of forward\(\)"):
+        function(not_returned).apply(leaf(1) * 1)
+    with pytest.raises(ArgumentError, match=r"must be arguments of forward\(\)"):
+        function(not_given).apply(leaf(1) * 1)
+
+
+def test_unchanged_input_as_result_is_another_tensor() -> None:
+    x = leaf(1)
+    y = function(lambda ctx, x: x, lambda ctx, grad: grad * 5).apply(x)
+    assert y is not x
+    assert x.is_leaf
+    assert y.data_ptr() == x.data_ptr()
+    y.backward()
+    assert gradient(x) == [5.0]
+
+
+def test_view_as_result_has_the_history_of_the_function() -> None:
+    x = leaf(1, 2)
+    y = function(lambda ctx, x: x[:1], lambda ctx, grad: interlock.cat([grad * 5, grad * 0])).apply(x * 1)
+    assert y.grad_fn.name() == "MadeBackward"
+    y.backward()
+    assert gradient(x) == [5.0, 0.0]
+
+
+def test_mark_non_differentiable_results_have_no_history() -> None:
+    def forward(ctx: Any, x: Tensor) -> Any:
+        order = x * 0
+        ctx.mark_non_differentiable(order)
+        return x * 2, order
+
+    seen: list[Any] = []
+    x = leaf(1)
+    double, order = function(forward, lambda ctx, a, b: (seen.append(b.tolist()), a * 2)[1]).apply(x)
+    assert not order.requires_grad
+    double.backward()
+    assert (gradient(x), seen) == ([2.0], [[0.0]])
+
+
+def test_nothing_is_recorded_without_gradients() -> None:
+    with interlock.no_grad():
+        assert not Square.apply(leaf(1)).requires_grad
+    plain = Square.apply(interlock.ones(1))
+    assert plain.grad_fn is None
+
+
+def test_none_of_backward_is_no_gradient() -> None:
+    x = leaf(1)
+    function(backward=lambda ctx, grad: None).apply(x).backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    ("backward", "error", "text"),
+    [
+        (lambda ctx, grad: (grad, grad), RuntimeError, "one gradient for each argument of forward, 1, got 2"),
+        (lambda ctx, grad: (), RuntimeError, "one gradient for each argument of forward, 1, got 0"),
+        (lambda ctx, grad: 3, RuntimeError, "must be Tensors or None, got int"),
+        (lambda ctx, grad: grad[:1], ShapeError, r"gradient 0 must be of shape \(3,\)"),
+        (lambda ctx, grad: {}[0], KeyError, "0"),
+    ],
+)
+def test_wrong_result_of_backward_is_an_error(backward: Any, error: type[Exception], text: str) -> None:
+    x = leaf(1, 2, 3)
+    y = function(backward=backward).apply(x)
+    with pytest.raises(error, match=text):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_gradient_of_an_argument_that_is_no_tensor_is_an_error() -> None:
+    y = function(lambda ctx, x, k: x * k, lambda ctx, grad: (grad, grad)).apply(leaf(1), 2)
+    with pytest.raises(RuntimeError, match="must return None for argument 1 of forward"):
+        y.backward()
+
+
+def test_surplus_none_of_backward_is_ignored() -> None:
+    x = leaf(1)
+    function(backward=lambda ctx, grad: (grad, None)).apply(x).backward()
+    assert gradient(x) == [1.0]
+
+
+def test_gradient_is_reduced_to_the_shape_and_dtype_of_the_argument() -> None:
+    x = interlock.ones(1, requires_grad=True)
+    expand = function(lambda ctx, x: x.expand(3).clone(), lambda ctx, grad: grad.double())
+    expand.apply(x).sum().backward()
+    assert x.grad is not None
+    assert (x.grad.tolist(), x.grad.dtype) == ([3.0], interlock.float32)
+
+
+def test_function_without_forward_or_backward_is_an_error() -> None:
+    class NoBackward(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return x * 1
+
+    y = NoBackward.apply(leaf(1))
+    with pytest.raises(NotImplementedError, match="backward: a subclass"):
+        y.backward()
+    with pytest.raises(NotImplementedError, match="forward: a subclass"):
+        Function.apply(leaf(1))
+    with pytest.raises(RuntimeError, match=r"call Square.apply\(...\)"):
+        Square()(leaf(1))
+
+
+def test_save_for_backward_accepts_tensors_and_none() -> None:
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(None, x)
+        return x * 2
+
+    x = leaf(1)
+    y = function(forward, lambda ctx, grad: grad * 2 if ctx.saved_tensors[0] is None else None).apply(x)
+    y.backward()
+    assert gradient(x) == [2.0]
+    for method in ("save_for_backward", "mark_dirty", "mark_non_differentiable"):
+        with pytest.raises(TypeError, match=f"{method}: the arguments must be a Tensor"):
+            getattr(y.grad_fn, method)(3)
+
+
+def test_once_differentiable_refuses_a_second_derivative() -> None:
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            assert not interlock.is_grad_enabled()
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * grad
+
+    x = leaf(2)
+    (plain,) = interlock.autograd.grad(Cube.apply(x), x)
+    assert (plain.tolist(), plain.requires_grad) == ([12.0], False)
+    (first,) = interlock.autograd.grad(Cube.apply(x), x, create_graph=True)
+    assert first.requires_grad
+    with pytest.raises(RuntimeError, match="can be differentiated only once"):
+        first.backward()
+
+
+def test_unrecorded_context_has_no_node() -> None:
+    contexts: list[Any] = []
+    function(lambda ctx, x: (contexts.append(ctx), x * 1)[1]).apply(interlock.ones(1))
+    assert contexts[0].saved_tensors == ()
+    assert contexts[0].name() == "MadeBackward"
+    with pytest.raises(RuntimeError, match="was not recorded"):
+        _ = contexts[0].next_functions
+
+
+def test_function_runs_on_devices_and_among_operations() -> None:
+    x = leaf(1, 2)
+    (Square.apply(x * 2) * 3).sum().backward()
+    assert gradient(x) == [24.0, 48.0]

@@ -1,0 +1,413 @@
+"""Hooks of tensors and nodes: their order, their results and errors, and the objects that they own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import traceback
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import interlock
+import pytest
+from interlock import Tensor
+from interlock.errors import ArgumentError, DTypeError, ShapeError
+
+
+def leaf(*values: float) -> Tensor:
+    return interlock.tensor(values, dtype=interlock.float32, requires_grad=True)
+
+
+def noting(log: list[str], name: str) -> Callable[..., None]:
+    return lambda *args: log.append(name)
+
+
+def test_hooks_are_called_in_the_order_of_pytorch() -> None:
+    log: list[str] = []
+    x = leaf(1, 2)
+    y = x * 2
+    y.register_hook(noting(log, "first hook of y"))
+    y.retain_grad()
+    y.register_hook(noting(log, "second hook of y"))
+    node = y.grad_fn
+    assert node is not None
+    node.register_hook(noting(log, "after the node of y"))
+    node.register_prehook(noting(log, "before the node of y"))
+    accumulate = node.next_functions[0][0]
+    assert accumulate is not None
+    accumulate.register_hook(noting(log, "after the accumulation"))
+    accumulate.register_prehook(noting(log, "before the accumulation"))
+    x.register_post_accumulate_grad_hook(noting(log, "gradient accumulated"))
+    x.register_hook(noting(log, "hook of x"))
+    y.sum().backward()
+    assert log == [
+        "first hook of y",
+        "second hook of y",
+        "before the node of y",
+        "after the node of y",
+        "hook of x",
+        "before the accumulation",
+        "gradient accumulated",
+        "after the accumulation",
+    ]
+
+
+def test_register_hook_passes_each_result_to_the_next_hook() -> None:
+    x = leaf(1, 2)
+    seen: list[Any] = []
+    y = x * 3
+    y.retain_grad()
+    y.register_hook(lambda grad: grad * 10)
+    y.register_hook(lambda grad: seen.append(grad.tolist()))
+    y.register_hook(lambda grad: grad + 1)
+    y.sum().backward()
+    assert seen == [[10.0, 10.0]]
+    # The retained gradient is what all hooks have returned, also those that were registered later.
+    assert y.grad is not None
+    assert y.grad.tolist() == [11.0, 11.0]
+    assert x.grad is not None
+    assert x.grad.tolist() == [33.0, 33.0]
+
+
+def test_register_hook_of_a_leaf_receives_the_sum_of_all_contributions_once() -> None:
+    x = leaf(2)
+    seen: list[Any] = []
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    (x * x + x * 3).sum().backward()
+    assert seen == [[7.0]]
+    (x * 5).sum().backward()
+    assert seen == [[7.0], [5.0]]
+
+
+def test_register_hook_replaces_the_gradients_of_autograd_grad() -> None:
+    x = leaf(1, 2)
+    y = x * 2
+    x.register_hook(lambda grad: grad * 100)
+    y.register_hook(lambda grad: grad * 10)
+    by_y, by_x = interlock.autograd.grad(y.sum(), (y, x))
+    assert (by_y.tolist(), by_x.tolist()) == ([10.0, 10.0], [2000.0, 2000.0])
+    assert x.grad is None
+
+
+def test_register_hook_before_an_inplace_change_receives_the_gradient_of_the_old_value() -> None:
+    x = leaf(1, 1)
+    y = x * 1
+    seen: list[Any] = []
+    y.register_hook(lambda grad: seen.append(("old", grad.tolist())))
+    y.mul_(3)
+    y.register_hook(lambda grad: seen.append(("new", grad.tolist())))
+    y.sum().backward()
+    assert seen == [("new", [1.0, 1.0]), ("old", [3.0, 3.0])]
+
+
+def test_post_accumulate_hook_receives_the_tensor_itself_and_may_drop_the_gradient() -> None:
+    x = leaf(1, 2)
+    seen: list[Any] = []
+
+    def step(parameter: Tensor) -> None:
+        assert parameter.grad is not None
+        seen.append((parameter is x, parameter.grad.tolist()))
+        parameter.grad = None
+
+    x.register_post_accumulate_grad_hook(step)
+    (x * 2).sum().backward()
+    (x * 3).sum().backward(inputs=[x])
+    assert seen == [(True, [2.0, 2.0]), (True, [3.0, 3.0])]
+    assert x.grad is None
+    interlock.autograd.grad((x * 2).sum(), x)
+    assert len(seen) == 2
+
+
+def test_post_accumulate_hook_runs_before_older_nodes() -> None:
+    log: list[str] = []
+    first, second = leaf(2), leaf(3)
+    hidden = first * 5
+    hidden.register_hook(noting(log, "hidden"))
+    second.register_post_accumulate_grad_hook(noting(log, "second"))
+    first.register_post_accumulate_grad_hook(noting(log, "first"))
+    (hidden * second).sum().backward()
+    assert log == ["second", "hidden", "first"]
+
+
+def test_node_hooks_replace_gradients() -> None:
+    x = leaf(1, 2)
+    y = x * 2
+    assert y.grad_fn is not None
+    y.grad_fn.register_prehook(lambda grads: (None if grads[0] is None else grads[0] * 10,))
+    y.grad_fn.register_hook(lambda inputs, results: tuple(None if g is None else g + 1 for g in inputs))
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [21.0, 21.0]
+
+
+@pytest.mark.parametrize(
+    ("hook", "error", "text"),
+    [
+        (lambda g: g[:1], ShapeError, r"must be of shape \(3,\), got shape \(1,\)"),
+        (lambda g: g.double(), DTypeError, "must be of dtype float32, got float64"),
+        (lambda g: 3, TypeError, "register_hook: the result of the hook must be a Tensor or None, got int"),
+    ],
+)
+def test_wrong_result_of_a_hook_is_an_error(hook: Any, error: type[Exception], text: str) -> None:
+    x = leaf(1, 2, 3)
+    y = x * 2
+    handle = y.register_hook(hook)
+    total = y.sum()
+    with pytest.raises(error, match=text):
+        total.backward(retain_graph=True)
+    assert x.grad is None
+    handle.remove()
+    total.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_wrong_results_of_node_hooks_are_errors() -> None:
+    x = leaf(1)
+    cases: list[tuple[str, Any, type[Exception], str]] = [
+        ("register_prehook", lambda grads: grads[0], TypeError, "a tuple of Tensors or None, got Tensor"),
+        ("register_prehook", lambda grads: (), ArgumentError, "must be 1, got 0"),
+        ("register_hook", lambda inputs, results: inputs[:1], ArgumentError, "must be 2, got 1"),
+        ("register_hook", lambda inputs, results: (inputs[0],) * 2, ArgumentError, "must be None where"),
+    ]
+    for method, hook, error, text in cases:
+        y = x * 2
+        getattr(y.grad_fn, method)(hook)
+        with pytest.raises(error, match=text):
+            y.backward()
+        assert x.grad is None
+
+
+def test_exception_of_a_hook_propagates_with_its_traceback() -> None:
+    x = leaf(1, 2)
+
+    def failing(grad: Tensor) -> None:
+        raise LookupError("of the hook")
+
+    y = x * 2
+    y.register_hook(failing)
+    with pytest.raises(LookupError, match="of the hook") as caught:
+        y.sum().backward()
+    assert "failing" in [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert interlock.is_grad_enabled()
+    assert x.grad is None
+
+
+def test_hook_runs_in_the_mode_of_the_pass() -> None:
+    x = leaf(1)
+    seen: list[bool] = []
+    x.register_hook(lambda grad: seen.append(interlock.is_grad_enabled()))
+    interlock.autograd.grad(x * x, x)
+    interlock.autograd.grad(x * x, x, create_graph=True)
+    assert seen == [False, True]
+
+
+def test_hook_may_run_another_backward_pass() -> None:
+    x, inner = leaf(1), leaf(5)
+
+    def nested(grad: Tensor) -> Tensor:
+        with interlock.enable_grad():
+            (inner * inner).backward()
+        assert inner.grad is not None
+        return grad * inner.grad
+
+    y = x * 2
+    y.register_hook(nested)
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [20.0]
+
+
+def test_remove_ends_a_hook_and_may_be_repeated() -> None:
+    x = leaf(1)
+    log: list[str] = []
+    first, second = x.register_hook(noting(log, "first")), x.register_hook(noting(log, "second"))
+    assert first.id < second.id
+    first.remove()
+    first.remove()
+    (x * 2).backward()
+    assert log == ["second"]
+    with x.register_hook(noting(log, "scoped")) as handle:
+        assert isinstance(handle, interlock.utils.hooks.RemovableHandle)
+        (x * 2).backward()
+    (x * 2).backward()
+    assert log == ["second", "second", "scoped", "second"]
+
+
+def test_hook_that_is_removed_during_its_node_is_still_called() -> None:
+    x = leaf(1)
+    log: list[str] = []
+
+    def removing(grad: Tensor) -> None:
+        log.append("removing")
+        later.remove()
+
+    x.register_hook(removing)
+    later = x.register_hook(noting(log, "later"))
+    (x * 2).backward()
+    (x * 2).backward()
+    assert log == ["removing", "later", "removing"]
+
+
+def test_register_hook_refuses_tensors_without_gradient_and_other_objects() -> None:
+    plain = interlock.ones(2)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        plain.register_hook(lambda grad: None)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        plain.register_post_accumulate_grad_hook(lambda leaf: None)
+    with pytest.raises(ArgumentError, match="must be a leaf"):
+        (leaf(1) * 2).register_post_accumulate_grad_hook(lambda leaf: None)
+    with pytest.raises(TypeError, match="register_hook: hook must be callable, got int"):
+        leaf(1).register_hook(3)  # type: ignore[arg-type]
+    x = leaf(1)
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf)  # type: ignore[arg-type,return-value]
+    with pytest.raises(TypeError, match="must be None, got Tensor"):
+        (x * 2).backward()
+
+
+def test_grad_fn_and_grad_are_one_object() -> None:
+    x = leaf(1)
+    y = x * 2
+    node = y.grad_fn
+    assert node is not None
+    assert node is y.grad_fn
+    accumulate = node.next_functions[0][0]
+    assert accumulate is not None
+    assert accumulate is node.next_functions[0][0]
+    assert accumulate.variable is x
+    y.backward()
+    assert x.grad is not None
+    assert x.grad is x.grad
+
+
+def test_metadata_belongs_to_the_node() -> None:
+    y = leaf(1) * 2
+    assert y.grad_fn is not None
+    y.grad_fn.metadata["key"] = "value"
+    assert y.grad_fn.metadata == {"key": "value"}
+    assert (leaf(1) * 2).grad_fn.metadata == {}  # type: ignore[union-attr]
+
+
+def test_backward_with_a_result_as_input_retains_its_gradient() -> None:
+    x = leaf(3)
+    y = x * 2
+    y.register_hook(lambda grad: grad * 10)
+    (y * y).backward(inputs=[y])
+    assert y.grad is not None
+    assert (y.grad.tolist(), x.grad, y.retains_grad) == ([120.0], None, True)
+
+
+class Marker:
+    """An object whose end can be observed."""
+
+
+def _hook_of_a_leaf(marker: Marker) -> None:
+    x = leaf(1)
+    x.register_hook(lambda grad: print(x, marker))
+
+
+def _hook_of_a_result(marker: Marker) -> None:
+    y = leaf(1) * 2
+    y.register_hook(lambda grad: print(y, marker))
+
+
+def _hook_of_a_node(marker: Marker) -> None:
+    node = (leaf(1) * 2).grad_fn
+    assert node is not None
+    node.register_hook(lambda inputs, results: print(node, marker))
+
+
+def _post_accumulate_hook(marker: Marker) -> None:
+    x = leaf(1)
+    x.register_post_accumulate_grad_hook(lambda leaf: print(x, marker))
+
+
+def _metadata(marker: Marker) -> None:
+    y = leaf(1) * 2
+    assert y.grad_fn is not None
+    y.grad_fn.metadata["cycle"] = (y, marker)
+
+
+def _context_of_a_function(marker: Marker) -> None:
+    class Keeping(interlock.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            ctx.marker = marker
+            return x * 2
+
+    y = Keeping.apply(leaf(1))
+    y.grad_fn.result = y
+
+
+@pytest.mark.parametrize(
+    "cycle",
+    [
+        _hook_of_a_leaf,
+        _hook_of_a_result,
+        _hook_of_a_node,
+        _post_accumulate_hook,
+        _metadata,
+        _context_of_a_function,
+    ],
+)
+def test_cycle_through_a_tensor_is_collected(cycle: Callable[[Marker], None]) -> None:
+    marker = Marker()
+    observed = weakref.ref(marker)
+    cycle(marker)
+    del marker
+    gc.collect()
+    assert observed() is None
+
+
+def test_collection_of_a_shared_tensor_keeps_its_hooks() -> None:
+    x = leaf(1)
+    log: list[str] = []
+    x.register_hook(noting(log, "hook"))
+    y = x * 2
+    # The Python object of the leaf is part of a cycle; the graph still uses the leaf and its hook.
+    cycle: list[Any] = [x]
+    cycle.append(cycle)
+    del x, cycle
+    gc.collect()
+    y.backward()
+    assert log == ["hook"]
+
+
+def test_hook_is_released_with_its_tensor() -> None:
+    marker = Marker()
+    observed = weakref.ref(marker)
+    x = leaf(1)
+    x.register_hook(lambda grad, marker=marker: None)  # type: ignore[misc]
+    del x, marker
+    # Dropped references are released by the next operation.
+    interlock.ones(1) + 1
+    assert observed() is None
+
+
+def test_hooks_of_several_threads_run_on_the_thread_of_their_pass() -> None:
+    import threading
+
+    def run(number: int) -> bool:
+        seen: list[int] = []
+        x = leaf(*range(5000))
+        x.register_hook(lambda grad: seen.append(threading.get_ident()))
+        for _ in range(5):
+            (x * number).sum().backward()
+        assert x.grad is not None
+        return seen == [threading.get_ident()] * 5 and x.grad[0].item() == 5 * number
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, range(20)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_hook_that_was_registered_before_a_fork_runs_in_the_child() -> None:
+    x = leaf(1)
+    x.register_hook(lambda grad: grad * 7)
+    child = os.fork()
+    if child == 0:
+        (x * 2).backward()
+        os._exit(0 if x.grad is not None and x.grad.tolist() == [14.0] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

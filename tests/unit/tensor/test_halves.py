@@ -1,0 +1,200 @@
+"""float16 and bfloat16 in Python: names, conversion, NumPy, pickling."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+
+import interlock
+import numpy as np
+import pytest
+from interlock.nn import functional
+
+HALVES = (interlock.float16, interlock.bfloat16)
+
+
+def test_half_is_a_name_of_float16() -> None:
+    assert interlock.half is interlock.float16
+    assert (interlock.bfloat16.itemsize, interlock.bfloat16.is_floating_point) == (2, True)
+    assert (repr(interlock.half), repr(interlock.bfloat16)) == ("interlock.float16", "interlock.bfloat16")
+    assert pickle.loads(pickle.dumps(interlock.half)) is interlock.float16
+
+
+def test_half_and_bfloat16_convert() -> None:
+    x = interlock.tensor([1.0, 0.1])
+    assert x.half().dtype == interlock.float16
+    assert x.bfloat16().tolist() == [1.0, 0.10009765625]
+    assert x.half().float().tolist() == [1.0, 0.0999755859375]
+    half = x.half()
+    assert half.half() is half
+    assert (half.element_size(), half.nbytes) == (2, 4)
+    assert interlock.typename(half) == "interlock.HalfTensor"
+    assert interlock.typename(x.bfloat16()) == "interlock.BFloat16Tensor"
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves_can_be_created_by_every_function(dtype: interlock.dtype) -> None:
+    created = [
+        interlock.zeros(2, dtype=dtype),
+        interlock.ones(2, dtype=dtype),
+        interlock.full((2,), 0.5, dtype=dtype),
+        interlock.arange(3, dtype=dtype),
+        interlock.rand(4, dtype=dtype),
+        interlock.randn(4, dtype=dtype),
+        interlock.tensor([1, 2.5], dtype=dtype),
+        interlock.ones_like(interlock.zeros(2), dtype=dtype),
+    ]
+    assert {x.dtype for x in created} == {dtype}
+    assert created[3].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_numbers_beyond_the_range_are_refused_where_they_cannot_be_meant() -> None:
+    with pytest.raises(RuntimeError, match="float16"):
+        interlock.full((2,), 65505.0, dtype=interlock.float16)
+    with pytest.raises(RuntimeError, match="float16"):
+        interlock.zeros(2, dtype=interlock.float16).fill_(1e6)
+    with pytest.raises(RuntimeError, match="float16"):
+        interlock.ones(2, dtype=interlock.float16) ** 70000
+    # An assignment rounds, as in PyTorch.
+    x = interlock.zeros(2, dtype=interlock.float16)
+    x[0] = 1e300
+    assert x.tolist() == [float("inf"), 0.0]
+    assert interlock.full((1,), 1e6, dtype=interlock.bfloat16).item() == 999424.0
+    assert interlock.tensor([1e6], dtype=interlock.float16).item() == float("inf")
+    assert (interlock.zeros(1, dtype=interlock.float16) + 1e6).item() == float("inf")
+
+
+def test_numbers_of_numpy_determine_the_dtype() -> None:
+    one = np.float16(1)
+    assert {interlock.tensor(data).dtype for data in (one, [one], [one, 1], [[one], [True]])} == {
+        interlock.float16
+    }
+    assert interlock.tensor([one, 1.0]).dtype == interlock.float32
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert interlock.tensor(np.array([1.0], dtype=ml_dtypes.bfloat16)).dtype == interlock.bfloat16
+
+
+# Operations with the gradient of their first operand, which the same operation in float32 checks.
+DIFFERENTIABLE: list[Callable[[interlock.Tensor, interlock.Tensor], interlock.Tensor]] = [
+    lambda x, y: x + y,
+    lambda x, y: x - 0.3 * y,
+    lambda x, y: x * y,
+    lambda x, y: y / x,
+    lambda x, _: 2.5 / x,
+    lambda x, y: x**y,
+    lambda x, _: x**3,
+    lambda x, _: 1.5**x,
+    lambda x, y: x.add(y, alpha=0.3),
+    lambda x, _: x.exp(),
+    lambda x, _: x.log(),
+    lambda x, _: x.sqrt(),
+    lambda x, _: x.sin(),
+    lambda x, _: x.cos(),
+    lambda x, _: x.tanh(),
+    lambda x, _: x.sigmoid(),
+    lambda x, _: (x - 1).relu(),
+    lambda x, _: (x - 1).abs(),
+    lambda x, _: -x,
+    lambda x, _: x.mean(0),
+    lambda x, _: x.amax(1),
+    lambda x, _: x.softmax(1) ** 2,
+    lambda x, _: x.log_softmax(0) ** 2,
+    lambda x, y: x @ y.t(),
+    lambda x, y: interlock.addmm(y[:, :2], x, y.t()[:, :2], beta=0.5, alpha=2),
+    lambda x, y: functional.linear(x, y, y[:, 0]),
+    lambda x, y: x.clone().mul_(y),
+    lambda x, _: x.t()[1:].float().to(x.dtype),
+    lambda x, _: x[[0, 1, 0]],
+    lambda x, _: x.as_strided((2, 2), (1, 1)) * 1,
+    lambda x, y: interlock.cat([x, y]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(DIFFERENTIABLE)))
+@pytest.mark.parametrize(("dtype", "tolerance"), [(interlock.float16, 4e-3), (interlock.bfloat16, 4e-2)])
+def test_gradients_are_those_of_float32_up_to_rounding(
+    dtype: interlock.dtype, tolerance: float, number: int
+) -> None:
+    operation = DIFFERENTIABLE[number]
+    interlock.manual_seed(number)
+    x, y = ((interlock.rand(2, 3) + 0.5).to(dtype) for _ in range(2))
+
+    def gradient(x: interlock.Tensor, y: interlock.Tensor) -> tuple[interlock.dtype, list[list[float]]]:
+        leaf = x.clone().requires_grad_()
+        result = operation(leaf, y)
+        assert result.dtype == x.dtype
+        result.sum().backward()
+        assert leaf.grad is not None
+        return leaf.grad.dtype, leaf.grad.tolist()
+
+    own, found = gradient(x, y)
+    _, expected = gradient(x.float(), y.float())
+    assert own == dtype
+    assert np.allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves_survive_pickle_and_copies(dtype: interlock.dtype) -> None:
+    x = interlock.tensor([1.0, -0.1, float("nan"), float("-inf")], dtype=dtype)
+    for other in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x), x.clone()):
+        assert other.dtype == dtype
+        assert repr(other.tolist()) == repr(x.tolist())
+
+
+def test_float16_arrays_share_memory() -> None:
+    array = np.array([[1.0, 2.0], [3.0, 4.0]], dtype=np.float16)
+    x = interlock.from_numpy(array.T)
+    assert (x.dtype, x.stride()) == (interlock.float16, (1, 2))
+    x.mul_(2)
+    assert array.tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    back = x.numpy()
+    assert back.dtype == np.float16
+    back[0, 0] = 7
+    assert array[0, 0] == 7
+    assert memoryview(x).format == "e"
+
+
+def test_bfloat16_arrays_of_ml_dtypes_share_memory() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = np.array([[1.0, 2.5], [3.0, 4.0]], dtype=ml_dtypes.bfloat16)
+    x = interlock.from_numpy(array.T)
+    assert (x.dtype, x.stride(), x.tolist()) == (interlock.bfloat16, (1, 2), [[1.0, 3.0], [2.5, 4.0]])
+    x.mul_(2)
+    assert array.tolist() == [[2.0, 5.0], [6.0, 8.0]]
+    back = x.numpy()
+    assert back.dtype == ml_dtypes.bfloat16
+    back[0, 0] = 7
+    assert array[0, 0] == 7
+    assert interlock.tensor(array).dtype == interlock.bfloat16
+    assert interlock.tensor(np.array(0.5, dtype=ml_dtypes.bfloat16)).item() == 0.5
+    with pytest.raises(TypeError, match="float8_e4m3fn"):
+        interlock.from_numpy(np.ones(1, dtype=ml_dtypes.float8_e4m3fn))
+
+
+def test_bfloat16_without_ml_dtypes_names_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ml_dtypes", None)
+    x = interlock.ones(2, dtype=interlock.bfloat16)
+    with pytest.raises(TypeError, match=r"install ml_dtypes, or use float\(\)"):
+        x.numpy()
+    assert x.float().numpy().tolist() == [1.0, 1.0]
+    assert interlock.from_numpy(np.ones(1, dtype=np.float16)).dtype == interlock.float16
+
+
+def test_buffer_of_bfloat16_is_refused() -> None:
+    with pytest.raises(BufferError, match="bfloat16"):
+        memoryview(interlock.ones(2, dtype=interlock.bfloat16))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_training_step_in_halves(dtype: interlock.dtype) -> None:
+    weight = interlock.tensor([[0.5, -0.25], [1.0, 2.0]], dtype=dtype, requires_grad=True)
+    x = interlock.tensor([[1.0, 2.0]], dtype=dtype)
+    loss = interlock.cross_entropy(x @ weight, interlock.tensor([1]))
+    loss.backward()
+    assert weight.grad is not None
+    assert (loss.dtype, weight.grad.dtype) == (dtype, dtype)
+    reference = weight.detach().float().requires_grad_()
+    interlock.cross_entropy(x.float() @ reference, interlock.tensor([1])).backward()
+    assert reference.grad is not None
+    assert np.allclose(weight.grad.float().numpy(), reference.grad.numpy(), atol=0.02)
