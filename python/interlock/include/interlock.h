@@ -147,6 +147,12 @@ extern "C" {
 /** An accumulated gradient is converted to the layout of its tensor. */
 #define INTERLOCK_MODE_LAYOUT_POLICY 16
 
+/** Nodes store the stack of the operation that created them, and failing nodes report it. */
+#define INTERLOCK_MODE_ANOMALY 32
+
+/** Anomaly mode checks gradients for NaN. */
+#define INTERLOCK_MODE_ANOMALY_CHECK_NAN 64
+
 /** The CPU. The numbers of device types are those of PyTorch's `c10::DeviceType`, and further ones. */
 #define INTERLOCK_DEVICE_CPU 0
 

@@ -78,7 +78,7 @@ fn flags_have_one_value_for_both_interfaces() {
 }
 
 #[test]
-fn value_of_every_flag_is_the_native_one_and_can_be_written_back() {
+fn every_flag_has_the_value_of_the_native_interface() {
     import();
     for spec in interlock::backends::flag_specs() {
         let flag = find::<Value>(spec.name()).unwrap();
@@ -100,7 +100,7 @@ fn value_of_every_flag_is_the_native_one_and_can_be_written_back() {
 }
 
 #[test]
-fn priority_order_is_a_list_of_names() {
+fn priority_order_is_read_without_a_copy_each_time() {
     import();
     let priority = find::<Value>("cuda.sdp_priority").unwrap();
     let Value::Names(mut names) = priority.get() else { panic!("it is a list") };
@@ -122,7 +122,7 @@ fn effective_value_is_overridden_by_other_flags() {
 }
 
 #[test]
-fn wrong_flags_and_values_are_refused_with_the_native_errors() {
+fn wrong_flags_and_values_have_the_errors_of_the_native_interface() {
     import();
     let code = |result: interlock_capi::Result<()>| result.unwrap_err().code();
     let error = find::<bool>("cudnn.benchmrk").unwrap_err();

@@ -37,9 +37,9 @@ pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
-    EinsumArgs, EinsumCall, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall,
-    MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat,
-    einsum, manual_seed, register_foreign_kernel, stack,
+    EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs,
+    MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest,
+    Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -23,7 +23,9 @@ def invalid(x: Tensor) -> Tensor:
 @contextmanager
 def reported() -> Iterator[None]:
     """Expect the warning with the stack of `invalid`."""
-    with pytest.warns(UserWarning, match=r"LogBackward0 failed(.|\n)*in invalid\n(.|\n)*the failing forward line"):
+    with pytest.warns(
+        UserWarning, match=r"LogBackward0 failed(.|\n)*in invalid\n(.|\n)*the failing forward line"
+    ):
         yield
 
 

@@ -143,7 +143,9 @@ class Wrong(interlock.autograd.Function):
 
 
 def test_gradcheck_finds_a_wrong_gradient() -> None:
-    with pytest.raises(GradcheckError, match=r"output 0 with respect to input 0 must agree(.|\n)*backward: \[\[3.0"):
+    with pytest.raises(
+        GradcheckError, match=r"output 0 with respect to input 0 must agree(.|\n)*backward: \[\[3.0"
+    ):
         gradcheck(Wrong.apply, leaf(1))
     assert not gradcheck(Wrong.apply, leaf(1), raise_exception=False)
     assert gradcheck(Wrong.apply, leaf(1), atol=2.0)

@@ -71,7 +71,7 @@ def test_register_hook_passes_each_result_to_the_next_hook() -> None:
     assert x.grad.tolist() == [33.0, 33.0]
 
 
-def test_register_hook_of_a_leaf_receives_the_sum_of_all_contributions_once() -> None:
+def test_hook_of_a_leaf_receives_the_sum_of_its_gradients_once() -> None:
     x = leaf(2)
     seen: list[Any] = []
     x.register_hook(lambda grad: seen.append(grad.tolist()))
@@ -91,7 +91,7 @@ def test_register_hook_replaces_the_gradients_of_autograd_grad() -> None:
     assert x.grad is None
 
 
-def test_register_hook_before_an_inplace_change_receives_the_gradient_of_the_old_value() -> None:
+def test_hook_before_an_inplace_change_receives_the_old_gradient() -> None:
     x = leaf(1, 1)
     y = x * 1
     seen: list[Any] = []
@@ -102,7 +102,7 @@ def test_register_hook_before_an_inplace_change_receives_the_gradient_of_the_old
     assert seen == [("new", [1.0, 1.0]), ("old", [3.0, 3.0])]
 
 
-def test_post_accumulate_hook_receives_the_tensor_itself_and_may_drop_the_gradient() -> None:
+def test_post_accumulate_hook_receives_the_tensor_itself() -> None:
     x = leaf(1, 2)
     seen: list[Any] = []
 

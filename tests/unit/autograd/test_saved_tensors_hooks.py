@@ -81,7 +81,9 @@ def test_inner_hooks_replace_outer_ones_until_they_exit() -> None:
 
 def test_unpacked_tensors_have_the_history_of_the_packed_ones() -> None:
     x = leaf(2)
-    with saved_tensors_hooks(lambda tensor: tensor.tolist(), lambda v: interlock.tensor(v, dtype=interlock.float64)):
+    with saved_tensors_hooks(
+        lambda tensor: tensor.tolist(), lambda v: interlock.tensor(v, dtype=interlock.float64)
+    ):
         y = (x * 1) ** 3 + x.exp()
         z = x * x
     (first,) = interlock.autograd.grad(y, x, create_graph=True)

@@ -24,7 +24,6 @@ struct Functions {
     context: *mut c_void,
     condition: Option<ForeignFn>,
     run: ForeignFn,
-    backward: Option<ForeignFn>,
 }
 
 // SAFETY: the creator of the kernel guarantees that its functions may be called with the context on any thread.
@@ -76,8 +75,8 @@ impl ForeignKernel {
             Gate::named(text("gates: flag", gate.flag)?, text("gates: value", gate.value)?)
         };
         let gates = gates.iter().map(gate).collect::<Result<_>>()?;
-        let ForeignKernelDescriptor { context, condition, backward, .. } = descriptor;
-        Ok(ForeignKernel { name, gates, node, functions: Functions { context, condition, run, backward } })
+        let ForeignKernelDescriptor { context, condition, .. } = descriptor;
+        Ok(ForeignKernel { name, gates, node, functions: Functions { context, condition, run } })
     }
 
     /// Returns the name.
@@ -93,11 +92,6 @@ impl ForeignKernel {
     /// Returns the precision node that decides the arithmetic.
     pub fn node(&self) -> Option<Node> {
         self.node
-    }
-
-    /// Returns whether the kernel computes gradients.
-    pub fn has_backward(&self) -> bool {
-        self.functions.backward.is_some()
     }
 
     /// Asks the kernel whether it can run a call, whose tensors have no memory yet.
@@ -121,28 +115,7 @@ impl ForeignKernel {
     /// now is done. No other code writes to it, or reads the results.
     pub unsafe fn run(&self, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
         // SAFETY: guaranteed by the caller.
-        unsafe { self.compute(self.functions.run, args) }
-    }
-
-    /// Computes gradients.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run); a kernel without a function for gradients refuses.
-    ///
-    /// # Safety
-    /// As for [`run`](Self::run).
-    pub unsafe fn backward(&self, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
-        let refused = || Stop::Refused(Reason::from("computes no gradients"));
-        let backward = self.functions.backward.ok_or_else(refused)?;
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.compute(backward, args) }
-    }
-
-    /// # Safety
-    /// As for [`run`](Self::run).
-    unsafe fn compute(&self, function: ForeignFn, args: &ForeignArgs<'_>) -> Result<(), Stop<String>> {
-        // SAFETY: guaranteed by the caller.
-        match unsafe { self.call(function, args) } {
+        match unsafe { self.call(self.functions.run, args) } {
             (DONE, _) => Ok(()),
             (REFUSED, message) => Err(Stop::Refused(Reason::from(message))),
             (status, message) if message.is_empty() => Err(Stop::Error(format!("status {status}"))),
@@ -354,7 +327,6 @@ mod tests {
             context: (&raw mut *status).cast(),
             condition: Some(matrix),
             run: Some(run),
-            backward: None,
         }
     }
 
@@ -395,15 +367,6 @@ mod tests {
     }
 
     #[test]
-    fn backward_of_a_kernel_without_the_function_refuses() {
-        let mut status = 0;
-        let kernel = kernel(&descriptor(&mut status)).unwrap();
-        // SAFETY: no function is called.
-        let result = unsafe { kernel.backward(&ForeignArgs::new(&[], &[], Numerics::default())) };
-        assert!(matches!(result, Err(Stop::Refused(_))) && !kernel.has_backward());
-    }
-
-    #[test]
     fn new_reads_gates_and_the_node_by_name() {
         let mut status = 0;
         let gates = [ForeignGate { flag: c"nnpack.enabled".as_ptr(), value: c"True".as_ptr() }];
@@ -435,7 +398,7 @@ mod tests {
             ..good
         };
         let cases = [
-            (ForeignKernelDescriptor { size: 8, ..good }, "register_kernel: size must be at least 72, got 8"),
+            (ForeignKernelDescriptor { size: 8, ..good }, "register_kernel: size must be at least 64, got 8"),
             (
                 ForeignKernelDescriptor { name: ptr::null(), ..good },
                 "register_kernel: name must be a text, got NULL",

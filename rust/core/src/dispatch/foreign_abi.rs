@@ -121,7 +121,6 @@ pub struct ForeignGate {
 ///     context: ptr::null_mut(),
 ///     condition: None,
 ///     run: Some(run),
-///     backward: None,
 /// };
 /// // SAFETY: the pointers are valid, and `run` may be called at any time.
 /// let kernel = unsafe { ForeignKernel::new(&descriptor) }?;
@@ -148,6 +147,4 @@ pub struct ForeignKernelDescriptor {
     /// Computes the result, on a device by queuing work on the stream of the call. Returns 0, 1 if it cannot run the
     /// call and has written nothing, or any other number for an error.
     pub run: Option<ForeignFn>,
-    /// Computes gradients, if the operation asks kernels for them; or null.
-    pub backward: Option<ForeignFn>,
 }

@@ -533,6 +533,25 @@ mod tests {
     }
 
     #[test]
+    fn order_may_put_registered_kernels_behind_those_of_the_operation() {
+        const OTHER: Kernel<Probe> = Kernel::new("other", |_, _, ()| Ok(("other", Rounding::None)));
+        static OP: Op<Probe> = Op::new(&[NATIVE, OTHER]).order(Order::new(&CUDA_BLAS_LIBRARY, |_| {
+            let is_default = CUDA_BLAS_LIBRARY.get() == BlasLibrary::Default;
+            let first = Some(Preference::Kernel("other"));
+            [first.filter(|_| is_default), is_default.then_some(Preference::Registered), None, None, None]
+        }));
+        OP.register(Kernel::new("added", |_, _, ()| Ok(("added", Rounding::None)))).unwrap();
+        let order = || -> Vec<&'static str> {
+            OP.explain(&"bool".to_owned()).considered.iter().map(|considered| considered.kernel).collect()
+        };
+        assert_eq!(order(), ["other", "added", "native"]);
+        assert_eq!(call(&OP, "bool").unwrap().0, "other");
+        let _guard = CUDA_BLAS_LIBRARY.scope(BlasLibrary::Cublas).unwrap().guard();
+        assert_eq!(order(), ["added", "native", "other"]);
+        assert_eq!(call(&OP, "bool").unwrap().0, "added");
+    }
+
+    #[test]
     fn register_adds_a_kernel_in_front_and_refuses_a_used_name() {
         static OP: Op<Probe> = Op::new(&[NATIVE]);
         let added = || {

@@ -211,7 +211,7 @@ pub(super) trait PartedKernel<T, const N: usize>: Send + Sync + 'static {
 }
 
 /// Returns new contiguous tensors that a kernel computes from sources of one element type, like [`launch_chunked`].
-/// The last shape is that of scratch memory, whose contents are not returned.
+/// Memory that the kernel only works in is a result that the caller drops: on a device it belongs to the stream.
 pub(super) fn launch_several<T: Element, const N: usize>(
     op: &'static str,
     placement: Placement,

@@ -99,6 +99,11 @@ impl AttentionCall {
         self.mask.is_some()
     }
 
+    /// Returns the type and shape of the mask.
+    pub(super) fn mask(&self) -> Option<(DType, &[usize])> {
+        self.mask.as_ref().map(|mask| (mask.dtype, mask.shape.as_slice()))
+    }
+
     /// Returns whether a query sees only the keys up to its own position.
     pub fn is_causal(&self) -> bool {
         self.is_causal

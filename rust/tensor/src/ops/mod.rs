@@ -37,7 +37,7 @@ pub use attention::AttentionOptions;
 pub use attention_kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut};
 pub(crate) use cast::copy_with_layout;
 pub use einsum::{EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum};
-pub use foreign::register_foreign_kernel;
+pub use foreign::{ForeignAttentionOptions, register_foreign_kernel};
 pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
 pub use join::{cat, stack};

@@ -1,0 +1,94 @@
+//! Kernels of other libraries for the operations of this crate.
+
+mod attention;
+mod matmul;
+
+use interlock::dispatch::{ForeignKernel, ForeignKernelDescriptor};
+
+use super::attention_kernels::ATTENTION;
+use super::matmul_kernels::MATMUL;
+use crate::{Error, Result};
+
+pub use attention::ForeignAttentionOptions;
+
+/// Registers a kernel of another library for an operation: `"matmul"` or `"scaled_dot_product_attention"`. It is tried
+/// before the operation's own kernels and cannot be removed.
+///
+/// A kernel of `"matmul"` receives two matrices of one element type, or two batches of as many matrices, and computes
+/// their product. Strides can be 0. One with the node `cuda.matmul.fp32_precision` receives sums of halves as the flags of
+/// `cuda.matmul` request them, too.
+///
+/// A kernel of `"scaled_dot_product_attention"` receives the queries, keys and values, and the mask if there is one, whose
+/// shape can be broadcast to that of the scores. Its options are [`ForeignAttentionOptions`]. On devices it has the position
+/// of `overrideable` in `cuda.sdp_priority`.
+///
+/// # Errors
+/// Fails for an unknown operation, an invalid description and a name that another kernel of the operation has.
+///
+/// # Safety
+/// As for [`ForeignKernel::new`].
+///
+/// ```
+/// use std::ffi::{c_char, c_void};
+/// use std::ptr;
+///
+/// use interlock::dispatch::{ForeignCall, ForeignKernelDescriptor};
+/// use interlock_tensor::{DType, Tensor, register_foreign_kernel};
+///
+/// /// Multiplies two numbers of dtype float32.
+/// unsafe extern "C" fn run(_: *mut c_void, call: *const ForeignCall, _: *mut c_char, _: usize) -> i32 {
+///     // SAFETY: the condition accepts two matrices of one element on the CPU only.
+///     unsafe {
+///         let (inputs, output) = ((*call).inputs, (*call).outputs);
+///         let [a, b] = [0, 1].map(|index| *(*inputs.add(index)).data.cast::<f32>());
+///         *(*output).data.cast::<f32>() = a * b;
+///     }
+///     0
+/// }
+///
+/// unsafe extern "C" fn condition(_: *mut c_void, call: *const ForeignCall, _: *mut c_char, _: usize) -> i32 {
+///     // SAFETY: a product has two inputs and one output.
+///     let tensors = unsafe { [*(*call).inputs, *(*call).inputs.add(1), *(*call).outputs] };
+///     let is_one = |tensor: &interlock::base::dlpack::DLTensor| {
+///         // SAFETY: `shape` has `ndim` sizes.
+///         let shape = unsafe { std::slice::from_raw_parts(tensor.shape, tensor.ndim as usize) };
+///         shape == [1, 1] && tensor.dtype.bits == 32 && tensor.device.device_type == 1
+///     };
+///     i32::from(!tensors.iter().all(is_one))
+/// }
+///
+/// let descriptor = ForeignKernelDescriptor {
+///     size: size_of::<ForeignKernelDescriptor>(),
+///     name: c"scalar".as_ptr(),
+///     gates: ptr::null(),
+///     num_gates: 0,
+///     node: ptr::null(),
+///     context: ptr::null_mut(),
+///     condition: Some(condition),
+///     run: Some(run),
+/// };
+/// // SAFETY: the functions need no context, and can be called on any thread.
+/// unsafe { register_foreign_kernel("matmul", &descriptor) }?;
+/// let x = Tensor::ones(&[1, 1], DType::Float32)?;
+/// assert_eq!(x.explain_matmul(&x)?.kernel(), Some("scalar"));
+/// assert_eq!(x.matmul(&x)?.to_vec::<f32>()?, [1.0]);
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+pub unsafe fn register_foreign_kernel(
+    operation: &str,
+    descriptor: *const ForeignKernelDescriptor,
+) -> Result<()> {
+    let registered = |register: fn(ForeignKernel) -> interlock::Result<()>| {
+        // SAFETY: guaranteed by the caller.
+        let kernel = unsafe { ForeignKernel::new(descriptor) };
+        kernel.and_then(register).map_err(|error| Error::Accelerator(error.into()))
+    };
+    match operation {
+        "matmul" => registered(|kernel| MATMUL.register(matmul::kernel(kernel))),
+        "scaled_dot_product_attention" => registered(|kernel| ATTENTION.register(attention::kernel(kernel))),
+        _ => {
+            let expected = "be matmul or scaled_dot_product_attention";
+            Err(Error::value("register_kernel", "operation", expected, format!("{operation:?}")))
+        }
+    }
+}
