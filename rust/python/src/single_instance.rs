@@ -35,7 +35,7 @@ fn refusal(py: Python<'_>, this: &LoadedCopy, other: &LoadedCopy) -> PyResult<Py
     } else if other.file.file_name() == this.file.file_name() {
         "remove one of the files, or import interlock from one folder only".to_owned()
     } else {
-        format!("build {library} without the crate interlock")
+        format!("build {library} with the crate interlock-capi instead of interlock")
     };
     let message = format!(
         "interlock keeps its state once per process, and this process has two copies of it: {other} and {this}; {cure}"

@@ -74,7 +74,7 @@ def test_import_after_an_extension_that_links_the_crate_is_refused(extension: Pa
     use = "import second_copy\nassert not second_copy.disable_cudnn()\n"
     code, _, stderr = run_with(extension, use + "import interlock")
     assert code == 1
-    error = f"ImportError: {refusal(extension, LIBRARY, f'build {extension} without the crate interlock')}\n"
+    error = f"ImportError: {refusal(extension, LIBRARY, f'build {extension} with the crate interlock-capi instead of interlock')}\n"
     assert stderr.endswith(error)
     assert stderr.count("two copies") == 1
 
@@ -82,7 +82,11 @@ def test_import_after_an_extension_that_links_the_crate_is_refused(extension: Pa
 def test_extension_that_links_the_crate_prints_one_line_if_loaded_later(extension: Path) -> None:
     code = "import interlock, second_copy\nfor _ in range(2): assert not second_copy.disable_cudnn()\n"
     done = run_with(extension, code + "assert interlock.backends.cudnn.enabled")
-    assert done == (0, "", warning(LIBRARY, extension, f"build {extension} without the crate interlock"))
+    assert done == (
+        0,
+        "",
+        warning(LIBRARY, extension, f"build {extension} with the crate interlock-capi instead of interlock"),
+    )
 
 
 def test_extension_that_links_the_crate_may_be_the_only_copy(extension: Path) -> None:

@@ -102,8 +102,10 @@ pub(super) fn check_before_first_lock() {
 
 fn warning(this: &LoadedCopy, other: &LoadedCopy) -> String {
     let cure = match [this, other].map(|copy| copy.is_program) {
-        [true, _] => format!("build {} without the crate interlock", other.file.display()),
-        _ => format!("build {} without the crate interlock", this.file.display()),
+        [true, _] => {
+            format!("build {} with the crate interlock-capi instead of interlock", other.file.display())
+        }
+        _ => format!("build {} with the crate interlock-capi instead of interlock", this.file.display()),
     };
     format!(
         "interlock: this process has two copies of the state, and flags and modes of one have no effect in the other: \
