@@ -74,7 +74,8 @@ def test_import_after_an_extension_that_links_the_crate_is_refused(extension: Pa
     use = "import second_copy\nassert not second_copy.disable_cudnn()\n"
     code, _, stderr = run_with(extension, use + "import interlock")
     assert code == 1
-    error = f"ImportError: {refusal(extension, LIBRARY, f'build {extension} with the crate interlock-capi instead of interlock')}\n"
+    cure = f"build {extension} with the crate interlock-capi instead of interlock"
+    error = f"ImportError: {refusal(extension, LIBRARY, cure)}\n"
     assert stderr.endswith(error)
     assert stderr.count("two copies") == 1
 
