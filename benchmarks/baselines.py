@@ -6,6 +6,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import interlock
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = ROOT / "target" / "benchmarks"
@@ -15,8 +17,8 @@ class CannotMeasureError(Exception):
     """A requirement of the benchmarks is missing; the message is one sentence."""
 
 
-def extension() -> Path:
-    """Compile baseline.c for this interpreter, and return the folder of the extension module."""
+def extension(source: str = "baseline.c", name: str = "interlock_baseline", *include: str) -> Path:
+    """Compile an extension module for this interpreter, and return its folder."""
     header = Path(sysconfig.get_path("include")) / "Python.h"
     if not header.exists():
         raise CannotMeasureError(
@@ -24,12 +26,18 @@ def extension() -> Path:
             "(Debian and Ubuntu: the package python3-dev)."
         )
     BUILD.mkdir(parents=True, exist_ok=True)
-    target = BUILD / f"interlock_baseline{sysconfig.get_config_var('EXT_SUFFIX')}"
+    target = BUILD / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
-    source = HERE / "baseline.c"
-    command = ["cc", "-O2", "-fPIC", *shared, f"-I{header.parent}", str(source), "-o", str(target)]
-    subprocess.run(command, check=True)
+    folders = [f"-I{folder}" for folder in (header.parent, *include)]
+    subprocess.run(
+        ["cc", "-O2", "-fPIC", *shared, *folders, str(HERE / source), "-o", str(target)], check=True
+    )
     return BUILD
+
+
+def header_extension() -> Path:
+    """Compile header.c with interlock's header, and return its folder."""
+    return extension("header.c", "interlock_header", interlock.get_include())
 
 
 def target_folder() -> Path:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import native, startup
-from benchmarks.baselines import CannotMeasureError, extension
+from benchmarks.baselines import CannotMeasureError, extension, header_extension
 from benchmarks.report import PyTorch, Row, table
 
 HERE = Path(__file__).parent
@@ -172,6 +172,26 @@ def rust_rows() -> list[Row]:
     ]
 
 
+def header_rows() -> list[Row]:
+    """Return the rows of the C header and the table, in an extension module."""
+    folder = str(header_extension())
+    times = [measure(sys.executable, folder, program="header.py") for _ in range(PROCESSES)]
+
+    def row(what: str, name: str, more: float | None, baseline: str = "bare load") -> Row:
+        return Row(
+            f"{what} (baseline: a {baseline})", middle(times, name), middle(times, baseline), more=more
+        )
+
+    return [
+        row("plain flag read, C header", "flag", 1),
+        row("mode read, C header", "mode", 2, "bare thread-local"),
+        row("plain flag read, C table", "flag through the table", 3),
+        row("alias of a node read, C table", "view through the table", None),
+        row("mode read, C table", "mode through the table", 3, "bare thread-local"),
+        row("guard enter + exit, C table", "guard", None, "bare thread-local"),
+    ]
+
+
 def choice_rows(program: dict[str, float]) -> list[Row]:
     """Return the rows of the choice of a kernel, of which two others refuse the call."""
     call, what = program["dispatch/baseline"], "choice of a kernel among three, Rust"
@@ -268,7 +288,7 @@ def main() -> int:
     """Measure, print the table, and return 1 if a target was missed."""
     try:
         bench_python = python_with_pytorch()
-        rows = rust_rows() + python_rows(*python_times(bench_python)) + task_rows()
+        rows = rust_rows() + header_rows() + python_rows(*python_times(bench_python)) + task_rows()
         rows += product_rows(bench_python) + startup_rows(bench_python)
     except CannotMeasureError as error:
         print(error, file=sys.stderr)

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,7 +161,7 @@ def between(path: Path, title: str, lines: Iterator[str]) -> str:
 
 
 def c_interface(what: str) -> Iterator[str]:
-    """Yield the lines of the C header (`header`), or of the layout of the C interface (`layout`)."""
+    """Yield the lines of the C header (`header`), or of the table of its functions (`page`)."""
     command = ["cargo", "run", "--quiet", "--package", "interlock-capi", "--example", "generate", what]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     yield from printed.stdout.splitlines()
@@ -181,6 +182,7 @@ def generated() -> dict[Path, str]:
         PACKAGE / "__init__.py": ("flags of backends", annotations("")),
         STUBS / "backends.pyi": ("classes of flags", class_stubs()),
         ROOT / "docs" / "accelerator.md": ("contracts", contracts()),
+        ROOT / "docs" / "extensions.md": ("functions of the table", chain([""], c_interface("page"), [""])),
         ROOT / "docs" / "memory.md": ("keys", allocator_keys()),
         PACKAGE.parent / "accelerator" / "_allocator_config.py": (
             "keys of the allocator",

@@ -15,7 +15,7 @@ LIMIT_SECONDS = 900  # Includes the time to compile PyO3.
 
 def run(*command: str) -> None:
     """Run a command; fail with its output if it fails."""
-    # Extensions in Rust have the profile of the Rust tests, so that their dependencies are compiled once.
+    # Extensions in Rust have the profile of the Rust tests, so that dependencies are compiled once.
     variables = {"MATURIN_PEP517_ARGS": "--profile dev", "PYO3_PYTHON": sys.executable}
     done = subprocess.run(
         command,

@@ -38,6 +38,7 @@ FILE = re.compile(r"# (\w+\.py)\n")
 COMMANDS_TESTED_BY = {
     "dispatch.md": "tests/integration/embedding/test_dispatch.py",
     "driver.md": "tests/integration/embedding/test_host.py",
+    "extensions.md": "tests/integration/extensions/test_docs_extensions.py",
     "launcher.md": "tests/unit/launcher/test_render.py",
     "memory_timeline.md": "tests/unit/cli/test_memory.py",
     "precision.md": "tests/integration/test_precision.py",
@@ -45,6 +46,8 @@ COMMANDS_TESTED_BY = {
 }
 # These blocks contain commands and settings of a user's system.
 NOT_RUN = {"sh", "toml"}
+# The test of the page builds the program.
+BUILT = {"c"}
 # Where the documentation says that its programs are.
 FOLDER = "/home/ada/project"
 
@@ -105,7 +108,7 @@ def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
 def test_every_block_of_a_page_has_a_language_that_is_tested(page: Path) -> None:
     blocks = blocks_of(page)
     assert len(FENCE.findall(page.read_text(encoding="utf-8"))) == 2 * len(blocks)
-    assert {block.language for block in blocks} <= {"python", "rust", "text", "console", *NOT_RUN}
+    assert {block.language for block in blocks} <= {"python", "rust", "text", "console", *NOT_RUN, *BUILT}
     for above, block in pairwise([None, *blocks]):
         assert block.language != "text" or (above is not None and above.language == "python")
 

@@ -124,6 +124,7 @@ def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path
     assert str(tmp_path) not in maps
 
 
+# The budget of a release. `--full` tests a release; of a build without optimization a third more is mapped.
 MEGABYTES = 15.0
 MILLISECONDS = 30.0
 # Enough for a slow phase of a shared machine; most runs need three.
@@ -144,13 +145,13 @@ def copy_out_of_the_page_cache(folder: Path) -> None:
 
 
 @pytest.mark.timing
-def test_import_stays_within_its_budget_of_memory(tmp_path: Path) -> None:
+def test_import_stays_within_its_budget_of_memory(tmp_path: Path, full: bool) -> None:
     copy_out_of_the_page_cache(tmp_path)
     find = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
     check = f"assert interlock.__file__.startswith({str(tmp_path)!r})\n"
     bare = float(startup.run(sys.executable, find + startup.PEAK))
-    full = float(startup.run(sys.executable, f"{find}import interlock\n{check}{startup.PEAK}"))
-    assert (full - bare) / 1e6 <= MEGABYTES
+    imported = float(startup.run(sys.executable, f"{find}import interlock\n{check}{startup.PEAK}"))
+    assert (imported - bare) / 1e6 <= MEGABYTES * (1 if full else 4 / 3)
 
 
 @pytest.mark.timing

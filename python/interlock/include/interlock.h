@@ -1035,12 +1035,16 @@ static inline int32_t interlock_enter(const InterlockApi *api, const InterlockFl
 /** The mode word of this thread, once it has been read. */
 static __thread const uint8_t *interlock_mode_word;
 
+/** Finds the mode word of this thread. A call, so that the code of a read stays small. */
+__attribute__((cold, noinline, unused)) static uint8_t interlock_first_modes(const InterlockApi *api) {
+    interlock_mode_word = api->mode_word_address();
+    return *interlock_mode_word;
+}
+
 /** Returns the bits INTERLOCK_MODE_* of the modes that are on for this thread. */
 static inline uint8_t interlock_modes(const InterlockApi *api) {
-    if (interlock_mode_word == NULL) {
-        interlock_mode_word = api->mode_word_address();
-    }
-    return *interlock_mode_word;
+    const uint8_t *word = interlock_mode_word;
+    return word != NULL ? *word : interlock_first_modes(api);
 }
 
 /** Returns whether a mode, one of INTERLOCK_MODE_*, is on for this thread. */

@@ -1,5 +1,5 @@
 //! Prints what is generated from the declarations of the C interface: `header` prints the C header, `layout` the sizes
-//! and offsets, which `tests/packaging/capi_layout.txt` records.
+//! and offsets, which `tests/packaging/capi_layout.txt` records, `page` the table of functions for the documentation.
 
 use std::fmt::Write;
 
@@ -40,8 +40,9 @@ fn main() {
     let text = match what.as_deref() {
         Some("header") => header(),
         Some("layout") => layout(),
+        Some("page") => page(),
         _ => {
-            eprintln!("usage: generate header|layout");
+            eprintln!("usage: generate header|layout|page");
             std::process::exit(2);
         }
     };
@@ -202,6 +203,26 @@ fn layout() -> String {
                 })
             }
         };
+    }
+    text
+}
+
+/// Returns the rows of the functions.
+fn page() -> String {
+    let mut text = "| function | effect | interpreter |\n| --- | --- | --- |\n".to_owned();
+    for declaration in declarations() {
+        let Item::Record { fields, .. } = &declaration.item else { continue };
+        for field in fields.iter().filter(|field| matches!(field.kind, FieldKind::Function(_))) {
+            let words = field.doc.join(" ");
+            let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+            let (effect, rule) = words.split_once("Interpreter: ").unwrap_or((&words, ""));
+            let rule = match rule {
+                "not needed. Never blocks." => "not needed",
+                rule if rule.starts_with("not needed.") => "detached meanwhile",
+                _ => "needed",
+            };
+            let _ = writeln!(text, "| `{}` | {} | {rule} |", field.name, effect.trim());
+        }
     }
     text
 }
