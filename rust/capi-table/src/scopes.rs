@@ -43,7 +43,7 @@ pub(crate) unsafe extern "C" fn new(
             for (spec, value) in writes_from_c("scope_new: writes", writes, count)? {
                 let allowed = "a value, because a scope unsets no flag";
                 let value = value.ok_or_else(|| {
-                    Failure::argument("scope_new: writes", allowed, "INTERLOCK_VALUE_UNSET")
+                    Failure::argument("scope_new: writes", allowed, stringify!(INTERLOCK_VALUE_UNSET))
                 })?;
                 builder.add(spec, &value)?;
             }

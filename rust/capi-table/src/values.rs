@@ -1,6 +1,6 @@
 //! Values of flags.
 
-use interlock::backends::{InputValue, PriorityOrder, Value};
+use interlock::backends::{InputValue, PlainValue, PriorityOrder, Value};
 use interlock_capi::sys::*;
 use once_cell::race::OnceBox;
 
@@ -29,6 +29,16 @@ pub(crate) fn to_c(value: Value) -> InterlockValue {
             of(INTERLOCK_VALUE_NAMES, InterlockData { names: ordered(names, order) })
         }
     }
+}
+
+/// Returns the value of a plain flag for C.
+#[inline]
+pub(crate) fn plain_to_c(value: PlainValue) -> InterlockValue {
+    let (kind, integer) = match value {
+        PlainValue::Bool(on) => (INTERLOCK_VALUE_BOOL, i64::from(on)),
+        PlainValue::Integer(integer) => (INTERLOCK_VALUE_INTEGER, integer),
+    };
+    InterlockValue { kind, reserved: 0, data: InterlockData { integer } }
 }
 
 pub(crate) fn none() -> InterlockValue {

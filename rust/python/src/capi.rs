@@ -20,7 +20,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let capsule = ffi::PyCapsule_New(table, c"interlock._core._C_API".as_ptr(), None);
         Bound::from_owned_ptr_or_err(module.py(), capsule)?
     };
-    module.add("_C_API", capsule)
+    // Not `add`, which would export the name with `__all__`.
+    module.setattr("_C_API", capsule)
 }
 
 /// Calls `work`, detached from the interpreter if this thread is attached.

@@ -29,6 +29,14 @@ pub struct PlainWord {
     pub bias: i64,
 }
 
+/// The value of a flag with a [`PlainWord`].
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainValue {
+    Bool(bool),
+    Integer(i64),
+}
+
 /// Returns the flag with this id.
 #[doc(hidden)]
 #[inline]
@@ -82,6 +90,18 @@ impl FlagSpec {
         Some(PlainWord { address: word.resolved_address(), bias })
     }
 
+    /// Returns the active value on this thread of a flag with a [plain word](FlagSpec::plain_word). Never panics.
+    #[inline]
+    pub fn plain_value(&self) -> Option<PlainValue> {
+        let Backing::Word(word, Projection::Whole) = self.backing else { return None };
+        match word.kind {
+            Kind::Switch { .. } => Some(PlainValue::Bool(FlagValue::decode(word.payload()))),
+            Kind::Count { .. } => Some(PlainValue::Integer(u64::decode(word.payload()).cast_signed())),
+            Kind::Integer { .. } => Some(PlainValue::Integer(FlagValue::decode(word.payload()))),
+            _ => None,
+        }
+    }
+
     /// Returns the active payload on this thread of a flag with a [plain word](FlagSpec::plain_word); 0 for others.
     #[inline]
     pub fn plain_payload(&self) -> u64 {
@@ -123,6 +143,10 @@ mod tests {
         let flag_type = FlagType::Integer { default: -3, minimum: -5, maximum: 5 };
         register(FlagDecl::new("address_test.negative", flag_type, "A flag of a test.")).unwrap();
         assert_eq!(read("address_test.negative"), -3);
+        let value = |name: &str| find(name).unwrap().plain_value();
+        assert_eq!(value("cudnn.enabled"), Some(PlainValue::Bool(true)));
+        assert_eq!(value("cudnn.benchmark_limit"), Some(PlainValue::Integer(3)));
+        assert_eq!(value("address_test.negative"), Some(PlainValue::Integer(-3)));
     }
 
     #[test]
@@ -136,7 +160,7 @@ mod tests {
         ];
         for (name, kind) in names {
             let spec = find(name).unwrap();
-            assert_eq!((spec.plain_word(), spec.kind()), (None, kind), "{name}");
+            assert_eq!((spec.plain_word(), spec.plain_value(), spec.kind()), (None, None, kind), "{name}");
         }
     }
 }

@@ -37,7 +37,7 @@ mod write_log;
 pub use crate::base::location::SourceLocation;
 pub use crate::base::suggest::suggest;
 #[doc(hidden)]
-pub use address::{FlagKind, PlainWord, of_id};
+pub use address::{FlagKind, PlainValue, PlainWord, of_id};
 pub(crate) use consumer::Consumer;
 pub use cpu::{CpuCapability, cpu_capability_problem};
 pub use effect::Effect;
