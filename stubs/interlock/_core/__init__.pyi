@@ -9,7 +9,6 @@ from interlock._core import (
 
 __all__ = [
     "LIBRARY",
-    "_C_API",
     "__version__",
     "accelerator",
     "autograd",
