@@ -70,8 +70,9 @@ class Layer:
 
 
 def modes() -> str:
-    """Return all mode bits of this thread in the form of the model."""
-    return ", ".join(repr(interlock.capture()).rstrip(")").split(", ")[: len(modes_model.NAMES)]) + ")"
+    """Return all mode bits of this thread in the form of the model, without flags and recordings."""
+    count = len(modes_model.shown(0).split(", "))
+    return ", ".join(repr(interlock.capture()).rstrip(")").split(", ")[:count]) + ")"
 
 
 class Wrong(AssertionError):

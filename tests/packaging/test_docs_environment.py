@@ -18,6 +18,7 @@ NO_VARIABLES = {
     "CARGO_PKG_VERSION": "set by Cargo, and read when the crate is compiled",
     "DYLD_LIBRARY_PATH": "the name of LD_LIBRARY_PATH on macOS, which that row names",
     "INTERLOCK_": "the prefix",
+    "INTERLOCK_VALUE_UNSET": "a constant of the C header",
     "VERBOSE_OFF": "a level of a vendor library",
     "VERBOSE_ON": "a level of a vendor library",
     "VERBOSE_ON_CREATION": "a level of a vendor library",

@@ -10,7 +10,9 @@ from typing import Any
 import interlock
 import pytest
 from interlock import Tensor, float64
+from interlock._core.tensor import multi_head_attention
 from interlock.autograd import gradcheck, gradgradcheck
+from interlock.backends.cuda import SDPBackend, sdpa_kernel
 from interlock.errors import ArgumentError, GradcheckError
 
 PAGE = Path(__file__).parents[3] / "docs" / "tensor_operations.md"
@@ -38,6 +40,19 @@ def assigned(x: Tensor, y: Tensor) -> Tensor:
     return copy
 
 
+def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    # The other kernels refuse second derivatives.
+    with sdpa_kernel(SDPBackend.MATH):
+        return interlock.nn.functional.scaled_dot_product_attention(query, key, value)
+
+
+def heads(x: Tensor, weight: Tensor, out_weight: Tensor) -> Tensor:
+    result: Tensor = multi_head_attention(
+        x, x, x, 1, weight, None, out_weight, None, training=True, batch_first=True
+    )[0]
+    return result
+
+
 X, Y = (2, 3), (3,)
 CLASSES = interlock.tensor([2, 0])
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
@@ -46,6 +61,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "mul": (lambda x, y: x * y, (X, Y)),
     "div": (lambda x, y: x / y, (X, Y)),
     "pow": (lambda x, y: x**y, (X, Y)),
+    "remainder": (lambda x: x.remainder(0.7) ** 2, (X,)),
     "neg": (lambda x: -x, (X,)),
     "abs": (lambda x: abs(x - 1), (X,)),
     "matmul": (lambda x, y: x @ y, (X, Y)),
@@ -53,6 +69,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "bmm": (lambda x, y: x.bmm(y), ((2, 2, 3), (2, 3, 2))),
     "addmm": (lambda x, y, z: x.addmm(y, z, beta=0.5, alpha=2.0), ((2, 2), X, (3, 2))),
     "linear": (lambda x, y, z: interlock.nn.functional.linear(x, y, z), (X, (4, 3), (4,))),
+    "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
+    "scaled_dot_product_attention": (attention, (X, X, X)),
+    "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
     "exp": (lambda x: x.exp(), (X,)),
     "log": (lambda x: x.log(), (X,)),
     "sqrt": (lambda x: x.sqrt(), (X,)),
@@ -69,6 +88,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "amin": (lambda x: x.amin(0), (X,)),
     "softmax": (lambda x: x.softmax(1), (X,)),
     "log_softmax": (lambda x: x.log_softmax(0), (X,)),
+    "nll_loss": (lambda x: interlock.nn.functional.nll_loss(x.log_softmax(1), CLASSES), (X,)),
     "cross_entropy": (lambda x: interlock.cross_entropy(x, CLASSES), (X,)),
     "T": (lambda x: x.T * x.T, (X,)),
     "t": (lambda x: x.t() * x.t(), (X,)),
@@ -101,8 +121,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 }
 """A function with each differentiable operation, and the shapes of its arguments."""
 
-NOT_FLOAT64 = {"float", "pin_memory"}
-"""A conversion to a type whose finite differences are not precise, and one that needs a device."""
+NOT_FLOAT64 = {"float", "half", "bfloat16", "pin_memory"}
+"""Conversions to types whose finite differences are not precise, and one that needs a device."""
 
 
 def differentiable_operations() -> set[str]:
