@@ -227,6 +227,13 @@ pub enum Error {
         /// The name of the node.
         node: Cow<'static, str>,
     },
+    /// Too many backward passes inside of each other.
+    NestedPasses {
+        /// The operation.
+        op: &'static str,
+        /// The largest number.
+        limit: usize,
+    },
     /// A recorded backward pass through an operation whose backward function cannot be differentiated.
     OneBackward {
         /// The name of the node.
@@ -574,6 +581,9 @@ impl fmt::Display for Error {
             ),
             Error::GraphFreed { node } => {
                 write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
+            }
+            Error::NestedPasses { op, limit } => {
+                write!(f, "{op}: at most {limit} backward passes can run inside of each other")
             }
             Error::OneBackward { node, cure } => {
                 write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {cure}")

@@ -428,3 +428,22 @@ def test_hook_that_was_registered_before_a_fork_runs_in_the_child() -> None:
         (x * 2).backward()
         os._exit(0 if x.grad is not None and x.grad.tolist() == [14.0] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_backward_passes_inside_of_each_other_are_limited() -> None:
+    def again(gradient: Tensor) -> None:
+        with interlock.enable_grad():
+            x = leaf(1)
+            y = x * 2
+            y.register_hook(again)
+            y.backward()
+
+    x = leaf(1)
+    y = x * 2
+    y.register_hook(again)
+    with pytest.raises(
+        RecursionError, match="backward: at most 30 backward passes can run inside of each other"
+    ):
+        y.backward()
+    (x * 2).backward()
+    assert x.grad is not None

@@ -174,3 +174,15 @@ def test_save_on_cpu_moves_saved_tensors(devices: tuple[str, ...]) -> None:
     assert str(x.grad.device) == devices[0]
     with pytest.raises(TypeError, match="save_on_cpu: pin_memory must be a bool, got int"):
         save_on_cpu(1)  # type: ignore[arg-type]
+
+
+def test_pack_hook_that_changes_its_tensor_is_refused() -> None:
+    x = interlock.tensor([1.0, 2.0], requires_grad=True)
+    message = (
+        "saved_tensors_hooks: pack_hook must leave the tensor that it packs as it is, got a change in place"
+    )
+    with (
+        saved_tensors_hooks(lambda tensor: tensor.mul_(100), lambda tensor: tensor),
+        pytest.raises(interlock.errors.ArgumentError, match=message),
+    ):
+        x.exp()

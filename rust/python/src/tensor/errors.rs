@@ -1,7 +1,7 @@
 //! Conversion of errors of the tensor runtime to Python exceptions.
 
 use interlock_tensor::Error;
-use pyo3::exceptions::{PyIndexError, PyRuntimeError};
+use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use super::program::{anomaly_exception, raised};
@@ -43,6 +43,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         | Error::NoDimensions
         | Error::Indexing { .. } => PyIndexError::new_err(message),
         Error::Accelerator(error) => error.to_pyerr(py),
+        Error::NestedPasses { .. } => PyRecursionError::new_err(message),
         _ => PyRuntimeError::new_err(message),
     }
 }

@@ -9,6 +9,7 @@ use interlock::accelerator::Stream;
 use interlock::autograd::set_grad_enabled;
 
 use super::hooks::{HookCalls, calls_of};
+use super::nesting::OpenPass;
 use super::node::{Edge, Node};
 use super::stream_sync::StreamSync;
 use super::{GradFn, anomaly};
@@ -122,6 +123,7 @@ struct GraphTask<'a> {
     /// The nodes from which a target is reachable, by sequence number.
     needed_nodes: HashSet<u64>,
     stream_sync: StreamSync,
+    _open: OpenPass,
 }
 
 impl<'a> GraphTask<'a> {
@@ -144,6 +146,7 @@ impl<'a> GraphTask<'a> {
             grads: try_from_elem(None, targets.map_or(0, <[Edge]>::len))?,
             needed_nodes: HashSet::new(),
             stream_sync: StreamSync::default(),
+            _open: OpenPass::begin(op)?,
         };
         let mut roots = try_with_capacity(needed)?;
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {

@@ -9,6 +9,7 @@ mod anomaly;
 mod custom;
 mod engine;
 mod hooks;
+mod nesting;
 mod node;
 mod node_builder;
 mod saved_tensor;

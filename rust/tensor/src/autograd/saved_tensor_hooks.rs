@@ -67,7 +67,12 @@ impl Packed {
         let Some(Stored(hooks)) = active.downcast_ref() else { return Ok(None) };
         // The functions of the program record nothing, and save nothing through themselves.
         let _mode = autograd::no_grad();
+        let before = tensor.storage_handle().version();
         let packed = hooks.pack(&tensor.detach())?;
+        if tensor.storage_handle().version() != before {
+            let (hook, expected) = ("pack_hook", "leave the tensor that it packs as it is");
+            return Err(Error::value("saved_tensors_hooks", hook, expected, "a change in place"));
+        }
         Ok(Some(Packed { hooks: hooks.clone(), packed }))
     }
 

@@ -105,9 +105,15 @@ impl Tensor {
     /// Returns the choice of a kernel for `self.matmul(other)` now, without running it.
     ///
     /// # Errors
-    /// Fails as [`matmul`](Tensor::matmul) does for shapes that do not fit.
+    /// Fails as [`matmul`](Tensor::matmul) does for shapes, types and devices that do not fit.
     pub fn explain_matmul(&self, other: &Tensor) -> Result<Call> {
         let Prepared { a, b, .. } = self.prepare_matmul(other)?;
+        if a.dtype() != b.dtype() {
+            return Err(Error::DTypes { op: OP, left: a.dtype(), right: b.dtype() });
+        }
+        if a.device() != b.device() {
+            return Err(Error::Devices { op: OP, left: a.device(), right: b.device() });
+        }
         Ok(MATMUL.explain(&MatmulCall::new(&a, &b)))
     }
 
