@@ -1,7 +1,7 @@
 //! The table of functions through which other extension modules reach the state of interlock.
 //!
 //! `interlock-capi` declares the table; this crate implements its entries with the facade. An entry converts its
-//! arguments, calls the facade, converts the result, and catches panics ([`entry`]). `interlock-python` puts the table
+//! arguments, calls the facade, converts the result, and catches panics (`entry.rs`). `interlock-python` puts the table
 //! into the capsule `interlock._core._C_API` and installs the [`Hooks`] for the interpreter.
 
 mod accelerator;

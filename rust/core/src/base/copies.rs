@@ -5,8 +5,8 @@
 //! section with the same contents) with its version, and the loader lists the notes of every loaded file, also of
 //! libraries that were opened with `RTLD_LOCAL`, whose symbols other files cannot look up.
 //!
-//! The extension module calls [`find_conflict`] when it is imported, and refuses to be a second copy. Every other copy
-//! looks for others once, before its first lock, where it can only print a line ([`check_before_first_lock`]).
+//! The extension module calls `find_conflict` when it is imported, and refuses to be a second copy. Every other copy
+//! looks for others once, before its first lock, where it can only print a line (`check_before_first_lock`).
 
 #[cfg_attr(target_os = "linux", path = "copies/elf.rs")]
 #[cfg_attr(target_os = "macos", path = "copies/mach_o.rs")]

@@ -83,7 +83,7 @@ pub type ForeignFn = unsafe extern "C" fn(
     capacity: usize,
 ) -> i32;
 
-/// The value of a flag that a foreign kernel requires. See [`Gate`].
+/// The value of a flag that a foreign kernel requires. See [`Gate`](super::Gate).
 ///
 /// ```
 /// use interlock_core::dispatch::ForeignGate;

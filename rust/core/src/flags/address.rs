@@ -112,7 +112,7 @@ impl FlagSpec {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::{FlagDecl, FlagType, find, register};
     use super::*;
