@@ -11,6 +11,24 @@ use crate::flags::Node;
 use crate::{Error, Result};
 
 /// A kernel of another library.
+///
+/// ```
+/// use interlock_core::dispatch::{ForeignKernel, ForeignKernelDescriptor};
+///
+/// let empty = ForeignKernelDescriptor {
+///     size: size_of::<ForeignKernelDescriptor>(),
+///     name: c"mine".as_ptr(),
+///     gates: std::ptr::null(),
+///     num_gates: 0,
+///     node: std::ptr::null(),
+///     context: std::ptr::null_mut(),
+///     condition: None,
+///     run: None,
+/// };
+/// // SAFETY: the name is a static text, and there are no functions.
+/// let refused = unsafe { ForeignKernel::new(&empty) }.unwrap_err();
+/// assert_eq!(refused.to_string(), "register_kernel: run must be a function, got NULL");
+/// ```
 #[derive(Debug)]
 pub struct ForeignKernel {
     name: String,
