@@ -25,7 +25,7 @@ except ImportError as _refusal:
     ) from _refusal
 
 if __version__ != _VERSION:
-    # The extension module may be that of a program that embeds Python.
+    # A program that embeds Python may have registered its own extension module.
     raise ImportError(
         "interlock's Python files and its extension module must have one version: "
         f"{__file__} has {_VERSION}, {LIBRARY} has {__version__}; reinstall interlock, in the version of "

@@ -51,7 +51,7 @@ def gradcheck(
         nondet_tol: The largest difference between two backward passes of one graph.
         check_undefined_grad: Has no effect: each output is differentiated alone, so that the gradients of the
             other outputs are undefined in every check.
-        check_grad_dtypes: Whether the dtype of each gradient is compared with that of its input.
+        check_grad_dtypes: Whether each gradient must have the dtype of its input.
         check_batched_grad: Must be False: there is no `vmap`.
         check_batched_forward_grad: Must be False: there is no forward-mode differentiation.
         check_forward_ad: Must be False: there is no forward-mode differentiation.

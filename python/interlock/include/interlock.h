@@ -818,8 +818,8 @@ typedef struct InterlockApi {
     void (*buffer_free)(InterlockBuffer *buffer);
 
     /**
-     * Creates an event with options `INTERLOCK_EVENT_*`. A null device is that of the stream that records it first.
-     * `event_free` frees it.
+     * Creates an event with options `INTERLOCK_EVENT_*`. A null device means the device of the stream that records it
+     * first. `event_free` frees it.
      *
      * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
      */

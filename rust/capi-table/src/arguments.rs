@@ -169,7 +169,7 @@ pub(crate) unsafe trait Sized32: Copy {
     const FIRST_SIZE: usize;
 }
 
-/// Checks the size that the caller has set. It may be that of a later release.
+/// Checks the size that the caller has set. A later release may have a larger struct.
 ///
 /// # Safety
 /// `place` is null, or valid for reads of its size.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use half::{bf16, f16};
 
+use interlock::base::dlpack::DLDataType;
+
 use crate::{Element, Error, Result};
 
 /// The type of a tensor's elements.
@@ -48,6 +50,18 @@ impl DType {
             DType::BFloat16 => "bfloat16",
             DType::Float32 => "float32",
             DType::Float64 => "float64",
+        }
+    }
+
+    /// Returns the element type of DLPack.
+    pub const fn dlpack(self) -> DLDataType {
+        match self {
+            DType::Bool => DLDataType::BOOL,
+            DType::Int64 => DLDataType::int(64),
+            DType::Float16 => DLDataType::float(16),
+            DType::BFloat16 => DLDataType::BFLOAT16,
+            DType::Float32 => DLDataType::float(32),
+            DType::Float64 => DLDataType::float(64),
         }
     }
 

@@ -222,8 +222,8 @@ table! {
             /// Frees memory. Work that is queued on the stream of the allocation may still use it.
             detaches fn buffer_free(buffer: *mut InterlockBuffer) -> ();
 
-            /// Creates an event with options `INTERLOCK_EVENT_*`. A null device is that of the stream that records it
-            /// first. `event_free` frees it.
+            /// Creates an event with options `INTERLOCK_EVENT_*`. A null device means the device of the stream that
+            /// records it first. `event_free` frees it.
             detaches fn event_new(
                 device: *const InterlockDevice,
                 options: u32,

@@ -8,6 +8,8 @@ use std::ffi::c_void;
 pub const CPU: i32 = 1;
 /// `DLDeviceType` of CUDA memory.
 pub const CUDA: i32 = 2;
+/// `DLDeviceType` of pinned memory of CUDA, which the CPU can access.
+pub const CUDA_HOST: i32 = 3;
 /// `DLDeviceType` of devices that an extension defines.
 pub const EXTENSION: i32 = 12;
 
@@ -31,6 +33,11 @@ pub struct DLDevice {
 impl DLDevice {
     /// The CPU.
     pub const CPU: DLDevice = DLDevice { device_type: CPU, device_id: 0 };
+
+    /// Returns whether the CPU can access the memory of the device.
+    pub fn is_host(self) -> bool {
+        [CPU, CUDA_HOST].contains(&self.device_type)
+    }
 }
 
 /// `DLDataType`: the type of the elements.

@@ -7,7 +7,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use super::{DataType, Device, IS_COPY, IS_READ_ONLY, Managed, Tensor, Unversioned, Versioned};
+use super::{IS_COPY, IS_READ_ONLY, Managed, Unversioned, Versioned};
+use interlock::base::dlpack::{DLDataType, DLDevice, DLTensor};
 
 /// The newest major version whose structures are known.
 const MAJOR: u32 = 1;
@@ -63,7 +64,7 @@ impl Imported {
             }
         }
         let tensor = self.tensor();
-        let has_sizes = tensor.dimensions == 0 || (tensor.dimensions > 0 && !tensor.shape.is_null());
+        let has_sizes = tensor.ndim == 0 || (tensor.ndim > 0 && !tensor.shape.is_null());
         if has_sizes {
             Ok(())
         } else {
@@ -71,7 +72,7 @@ impl Imported {
         }
     }
 
-    fn tensor(&self) -> &Tensor {
+    fn tensor(&self) -> &DLTensor {
         // SAFETY: the caller of `take` guarantees the structure, and the producer keeps it until the deleter runs.
         unsafe {
             match &self.0 {
@@ -82,13 +83,13 @@ impl Imported {
     }
 
     /// Returns the device.
-    pub fn device(&self) -> Device {
+    pub fn device(&self) -> DLDevice {
         self.tensor().device
     }
 
     /// Returns the type of the elements.
-    pub fn data_type(&self) -> DataType {
-        self.tensor().data_type
+    pub fn dtype(&self) -> DLDataType {
+        self.tensor().dtype
     }
 
     /// Returns the address of the first element.
@@ -127,7 +128,7 @@ impl Imported {
     }
 
     fn array(&self, array: *mut i64) -> Option<&[i64]> {
-        let count = usize::try_from(self.tensor().dimensions).unwrap_or(0);
+        let count = usize::try_from(self.tensor().ndim).unwrap_or(0);
         // SAFETY: the producer guarantees an element for each dimension unless the pointer is null.
         (!array.is_null()).then(|| unsafe { std::slice::from_raw_parts(array, count) })
     }

@@ -2,7 +2,8 @@
 
 use std::ptr::NonNull;
 
-use interlock::accelerator::Device as CoreDevice;
+use interlock::accelerator::Device;
+use interlock::base::dlpack::{DLDataType, DLDevice};
 use interlock_tensor::{DType as CoreDType, Placement, Tensor as CoreTensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
@@ -17,24 +18,12 @@ use crate::accelerator::args::extract_optional_int;
 use crate::accelerator::memory::interop;
 use crate::accelerator::stream;
 use crate::detach::detach;
-use crate::dlpack::{self, DataType, Device, Export, Imported};
+use crate::dlpack::{self, Export, Imported};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
 
 /// The version of DLPack that `from_dlpack` requests.
 const VERSION: (u32, u32) = (1, 0);
-
-/// Returns the type of DLPack for a dtype.
-fn data_type_of(dtype: CoreDType) -> DataType {
-    match dtype {
-        CoreDType::Bool => DataType::new(DataType::BOOL, 8),
-        CoreDType::Int64 => DataType::new(DataType::INT, 64),
-        CoreDType::Float16 => DataType::new(DataType::FLOAT, 16),
-        CoreDType::BFloat16 => DataType::new(DataType::BFLOAT, 16),
-        CoreDType::Float32 => DataType::new(DataType::FLOAT, 32),
-        CoreDType::Float64 => DataType::new(DataType::FLOAT, 64),
-    }
-}
 
 /// Returns an error for a tensor whose operations are recorded.
 fn check_not_recorded(op: &str, tensor: &CoreTensor) -> PyResult<()> {
@@ -46,9 +35,9 @@ fn check_not_recorded(op: &str, tensor: &CoreTensor) -> PyResult<()> {
 }
 
 /// Returns DLPack's device of a tensor: the CPU if it can access the memory.
-fn device_of(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Device> {
+fn device_of(py: Python<'_>, tensor: &CoreTensor) -> PyResult<DLDevice> {
     let storage = tensor.storage();
-    storage.device_memory().into_py_result(py)?.map_or(Ok(Device::CPU), interop::dlpack_device)
+    storage.device_memory().into_py_result(py)?.map_or(Ok(DLDevice::CPU), interop::dlpack_device)
 }
 
 /// Returns the tensor to export: a copy if `copy` or the device requires one.
@@ -59,17 +48,18 @@ fn exported(
     copy: Option<bool>,
 ) -> PyResult<(CoreTensor, bool)> {
     let own = device_of(py, tensor);
-    let is_there = |wanted: (i32, i32)| own.as_ref().is_ok_and(|own| (own.kind, own.index) == wanted);
+    let is_there =
+        |wanted: (i32, i32)| own.as_ref().is_ok_and(|own| (own.device_type, own.device_id) == wanted);
     match wanted.filter(|wanted| !is_there(*wanted)) {
-        Some((kind, _)) if kind == Device::CPU.kind && copy != Some(false) => {
-            let options = (tensor.dtype(), CoreDevice::CPU);
+        Some((kind, _)) if kind == DLDevice::CPU.device_type && copy != Some(false) => {
+            let options = (tensor.dtype(), Device::CPU);
             Ok((run_op(py, work_size(tensor), || tensor.detach().to(options, false))?.0, true))
         }
         Some(wanted) => {
-            let Device { kind, index } = own?;
+            let DLDevice { device_type, device_id } = own?;
             Err(PyBufferError::new_err(format!(
                 "__dlpack__: dl_device must be the tensor's {:?}, or the CPU for a copy, got {wanted:?}",
-                (kind, index)
+                (device_type, device_id)
             )))
         }
         None if copy == Some(true) => {
@@ -86,8 +76,8 @@ impl Tensor {
     /// Raises:
     ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        let Device { kind, index } = device_of(py, &self.0)?;
-        Ok((kind, index))
+        let DLDevice { device_type, device_id } = device_of(py, &self.0)?;
+        Ok((device_type, device_id))
     }
 
     /// Return a DLPack capsule of the tensor, which shares its memory.
@@ -126,7 +116,7 @@ impl Tensor {
         let export = Export {
             address: u64::try_from(tensor.data_ptr().expose_provenance())?,
             device: device_of(py, &tensor)?,
-            data_type: data_type_of(tensor.dtype()),
+            dtype: tensor.dtype().dlpack(),
             shape: signed(tensor.shape())?,
             strides: signed(tensor.strides())?,
             is_copy,
@@ -226,14 +216,14 @@ fn import(
         let wanted = "an object with __dlpack__ and __dlpack_device__, or a DLPack capsule";
         return Err(new_type_error("from_dlpack: ext_tensor", wanted, given));
     };
-    let (kind, index) = own_device.call0()?.extract()?;
-    let own = Device { kind, index };
+    let (device_type, device_id) = own_device.call0()?.extract()?;
+    let own = DLDevice { device_type, device_id };
     let arguments = PyDict::new(py);
     if !own.is_host() {
         if device.is_none() {
             return Err(err_not_on_cpu(own));
         }
-        arguments.set_item("dl_device", (Device::CPU.kind, Device::CPU.index))?;
+        arguments.set_item("dl_device", (DLDevice::CPU.device_type, DLDevice::CPU.device_id))?;
     }
     if let Some(copy) = copy {
         arguments.set_item("copy", copy)?;
@@ -248,10 +238,10 @@ fn import(
     tensor_of_capsule(&capsule, copy)
 }
 
-fn err_not_on_cpu(device: Device) -> PyErr {
+fn err_not_on_cpu(device: DLDevice) -> PyErr {
     PyBufferError::new_err(format!(
         "from_dlpack: the memory must be on the CPU, got the DLPack device {:?}; device=\"cpu\" requests a copy",
-        (device.kind, device.index)
+        (device.device_type, device.device_id)
     ))
 }
 
@@ -264,9 +254,9 @@ fn tensor_of_capsule(capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult
     if !imported.device().is_host() {
         return Err(err_not_on_cpu(imported.device()));
     }
-    let given = imported.data_type();
-    let Some(dtype) = CoreDType::ALL.into_iter().find(|dtype| data_type_of(*dtype) == given) else {
-        let DataType { code, bits, lanes } = given;
+    let given = imported.dtype();
+    let Some(dtype) = CoreDType::ALL.into_iter().find(|dtype| dtype.dlpack() == given) else {
+        let DLDataType { code, bits, lanes } = given;
         return Err(PyTypeError::new_err(format!(
             "from_dlpack: the dtype must be {NAMES}, got DLPack type code {code}, {bits} bits, {lanes} lanes"
         )));

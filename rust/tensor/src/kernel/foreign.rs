@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use interlock::accelerator::{Device, DeviceType, HostFn, current_stream};
-use interlock::base::dlpack::{self, DLDataType, DLDevice};
+use interlock::base::dlpack::{self, DLDevice};
 use interlock::dispatch::{ForeignArgs, ForeignKernel, ForeignTensor, Numerics, Stop};
 
 use crate::fallible_alloc::check_memory;
@@ -114,16 +114,5 @@ pub(crate) fn foreign_tensor(device: Device, dtype: DType, shape: &[usize]) -> F
         _ => dlpack::EXTENSION,
     };
     let device = DLDevice { device_type, device_id: device.index().unwrap_or(0).into() };
-    ForeignTensor::new(device, data_type(dtype), shape)
-}
-
-fn data_type(dtype: DType) -> DLDataType {
-    match dtype {
-        DType::Bool => DLDataType::BOOL,
-        DType::Int64 => DLDataType::int(64),
-        DType::Float16 => DLDataType::float(16),
-        DType::BFloat16 => DLDataType::BFLOAT16,
-        DType::Float32 => DLDataType::float(32),
-        DType::Float64 => DLDataType::float(64),
-    }
+    ForeignTensor::new(device, dtype.dlpack(), shape)
 }

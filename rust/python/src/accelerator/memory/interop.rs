@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer};
 use interlock::accelerator::{DeviceType, Stream as CoreStream, current_stream};
 use interlock::accelerator::{Error, Result};
+use interlock::base::dlpack::{CUDA, DLDataType, DLDevice};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -14,7 +15,7 @@ use pyo3::types::PyDict;
 use super::buffer::Buffer;
 use crate::accelerator::args::extract_optional_int;
 use crate::detach::{detach, wait};
-use crate::dlpack::{self, DataType, Device, Export};
+use crate::dlpack::{self, Export};
 use crate::errors::IntoPyResult;
 use crate::switches;
 
@@ -35,12 +36,12 @@ fn wait_on_stream(stream: &CoreStream, memory: &DeviceBuffer) -> Result<()> {
 }
 
 /// Returns DLPack's device of the bytes: the CPU if it can access them.
-pub(crate) fn dlpack_device(memory: &DeviceBuffer) -> PyResult<Device> {
+pub(crate) fn dlpack_device(memory: &DeviceBuffer) -> PyResult<DLDevice> {
     let device = memory.device();
     if memory.is_host_accessible() {
-        Ok(Device::CPU)
+        Ok(DLDevice::CPU)
     } else if device.kind() == DeviceType::Cuda {
-        Ok(Device { kind: Device::CUDA_KIND, index: device.index().unwrap_or(0).into() })
+        Ok(DLDevice { device_type: CUDA, device_id: device.index().unwrap_or(0).into() })
     } else {
         Err(PyBufferError::new_err(format!(
             "DLPack has no device type for {device}; copy the memory to the CPU"
@@ -150,8 +151,9 @@ impl Buffer {
     /// Raises:
     ///     BufferError: DLPack has no type for the device.
     fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
-        let Device { kind, index } = dlpack_device(&self.memory(py, "Buffer.__dlpack_device__")?)?;
-        Ok((kind, index))
+        let DLDevice { device_type, device_id } =
+            dlpack_device(&self.memory(py, "Buffer.__dlpack_device__")?)?;
+        Ok((device_type, device_id))
     }
 
     /// Return a DLPack capsule of the bytes.
@@ -178,7 +180,7 @@ impl Buffer {
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
         let memory = self.memory(py, "Buffer.__dlpack__")?;
         let device = dlpack_device(&memory)?;
-        let own = (device.kind, device.index);
+        let own = (device.device_type, device.device_id);
         if let Some(wanted) = dl_device.filter(|wanted| *wanted != own) {
             let message = format!("the bytes are on the DLPack device {own:?}, not on {wanted:?}; copy them");
             return Err(PyBufferError::new_err(message));
@@ -189,7 +191,7 @@ impl Buffer {
         let export = Export {
             address: memory.address().0,
             device,
-            data_type: DataType::new(DataType::UINT, u8::BITS as u8),
+            dtype: DLDataType::uint(8),
             shape: vec![i64::try_from(memory.bytes())?],
             strides: vec![1],
             is_copy,
