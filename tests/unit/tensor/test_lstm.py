@@ -76,7 +76,7 @@ def test_lstm_of_other_dtypes_is_close_to_that_of_float32(name: str) -> None:
 
 @pytest.mark.usefixtures("host_accessible_memory")
 def test_digits_of_an_lstm_on_a_device_change_with_cudnn_enabled(devices: tuple[str, ...]) -> None:
-    options = {"device": devices[0]}
+    options: dict[str, Any] = {"device": devices[0]}
     x, params, hx = waves(STEPS, BATCH, FEATURES, **options), weights(1, **options), states(1, **options)
     on_cpu = lstm(x.cpu(), (hx[0].cpu(), hx[1].cpu()), [each.cpu() for each in params])[0].tolist()
     with dispatch.record() as calls:
@@ -94,7 +94,7 @@ def test_digits_of_an_lstm_on_a_device_change_with_cudnn_enabled(devices: tuple[
 
 @pytest.mark.usefixtures("host_accessible_memory")
 def test_gradient_of_an_lstm_obeys_the_node_when_it_is_computed(devices: tuple[str, ...]) -> None:
-    options = {"device": devices[0]}
+    options: dict[str, Any] = {"device": devices[0]}
     x, params, hx = waves(STEPS, BATCH, FEATURES, **options), weights(1, **options), states(1, **options)
 
     def gradient(precision: str) -> object:
@@ -112,7 +112,7 @@ def test_gradient_of_an_lstm_obeys_the_node_when_it_is_computed(devices: tuple[s
 
 @pytest.mark.usefixtures("host_accessible_memory")
 def test_lstm_and_its_gradients_replay_in_a_graph(devices: tuple[str, ...]) -> None:
-    options = {"device": devices[0]}
+    options: dict[str, Any] = {"device": devices[0]}
     x, params, hx = waves(STEPS, BATCH, FEATURES, **options), weights(1, **options), states(1, **options)
     x.requires_grad_()
 
