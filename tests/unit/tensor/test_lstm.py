@@ -88,7 +88,8 @@ def test_digits_of_an_lstm_on_a_device_change_with_cudnn_enabled(devices: tuple[
         assert lstm(x, hx, params)[0].tolist() == on_cpu
     with backends.cudnn.flags(enabled=True, allow_tf32=False):
         assert lstm(x, hx, params)[0].tolist() == on_cpu
-    with backends.override({"cuda.matmul.fp32_precision": "tf32", "cudnn.enabled": False}):
+    flags: dict[str, Any] = {"cuda.matmul.fp32_precision": "tf32", "cudnn.enabled": False}
+    with backends.override(flags):
         assert lstm(x, hx, params)[0].tolist() == rounded
 
 
