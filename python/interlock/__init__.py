@@ -66,6 +66,9 @@ from interlock._core.tensor import (
     full,
     get_num_threads,
     half,
+    int8,
+    int16,
+    int32,
     int64,
     is_inference,
     is_tensor,
@@ -85,6 +88,7 @@ from interlock._core.tensor import (
     stack,
     sum,
     tensor,
+    uint8,
     zeros,
     zeros_like,
 )
@@ -140,6 +144,7 @@ __all__ = [
     "cross_entropy",
     "device",
     "dispatch",
+    "double",
     "dtype",
     "einsum",
     "empty",
@@ -147,6 +152,7 @@ __all__ = [
     "enforce_grad_layout_policy",
     "errors",
     "exp",
+    "float",
     "float16",
     "float32",
     "float64",
@@ -160,7 +166,11 @@ __all__ = [
     "get_num_threads",
     "half",
     "inference_mode",
+    "int",
+    "int16",
+    "int32",
     "int64",
+    "int8",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -170,6 +180,7 @@ __all__ = [
     "is_tensor",
     "log",
     "log_softmax",
+    "long",
     "manual_seed",
     "matmul",
     "mean",
@@ -187,6 +198,7 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
     "set_num_threads",
+    "short",
     "softmax",
     "stack",
     "state",
@@ -194,14 +206,26 @@ __all__ = [
     "tensor",
     "testing",
     "typename",
+    "uint8",
     "use_deterministic_algorithms",
     "utils",
     "zeros",
     "zeros_like",
 ]
 
+# PyTorch's other names of the dtypes. They hide the builtins only in this module.
+double = float64
+float = float32
+int = int32
+long = int64
+short = int16
+
 _TYPE_NAMES = {
     bool: "BoolTensor",
+    uint8: "ByteTensor",
+    int8: "CharTensor",
+    int16: "ShortTensor",
+    int32: "IntTensor",
     int64: "LongTensor",
     float16: "HalfTensor",
     bfloat16: "BFloat16Tensor",
