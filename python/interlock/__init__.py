@@ -66,6 +66,9 @@ from interlock._core.tensor import (
     full,
     get_num_threads,
     half,
+    int8,
+    int16,
+    int32,
     int64,
     is_inference,
     is_tensor,
@@ -86,6 +89,7 @@ from interlock._core.tensor import (
     stack,
     sum,
     tensor,
+    uint8,
     zeros,
     zeros_like,
 )
@@ -141,6 +145,7 @@ __all__ = [
     "cross_entropy",
     "device",
     "dispatch",
+    "double",
     "dtype",
     "einsum",
     "empty",
@@ -148,6 +153,7 @@ __all__ = [
     "enforce_grad_layout_policy",
     "errors",
     "exp",
+    "float",
     "float16",
     "float32",
     "float64",
@@ -161,6 +167,10 @@ __all__ = [
     "get_num_threads",
     "half",
     "inference_mode",
+    "int",
+    "int8",
+    "int16",
+    "int32",
     "int64",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
@@ -171,6 +181,7 @@ __all__ = [
     "is_tensor",
     "log",
     "log_softmax",
+    "long",
     "lstm",
     "manual_seed",
     "matmul",
@@ -189,6 +200,7 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
     "set_num_threads",
+    "short",
     "softmax",
     "stack",
     "state",
@@ -196,14 +208,26 @@ __all__ = [
     "tensor",
     "testing",
     "typename",
+    "uint8",
     "use_deterministic_algorithms",
     "utils",
     "zeros",
     "zeros_like",
 ]
 
+# PyTorch's other names of the dtypes. They hide the builtins only in this module.
+double = float64
+float = float32
+int = int32
+long = int64
+short = int16
+
 _TYPE_NAMES = {
     bool: "BoolTensor",
+    uint8: "ByteTensor",
+    int8: "CharTensor",
+    int16: "ShortTensor",
+    int32: "IntTensor",
     int64: "LongTensor",
     float16: "HalfTensor",
     bfloat16: "BFloat16Tensor",

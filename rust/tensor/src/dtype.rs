@@ -20,6 +20,14 @@ use crate::{Element, Error, Result};
 pub enum DType {
     /// Bools of one byte.
     Bool,
+    /// 8-bit unsigned integers. Arithmetic with the narrow integers is done in 64 bits and its results wrap.
+    UInt8,
+    /// 8-bit signed integers.
+    Int8,
+    /// 16-bit signed integers.
+    Int16,
+    /// 32-bit signed integers.
+    Int32,
     /// 64-bit signed integers.
     Int64,
     /// IEEE half precision: 5 bits of exponent and 10 of mantissa. Arithmetic is done in single precision.
@@ -35,8 +43,18 @@ pub enum DType {
 
 impl DType {
     /// All element types.
-    pub const ALL: [DType; 6] =
-        [DType::Bool, DType::Int64, DType::Float16, DType::BFloat16, DType::Float32, DType::Float64];
+    pub const ALL: [DType; 10] = [
+        DType::Bool,
+        DType::UInt8,
+        DType::Int8,
+        DType::Int16,
+        DType::Int32,
+        DType::Int64,
+        DType::Float16,
+        DType::BFloat16,
+        DType::Float32,
+        DType::Float64,
+    ];
 
     /// The floating-point type that operations such as division return for integers.
     pub const DEFAULT_FLOAT: DType = DType::Float32;
@@ -45,6 +63,10 @@ impl DType {
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
+            DType::UInt8 => "uint8",
+            DType::Int8 => "int8",
+            DType::Int16 => "int16",
+            DType::Int32 => "int32",
             DType::Int64 => "int64",
             DType::Float16 => "float16",
             DType::BFloat16 => "bfloat16",
@@ -57,6 +79,10 @@ impl DType {
     pub const fn dlpack(self) -> DLDataType {
         match self {
             DType::Bool => DLDataType::BOOL,
+            DType::UInt8 => DLDataType::uint(8),
+            DType::Int8 => DLDataType::int(8),
+            DType::Int16 => DLDataType::int(16),
+            DType::Int32 => DLDataType::int(32),
             DType::Int64 => DLDataType::int(64),
             DType::Float16 => DLDataType::float(16),
             DType::BFloat16 => DLDataType::BFLOAT16,
@@ -68,9 +94,9 @@ impl DType {
     /// Returns the size of one element in bytes.
     pub const fn size(self) -> usize {
         match self {
-            DType::Bool => 1,
-            DType::Float16 | DType::BFloat16 => 2,
-            DType::Float32 => 4,
+            DType::Bool | DType::UInt8 | DType::Int8 => 1,
+            DType::Int16 | DType::Float16 | DType::BFloat16 => 2,
+            DType::Int32 | DType::Float32 => 4,
             DType::Int64 | DType::Float64 => 8,
         }
     }
@@ -85,10 +111,35 @@ impl DType {
         matches!(self, DType::Float16 | DType::BFloat16)
     }
 
+    /// Returns whether the elements are integers. Bools are not.
+    pub const fn is_integer(self) -> bool {
+        self.is_narrow_integer() || matches!(self, DType::Int64)
+    }
+
+    /// Returns whether the elements are integers of less than 64 bits.
+    pub const fn is_narrow_integer(self) -> bool {
+        matches!(self, DType::UInt8 | DType::Int8 | DType::Int16 | DType::Int32)
+    }
+
+    /// Returns whether the elements can be negative.
+    pub const fn is_signed(self) -> bool {
+        !matches!(self, DType::Bool | DType::UInt8)
+    }
+
     /// Returns the type in which arithmetic with the elements is done, as ATen's `opmath_type`: `float32` for halves,
-    /// whose results are rounded once.
+    /// whose results are rounded once, and `int64` for narrow integers, whose results wrap.
     pub const fn compute(self) -> DType {
-        if self.is_half() { DType::Float32 } else { self }
+        match self {
+            DType::Float16 | DType::BFloat16 => DType::Float32,
+            DType::UInt8 | DType::Int8 | DType::Int16 | DType::Int32 => DType::Int64,
+            _ => self,
+        }
+    }
+
+    /// Returns the type in which elements are reduced: `int64` for narrow integers. Halves are reduced as they are,
+    /// with totals in `float32`.
+    pub(crate) const fn reduced(self) -> DType {
+        if self.is_narrow_integer() { DType::Int64 } else { self }
     }
 
     /// Returns this type if it is floating point, else [`DType::DEFAULT_FLOAT`].
@@ -101,13 +152,14 @@ impl DType {
     pub const fn can_cast_to(self, target: DType) -> bool {
         match self {
             DType::Bool => true,
-            DType::Int64 => !matches!(target, DType::Bool),
+            _ if self.is_integer() => !matches!(target, DType::Bool),
             _ => target.is_floating_point(),
         }
     }
 
-    /// Returns the narrowest type that holds the values of both types, as `torch.promote_types`. `float16` and
-    /// `bfloat16`, neither of which holds the values of the other, are promoted to `float32`.
+    /// Returns the narrowest type that holds the values of both types, as `torch.promote_types`. Of `uint8` and `int8`,
+    /// and of `float16` and `bfloat16`, neither holds the values of the other: they are promoted to `int16` and to
+    /// `float32`.
     pub fn promote(self, other: DType) -> DType {
         match (self, other) {
             _ if self == other => self,
@@ -115,6 +167,14 @@ impl DType {
             // Of two categories the wider determines the type.
             _ if !other.can_cast_to(self) => other,
             _ if !self.can_cast_to(other) => self,
+            (DType::UInt8, DType::Int8) | (DType::Int8, DType::UInt8) => DType::Int16,
+            _ if self.is_integer() => {
+                if self.size() > other.size() {
+                    self
+                } else {
+                    other
+                }
+            }
             _ => DType::Float32,
         }
     }
@@ -148,13 +208,21 @@ impl Scalar {
     }
 
     /// Returns whether a tensor of `dtype` can hold the value. NaN, infinities and numbers out of range do not fit
-    /// integers. A finite number beyond the range of a floating-point type does not fit it. Fractions are truncated and
-    /// numbers rounded.
+    /// integers. As in PyTorch a negative int fits `uint8`, in which it wraps, if its magnitude does. A finite number
+    /// beyond the range of a floating-point type does not fit it. Fractions are truncated and numbers rounded.
     pub fn fits(self, dtype: DType) -> bool {
         // `i64::MIN` and `-i64::MIN` are exact doubles; `i64::MAX` is not.
         const LEAST: f64 = i64::MIN as f64;
         match (self, dtype) {
             (Scalar::Float(value), DType::Int64) => (LEAST..-LEAST).contains(&value),
+            (Scalar::Int(value), DType::UInt8) => value.unsigned_abs() <= u8::MAX.into(),
+            (Scalar::Int(value), DType::Int8) => i8::try_from(value).is_ok(),
+            (Scalar::Int(value), DType::Int16) => i16::try_from(value).is_ok(),
+            (Scalar::Int(value), DType::Int32) => i32::try_from(value).is_ok(),
+            (Scalar::Float(value), DType::UInt8) => (0.0..=u8::MAX.into()).contains(&value),
+            (Scalar::Float(value), DType::Int8) => (i8::MIN.into()..=i8::MAX.into()).contains(&value),
+            (Scalar::Float(value), DType::Int16) => (i16::MIN.into()..=i16::MAX.into()).contains(&value),
+            (Scalar::Float(value), DType::Int32) => (i32::MIN.into()..=i32::MAX.into()).contains(&value),
             (Scalar::Float(value), DType::Float16) => is_within(value, f16::MAX.to_f64()),
             (Scalar::Float(value), DType::BFloat16) => is_within(value, bf16::MAX.to_f64()),
             (Scalar::Float(value), DType::Float32) => is_within(value, f32::MAX.into()),
@@ -221,16 +289,70 @@ impl From<f64> for Scalar {
 }
 
 /// Evaluates an expression with a type alias for the element type of a dtype, as ATen's `AT_DISPATCH_ALL_TYPES`: for
-/// operations that move or convert elements.
+/// operations that create or convert elements. Kernels that copy elements use `dispatch_size`.
 macro_rules! dispatch {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
-            $crate::DType::Bool => {
-                type $element = $crate::element::Bool8;
+            dtype if dtype.is_narrow_integer() => $crate::dtype::dispatch_narrow!(dtype, $element => $body),
+            dtype => $crate::dtype::dispatch_reduced!(dtype, $element => $body),
+        }
+    };
+}
+
+/// Like `dispatch`, for narrow integers. Other types take the `i32` branch.
+macro_rules! dispatch_narrow {
+    ($dtype:expr, $element:ident => $body:expr) => {
+        match $dtype {
+            $crate::DType::UInt8 => {
+                type $element = u8;
                 $body
             }
-            $crate::DType::Int64 => {
+            $crate::DType::Int8 => {
+                type $element = i8;
+                $body
+            }
+            $crate::DType::Int16 => {
+                type $element = i16;
+                $body
+            }
+            _ => {
+                type $element = i32;
+                $body
+            }
+        }
+    };
+}
+
+/// Like `dispatch`, with an integer of the size of the elements: for kernels that copy their bits.
+macro_rules! dispatch_size {
+    ($dtype:expr, $element:ident => $body:expr) => {
+        match $crate::DType::size($dtype) {
+            1 => {
+                type $element = u8;
+                $body
+            }
+            2 => {
+                type $element = i16;
+                $body
+            }
+            4 => {
+                type $element = i32;
+                $body
+            }
+            _ => {
                 type $element = i64;
+                $body
+            }
+        }
+    };
+}
+
+/// Like `dispatch`, with the type in which elements are reduced ([`DType::reduced`]).
+macro_rules! dispatch_reduced {
+    ($dtype:expr, $element:ident => $body:expr) => {
+        match $crate::DType::reduced($dtype) {
+            $crate::DType::Bool => {
+                type $element = $crate::element::Bool8;
                 $body
             }
             $crate::DType::Float16 => {
@@ -249,12 +371,16 @@ macro_rules! dispatch {
                 type $element = f64;
                 $body
             }
+            _ => {
+                type $element = i64;
+                $body
+            }
         }
     };
 }
 
 /// Like `dispatch`, with the type in which arithmetic is done ([`DType::compute`]): for kernels that load and store
-/// halves around it.
+/// halves and narrow integers around it.
 macro_rules! dispatch_compute {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $crate::DType::compute($dtype) {
@@ -287,7 +413,9 @@ macro_rules! dispatch_float {
     };
 }
 
-pub(crate) use {dispatch, dispatch_compute, dispatch_float};
+pub(crate) use {
+    dispatch, dispatch_compute, dispatch_float, dispatch_narrow, dispatch_reduced, dispatch_size,
+};
 
 #[cfg(test)]
 mod tests {
@@ -306,6 +434,11 @@ mod tests {
         assert!(fits(65504.0, DType::Float16) && !fits(65505.0, DType::Float16));
         assert!(fits(3.38e38, DType::BFloat16) && !fits(3.395e38, DType::BFloat16));
         assert!(fits(1e300, DType::Float64) && Scalar::Int(i64::MAX).fits(DType::Float32));
+        let ints = |value: i64, dtype| Scalar::Int(value).fits(dtype);
+        assert!(ints(-255, DType::UInt8) && ints(255, DType::UInt8) && ints(-128, DType::Int8));
+        assert!(!ints(-256, DType::UInt8) && !ints(256, DType::UInt8) && !ints(128, DType::Int8));
+        assert!(!fits(-0.5, DType::UInt8) && !fits(255.5, DType::UInt8) && !fits(f64::NAN, DType::Int32));
+        assert!(fits(-128.0, DType::Int8) && !fits(-128.5, DType::Int8) && !ints(1 << 31, DType::Int32));
     }
 
     #[test]
@@ -320,6 +453,12 @@ mod tests {
         use DType::*;
         let table = [
             (Bool, Int64, Int64),
+            (Bool, UInt8, UInt8),
+            (UInt8, Int8, Int16),
+            (UInt8, Int16, Int16),
+            (Int8, Int32, Int32),
+            (Int32, Int64, Int64),
+            (Int32, Float16, Float16),
             (Int64, Float16, Float16),
             (Float16, Float16, Float16),
             (Float16, BFloat16, Float32),
@@ -336,6 +475,7 @@ mod tests {
         assert!(DType::Float64.can_cast_to(DType::Float32) && DType::Float32.can_cast_to(DType::Float16));
         assert!(DType::Bool.can_cast_to(DType::Int64));
         assert!(!DType::Float32.can_cast_to(DType::Int64));
-        assert!(!DType::Int64.can_cast_to(DType::Bool));
+        assert!(!DType::Int64.can_cast_to(DType::Bool) && !DType::UInt8.can_cast_to(DType::Bool));
+        assert!(DType::Int64.can_cast_to(DType::UInt8) && !DType::Float16.can_cast_to(DType::Int8));
     }
 }

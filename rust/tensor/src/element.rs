@@ -36,6 +36,10 @@ impl PartialOrd for Bool8 {
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Bool8 {}
+    impl Sealed for u8 {}
+    impl Sealed for i8 {}
+    impl Sealed for i16 {}
+    impl Sealed for i32 {}
     impl Sealed for i64 {}
     impl Sealed for super::f16 {}
     impl Sealed for super::bf16 {}
@@ -102,35 +106,42 @@ impl Element for Bool8 {
     }
 }
 
-impl Element for i64 {
-    const DTYPE: DType = DType::Int64;
-    type Acc = i64;
+/// Integers are converted by way of `i64`, whose lower bits they are: numbers beyond their range wrap, as in C.
+macro_rules! integer {
+    ($($integer:ident = $dtype:ident),*) => {
+        $(impl Element for $integer {
+            const DTYPE: DType = DType::$dtype;
+            type Acc = i64;
 
-    fn from_f64(value: f64) -> Self {
-        value as i64
-    }
-    fn from_i64(value: i64) -> Self {
-        value
-    }
-    fn to_f64(self) -> f64 {
-        self as f64
-    }
-    fn cast<T: Element>(self) -> T {
-        T::from_i64(self)
-    }
-    fn to_scalar(self) -> Scalar {
-        Scalar::Int(self)
-    }
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    fn minus(self, other: Self) -> Self {
-        self.wrapping_sub(other)
-    }
-    fn times(self, other: Self) -> Self {
-        self.wrapping_mul(other)
-    }
+            fn from_f64(value: f64) -> Self {
+                value as i64 as $integer
+            }
+            fn from_i64(value: i64) -> Self {
+                value as $integer
+            }
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            fn cast<T: Element>(self) -> T {
+                T::from_i64(i64::from(self))
+            }
+            fn to_scalar(self) -> Scalar {
+                Scalar::Int(i64::from(self))
+            }
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+        })*
+    };
 }
+
+integer!(u8 = UInt8, i8 = Int8, i16 = Int16, i32 = Int32, i64 = Int64);
 
 macro_rules! floating_point {
     ($($float:ident = $dtype:ident),*) => {
@@ -230,6 +241,16 @@ mod tests {
         assert_eq!(1e300f64.cast::<i64>(), i64::MAX);
         assert_eq!(f32::NAN.cast::<Bool8>(), Bool8::new(true));
         assert_eq!(f16::NEG_INFINITY.cast::<i64>(), i64::MIN);
+    }
+
+    #[test]
+    fn narrow_integers_wrap() {
+        assert_eq!((300i64.cast::<u8>(), 300i64.cast::<i8>(), (-1i64).cast::<u8>()), (44, 44, 255));
+        assert_eq!(((-1.7f32).cast::<u8>(), 300.5f64.cast::<u8>(), f64::NAN.cast::<i32>()), (255, 44, 0));
+        assert_eq!(
+            (200u8.cast::<i8>(), (-56i8).cast::<f32>(), 256i16.cast::<Bool8>().get()),
+            (-56, -56.0, true)
+        );
     }
 
     #[test]

@@ -46,7 +46,10 @@ __all__ = [
     "get_num_threads",
     "grad",
     "half",
+    "int16",
+    "int32",
     "int64",
+    "int8",
     "is_inference",
     "is_tensor",
     "linear",
@@ -71,6 +74,7 @@ __all__ = [
     "stack",
     "sum",
     "tensor",
+    "uint8",
     "zeros",
     "zeros_like",
 ]
@@ -104,6 +108,9 @@ class dtype:
     def is_floating_point(self) -> builtins.bool:
         """Whether the elements are floating-point numbers."""
     @property
+    def is_signed(self) -> builtins.bool:
+        """Whether the elements can be negative."""
+    @property
     def itemsize(self) -> int:
         """The size of one element in bytes."""
     def __eq__(self, other: object, /) -> builtins.bool: ...
@@ -119,6 +126,10 @@ bfloat16: dtype
 float32: dtype
 float64: dtype
 int64: dtype
+int32: dtype
+int16: dtype
+int8: dtype
+uint8: dtype
 bool: dtype
 
 @final
@@ -316,7 +327,7 @@ class Tensor:
     __array_priority__: builtins.float
     def __new__(cls, data: Tensor) -> Self: ...
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[builtins.int, ...]:
         """The sizes of the dimensions."""
     @property
     def dtype(self) -> _DType:
@@ -325,12 +336,12 @@ class Tensor:
     def device(self) -> _DeviceObject:
         """The device of the elements."""
     @property
-    def ndim(self) -> int:
+    def ndim(self) -> builtins.int:
         """The number of dimensions."""
-    def dim(self) -> int:
+    def dim(self) -> builtins.int:
         """Return the number of dimensions."""
     @overload
-    def size(self, dim: None = None) -> tuple[int, ...]:
+    def size(self, dim: None = None) -> tuple[builtins.int, ...]:
         """Return the sizes of the dimensions, or the size of one of them.
 
         Args:
@@ -349,9 +360,9 @@ class Tensor:
             ((2, 3), 3)
         """
     @overload
-    def size(self, dim: int) -> int: ...
+    def size(self, dim: builtins.int) -> builtins.int: ...
     @overload
-    def stride(self, dim: None = None) -> tuple[int, ...]:
+    def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
         """Return the stride of each dimension in elements, or the stride of one of them.
 
         Args:
@@ -370,28 +381,29 @@ class Tensor:
             ((3, 1), 1)
         """
     @overload
-    def stride(self, dim: int) -> int: ...
-    def numel(self) -> int:
+    def stride(self, dim: builtins.int) -> builtins.int: ...
+    def numel(self) -> builtins.int:
         """Return the number of elements."""
-    def element_size(self) -> int:
+    def element_size(self) -> builtins.int:
         """Return the size of one element in bytes."""
     @property
-    def itemsize(self) -> int:
+    def itemsize(self) -> builtins.int:
         """The size of one element in bytes."""
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> builtins.int:
         """The size of all elements in bytes."""
     def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are floating-point numbers."""
+    def is_signed(self) -> builtins.bool: ...
     def is_contiguous(self) -> builtins.bool:
         """Return whether the elements are stored in row-major order without gaps."""
-    def storage_offset(self) -> int:
+    def storage_offset(self) -> builtins.int:
         """Return the offset of the first element in the storage, in elements."""
-    def data_ptr(self) -> int:
+    def data_ptr(self) -> builtins.int:
         """Return the address of the first element; on a device an address in the device's address space."""
     @property
-    def _version(self) -> int: ...
-    def _set_version(self, version: int) -> None: ...
+    def _version(self) -> builtins.int: ...
+    def _set_version(self, version: builtins.int) -> None: ...
     def is_inference(self) -> builtins.bool:
         """Return whether the tensor was created in inference mode."""
     @property
@@ -442,7 +454,7 @@ class Tensor:
     def grad_fn(self) -> Node | None:
         """The node of the operation that produced the tensor, or None."""
     @property
-    def output_nr(self) -> int:
+    def output_nr(self) -> builtins.int:
         """The position of the tensor among the results of `grad_fn`."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Register a function that is called with the gradient of the tensor in each backward pass.
@@ -573,7 +585,7 @@ class Tensor:
         """Return a copy of the tensor, as a recorded operation."""
     def contiguous(self) -> Tensor:
         """Return the tensor itself if it is contiguous, else a contiguous copy."""
-    def item(self) -> builtins.bool | int | builtins.float:
+    def item(self) -> builtins.bool | builtins.int | builtins.float:
         """Return the only element as a bool, an int or a float.
 
         For a device tensor this waits for the queued work.
@@ -613,31 +625,31 @@ class Tensor:
         self, dtype: npt.DTypeLike | None = None, copy: builtins.bool | None = None
     ) -> npt.NDArray[Any]: ...
     if sys.version_info >= (3, 12):
-        def __buffer__(self, flags: int, /) -> memoryview: ...
+        def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
         def __release_buffer__(self, buffer: memoryview, /) -> None: ...
 
     def __dlpack__(
         self,
         *,
-        stream: int | None = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
+        stream: builtins.int | None = None,
+        max_version: tuple[builtins.int, builtins.int] | None = None,
+        dl_device: tuple[builtins.int, builtins.int] | None = None,
         copy: builtins.bool | None = None,
     ) -> object: ...
-    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: dict[Any, Any], /) -> Tensor: ...
-    def __reduce__(self) -> tuple[Any, tuple[bytes, _DType, list[int], builtins.bool, str | None]]: ...
-    def __len__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, tuple[bytes, _DType, list[builtins.int], builtins.bool, str | None]]: ...
+    def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
     def __format__(self, format_spec: str, /) -> str: ...
     def __getitem__(self, index: _Part | tuple[_Part, ...], /) -> Tensor: ...
     def __setitem__(self, index: _Part | tuple[_Part, ...], value: Tensor | _Number, /) -> None: ...
     def __bool__(self) -> builtins.bool: ...
     def __float__(self) -> builtins.float: ...
-    def __int__(self) -> int: ...
-    def __index__(self) -> int: ...
-    def __hash__(self) -> int: ...
+    def __int__(self) -> builtins.int: ...
+    def __index__(self) -> builtins.int: ...
+    def __hash__(self) -> builtins.int: ...
     @property
     def T(self) -> Tensor:
         """A view with the dimensions in reverse order."""
@@ -647,7 +659,7 @@ class Tensor:
         Raises:
             ShapeError: The tensor has more than two dimensions.
         """
-    def transpose(self, dim0: int, dim1: int) -> Tensor:
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Return a view with two dimensions exchanged.
 
         Args:
@@ -662,7 +674,7 @@ class Tensor:
             >>> interlock.zeros(2, 3, 4).transpose(0, -1).shape
             (4, 3, 2)
         """
-    def permute(self, *dims: int | _Sizes) -> Tensor:
+    def permute(self, *dims: builtins.int | _Sizes) -> Tensor:
         """Return a view with permuted dimensions.
 
         Args:
@@ -677,7 +689,7 @@ class Tensor:
             >>> interlock.zeros(2, 3, 4).permute(2, 0, 1).shape
             (4, 2, 3)
         """
-    def reshape(self, *shape: int | _Sizes) -> Tensor:
+    def reshape(self, *shape: builtins.int | _Sizes) -> Tensor:
         """Return the elements in another shape: a view if possible, else a copy.
 
         Args:
@@ -691,7 +703,7 @@ class Tensor:
             >>> interlock.arange(4).view(2, 2).t().reshape(-1)
             tensor([0, 2, 1, 3])
         """
-    def view(self, *shape: int | _Sizes) -> Tensor:
+    def view(self, *shape: builtins.int | _Sizes) -> Tensor:
         """Return a view with another shape.
 
         Args:
@@ -708,7 +720,7 @@ class Tensor:
         """
     def flatten(self) -> Tensor:
         """Return the elements in one dimension: a view if possible, and the tensor itself if it has one dimension."""
-    def unsqueeze(self, dim: int) -> Tensor:
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
         """Return a view with a new dimension of size 1.
 
         Args:
@@ -722,7 +734,7 @@ class Tensor:
             >>> interlock.zeros(2, 3).unsqueeze(1).shape
             (2, 1, 3)
         """
-    def squeeze(self, dim: int | None = None) -> Tensor:
+    def squeeze(self, dim: builtins.int | None = None) -> Tensor:
         """Return a view without dimensions of size 1.
 
         Args:
@@ -736,7 +748,7 @@ class Tensor:
             >>> interlock.zeros(1, 2, 1).squeeze().shape
             (2,)
         """
-    def expand(self, *sizes: int | _Sizes) -> Tensor:
+    def expand(self, *sizes: builtins.int | _Sizes) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
 
         Args:
@@ -751,7 +763,7 @@ class Tensor:
             tensor([[1, 1, 1],
                     [2, 2, 2]])
         """
-    def select(self, dim: int, index: int) -> Tensor:
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """Return a view at one index of a dimension, without that dimension.
 
         Args:
@@ -766,7 +778,7 @@ class Tensor:
             >>> interlock.tensor([[1, 2], [3, 4]]).select(1, -1)
             tensor([2, 4])
         """
-    def as_strided(self, size: _Dims, stride: _Dims, storage_offset: int | None = None) -> Tensor:
+    def as_strided(self, size: _Dims, stride: _Dims, storage_offset: builtins.int | None = None) -> Tensor:
         """Return a view of the storage with any sizes and strides.
 
         Args:
@@ -869,6 +881,10 @@ class Tensor:
         """Convert to float64. Returns the tensor itself if it is a float64 tensor."""
     def long(self) -> Tensor:
         """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor."""
+    def int(self) -> Tensor: ...
+    def short(self) -> Tensor: ...
+    def char(self) -> Tensor: ...
+    def byte(self) -> Tensor: ...
     def bool(self) -> Tensor:
         """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor."""
     def __add__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
@@ -1243,7 +1259,7 @@ class Tensor:
             >>> x.mean(1)
             tensor([1.5000, 3.5000])
         """
-    def argmax(self, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the index of the maximum, among all elements or along a dimension.
 
         Args:
@@ -1264,7 +1280,7 @@ class Tensor:
             >>> x.argmax(), x.argmax(1)
             (tensor(2), tensor([1, 0]))
         """
-    def argmin(self, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the index of the minimum, among all elements or along a dimension.
 
         Args:
@@ -1325,7 +1341,7 @@ class Tensor:
             ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
         """
-    def log_softmax(self, dim: int, dtype: _DType | None = None) -> Tensor:
+    def log_softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
         """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
 
         Args:
@@ -1341,7 +1357,7 @@ class Tensor:
             >>> interlock.tensor([1.0, 2.0]).log_softmax(0)
             tensor([-1.3133, -0.3133])
         """
-    def softmax(self, dim: int, dtype: _DType | None = None) -> Tensor:
+    def softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
         """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
 
         Args:

@@ -139,6 +139,11 @@ impl Tensor {
         self.0.dtype().is_floating_point()
     }
 
+    /// Return whether the elements can be negative.
+    fn is_signed(&self) -> bool {
+        self.0.dtype().is_signed()
+    }
+
     /// Return whether the elements are stored in row-major order without gaps.
     fn is_contiguous(&self) -> bool {
         self.0.is_contiguous()

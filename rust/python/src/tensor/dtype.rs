@@ -4,7 +4,8 @@ use interlock_tensor::DType as CoreDType;
 use pyo3::prelude::*;
 
 /// The dtypes as errors list them.
-pub(super) const NAMES: &str = "float16, bfloat16, float32, float64, int64 or bool";
+pub(super) const NAMES: &str =
+    "float16, bfloat16, float32, float64, int64, int32, int16, int8, uint8 or bool";
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DType>()?;
@@ -14,7 +15,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("half", module.getattr(CoreDType::Float16.name())?)
 }
 
-/// The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64` or `bool`.
+/// The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64`,
+/// `int32`, `int16`, `int8`, `uint8` or `bool`.
 ///
 /// Example:
 ///     >>> import interlock
@@ -30,6 +32,12 @@ impl DType {
     #[getter]
     fn is_floating_point(&self) -> bool {
         self.0.is_floating_point()
+    }
+
+    /// Whether the elements can be negative.
+    #[getter]
+    fn is_signed(&self) -> bool {
+        self.0.is_signed()
     }
 
     /// The size of one element in bytes.

@@ -132,8 +132,8 @@ impl NestedSequence {
         let op = self.op;
         let [beyond_int64, beyond_float64] = &self.large;
         match (dtype, beyond_int64, beyond_float64) {
-            (CoreDType::Int64, Some(value), _) => {
-                let message = format!("{op}: data must be ints that int64 can hold, got {value}");
+            (dtype, Some(value), _) if dtype.is_integer() => {
+                let message = format!("{op}: data must be ints that {dtype} can hold, got {value}");
                 return Err(new_exception(py, "ArgumentError", message));
             }
             (dtype, _, Some(value)) if dtype.is_floating_point() => {
@@ -142,7 +142,7 @@ impl NestedSequence {
             }
             _ => {}
         }
-        if dtype == CoreDType::Int64
+        if dtype.is_integer()
             && let Some(&value) = self.values.iter().find(|value| !value.fits(dtype))
         {
             return Err(exception(py, &Error::OutOfBounds { op, argument: "data", value, dtype }));
@@ -159,6 +159,10 @@ impl NestedSequence {
             CoreDType::BFloat16 => cast::<bf16>(&self.values, &self.shape),
             CoreDType::Float32 => cast::<f32>(&self.values, &self.shape),
             CoreDType::Float64 => cast::<f64>(&self.values, &self.shape),
+            CoreDType::UInt8 => cast::<u8>(&self.values, &self.shape),
+            CoreDType::Int8 => cast::<i8>(&self.values, &self.shape),
+            CoreDType::Int16 => cast::<i16>(&self.values, &self.shape),
+            CoreDType::Int32 => cast::<i32>(&self.values, &self.shape),
             CoreDType::Int64 => cast::<i64>(&self.values, &self.shape),
             CoreDType::Bool => cast::<f64>(&self.values, &self.shape)?.not_equal(0i64),
         }
@@ -178,15 +182,8 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
         let value = plain
             .scalar("data")
             .map_err(|error| PyValueError::new_err(format!("{op}: {}", error.value(data.py()))))?;
-        // NumPy's `float64` is a Python float, too, but has an item size.
-        let size = if value.dtype().is_floating_point() { data.getattr_opt("itemsize")? } else { None };
-        let size = size.and_then(|size| py_int::int64(size.cast::<PyInt>().ok()?));
-        let dtype = match size {
-            Some(8) => CoreDType::Float64,
-            Some(2) => half_type(data)?,
-            _ => value.dtype(),
-        };
-        return Ok(Some((value, dtype)));
+        let dtype = numpy_dtype(data)?.filter(|dtype| dtype.can_cast_to(value.dtype()));
+        return Ok(Some((value, dtype.unwrap_or(value.dtype()))));
     }
     let text = data.is_instance_of::<PyString>()
         || data.is_instance_of::<PyBytes>()
@@ -205,12 +202,11 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
     Ok(None)
 }
 
-/// Returns the dtype of a number of 2 bytes of NumPy or ml_dtypes.
-fn half_type(number: &Bound<'_, PyAny>) -> PyResult<CoreDType> {
-    let name = number.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
-    let halves = [CoreDType::Float16, CoreDType::BFloat16];
-    let found = halves.into_iter().find(|half| name.as_ref().is_some_and(|name| name == half.name()));
-    Ok(found.unwrap_or(CoreDType::DEFAULT_FLOAT))
+/// Returns the dtype of a number of NumPy or ml_dtypes. NumPy's `float64` is a Python float, too, but has a dtype.
+fn numpy_dtype(number: &Bound<'_, PyAny>) -> PyResult<Option<CoreDType>> {
+    let Some(dtype) = number.getattr_opt("dtype")? else { return Ok(None) };
+    let name = dtype.str()?;
+    Ok(CoreDType::ALL.into_iter().find(|dtype| name == dtype.name()))
 }
 
 /// Returns the elements in row-major order as little-endian bytes.
@@ -229,6 +225,10 @@ pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound
     }
     match tensor.dtype() {
         CoreDType::Bool => bytes_of(py, tensor, |value: i64| [u8::from(value != 0)]),
+        CoreDType::UInt8 => bytes_of(py, tensor, u8::to_le_bytes),
+        CoreDType::Int8 => bytes_of(py, tensor, i8::to_le_bytes),
+        CoreDType::Int16 => bytes_of(py, tensor, i16::to_le_bytes),
+        CoreDType::Int32 => bytes_of(py, tensor, i32::to_le_bytes),
         CoreDType::Int64 => bytes_of(py, tensor, i64::to_le_bytes),
         CoreDType::Float16 => bytes_of(py, tensor, f16::to_le_bytes),
         CoreDType::BFloat16 => bytes_of(py, tensor, bf16::to_le_bytes),
@@ -245,6 +245,12 @@ pub(super) fn from_bytes(bytes: &[u8], dtype: CoreDType, shape: &[usize]) -> Res
         CoreDType::Bool => {
             CoreTensor::from_values(bytes.iter().map(|&byte| i64::from(byte)), shape)?.not_equal(0i64)
         }
+        CoreDType::UInt8 => CoreTensor::from_values(bytes.iter().copied(), shape),
+        CoreDType::Int8 => {
+            CoreTensor::from_values(bytes.iter().map(|&byte| i8::from_le_bytes([byte])), shape)
+        }
+        CoreDType::Int16 => CoreTensor::from_values(halves.iter().map(|&b| i16::from_le_bytes(b)), shape),
+        CoreDType::Int32 => CoreTensor::from_values(singles.iter().map(|&b| i32::from_le_bytes(b)), shape),
         CoreDType::Int64 => CoreTensor::from_values(doubles.iter().map(|&b| i64::from_le_bytes(b)), shape),
         CoreDType::Float16 => CoreTensor::from_values(halves.iter().map(|&b| f16::from_le_bytes(b)), shape),
         CoreDType::BFloat16 => CoreTensor::from_values(halves.iter().map(|&b| bf16::from_le_bytes(b)), shape),

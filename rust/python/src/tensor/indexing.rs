@@ -1,7 +1,7 @@
 //! Indexing: `__getitem__` and `__setitem__`.
 
 use interlock_tensor::{DType as CoreDType, Error, Index, Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::{PyIndexError, PyOverflowError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyUserWarning};
 use pyo3::prelude::*;
 
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
@@ -57,15 +57,21 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return extract_int("an index", index).map(Index::Integer);
     }
     Err(PyIndexError::new_err(format!(
-        "an index must consist of ints, slices, None, ..., lists and int64 or bool tensors, got {}",
+        "an index must consist of ints, slices, None, ..., lists and int64, int32 or bool tensors, got {}",
         type_name(index)
     )))
 }
 
-/// Converts a tensor to an index. An integer tensor without dimensions is an integer index.
+/// Converts a tensor to an index. An integer tensor without dimensions is an integer index. As in PyTorch a uint8 tensor
+/// is a mask, which is deprecated.
 fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
+    if tensor.dtype() == CoreDType::UInt8 {
+        let message = c"an index of dtype uint8 is a mask; this is deprecated, use a bool tensor";
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
+        return tensor.cast(CoreDType::Bool).map(Index::Tensor).into_py_result(py);
+    }
     if tensor.ndim() == 0
-        && tensor.dtype() == CoreDType::Int64
+        && tensor.dtype().is_integer()
         && let Scalar::Int(index) = scalars::item(py, &tensor)?
     {
         return Ok(Index::Integer(index));

@@ -32,11 +32,15 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
         b'e' => CoreDType::Float16,
         b'f' => CoreDType::Float32,
         b'd' => CoreDType::Float64,
+        b'b' => CoreDType::Int8,
+        b'B' => CoreDType::UInt8,
+        b'h' => CoreDType::Int16,
+        // `l` has 4 bytes on some platforms.
+        b'i' | b'l' if buffer.itemsize() == CoreDType::Int32.size() => CoreDType::Int32,
         b'l' | b'q' => CoreDType::Int64,
         b'?' => CoreDType::Bool,
         _ => return None,
     };
-    // `l` has 4 bytes on some platforms.
     (buffer.itemsize() == dtype.size()).then_some(dtype)
 }
 
@@ -156,6 +160,10 @@ struct BufferExport {
 fn format_of(dtype: CoreDType) -> Option<&'static std::ffi::CStr> {
     match dtype {
         CoreDType::Bool => Some(c"?"),
+        CoreDType::UInt8 => Some(c"B"),
+        CoreDType::Int8 => Some(c"b"),
+        CoreDType::Int16 => Some(c"h"),
+        CoreDType::Int32 => Some(c"i"),
         CoreDType::Int64 => Some(c"q"),
         CoreDType::Float16 => Some(c"e"),
         CoreDType::BFloat16 => None,

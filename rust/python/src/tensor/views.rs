@@ -327,13 +327,37 @@ impl Tensor {
         cast_to(slf, CoreDType::Int64)
     }
 
+    /// Convert to int32: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+    /// an int32 tensor.
+    fn int(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        cast_to(slf, CoreDType::Int32)
+    }
+
+    /// Convert to int16: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+    /// an int16 tensor.
+    fn short(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        cast_to(slf, CoreDType::Int16)
+    }
+
+    /// Convert to int8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+    /// an int8 tensor.
+    fn char(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        cast_to(slf, CoreDType::Int8)
+    }
+
+    /// Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+    /// a uint8 tensor.
+    fn byte(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        cast_to(slf, CoreDType::UInt8)
+    }
+
     /// Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor.
     fn bool(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         cast_to(slf, CoreDType::Bool)
     }
 }
 
-/// Names of dtypes of PyTorch and NumPy that do not exist here.
+/// Names of dtypes of PyTorch and NumPy that are not those of dtypes here.
 const MISSING_DTYPES: &[&str] = &[
     "half",
     "fp16",
@@ -342,11 +366,7 @@ const MISSING_DTYPES: &[&str] = &[
     "fp32",
     "double",
     "fp64",
-    "uint8",
-    "int8",
-    "int16",
     "short",
-    "int32",
     "int",
     "long",
     "complex64",

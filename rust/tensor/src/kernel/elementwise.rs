@@ -10,7 +10,7 @@ use super::launch::{
     NoInput, launch_inplace, launch_unary, launch_with_layout, on_device_of, result_placement, threads_on,
 };
 use super::parallel::{THREADED_ELEMENTS, for_each_tile};
-use crate::dtype::dispatch;
+use crate::dtype::{dispatch_narrow, dispatch_reduced};
 use crate::shape::Layout;
 use crate::{DType, Element, Result, Tensor};
 
@@ -246,9 +246,34 @@ fn convert(op: &'static str, source: &Tensor, dtype: DType) -> Result<Tensor> {
         (DType::BFloat16, DType::Float32) => map_rows(op, source, layout, load_row::<bf16>),
         (DType::Float32, DType::Float16) => map_rows(op, source, layout, store_row::<f16>),
         (DType::Float32, DType::BFloat16) => map_rows(op, source, layout, store_row::<bf16>),
-        (from, to) => {
-            dispatch!(from, T => dispatch!(to, U => map_as(op, source, layout, |value: T| value.cast::<U>())))
+        // Most pairs with a narrow integer are converted by way of the type of its arithmetic.
+        (from, DType::Int64 | DType::Float32) if from.is_narrow_integer() => {
+            convert_elements(op, source, dtype)
         }
+        (DType::Int64 | DType::Float32, to) if to.is_narrow_integer() => convert_elements(op, source, dtype),
+        (from, to) if from.is_narrow_integer() || to.is_narrow_integer() => {
+            convert(op, &convert(op, source, DType::Int64)?, dtype)
+        }
+        (from, to) => {
+            dispatch_reduced!(from, T => dispatch_reduced!(to, U => map_as(op, source, layout, |value: T| value.cast::<U>())))
+        }
+    }
+}
+
+/// Converts `int64` or `float32` elements from or to a narrow integer type.
+fn convert_elements(op: &'static str, source: &Tensor, dtype: DType) -> Result<Tensor> {
+    let layout = source.layout().preserve_format();
+    match (source.dtype(), dtype) {
+        (from, DType::Int64) => {
+            dispatch_narrow!(from, T => map_as(op, source, layout, |value: T| value.cast::<i64>()))
+        }
+        (from, DType::Float32) => {
+            dispatch_narrow!(from, T => map_as(op, source, layout, |value: T| value.cast::<f32>()))
+        }
+        (DType::Float32, to) => {
+            dispatch_narrow!(to, T => map_as(op, source, layout, |value: f32| value.cast::<T>()))
+        }
+        (_, to) => dispatch_narrow!(to, T => map_as(op, source, layout, |value: i64| value.cast::<T>())),
     }
 }
 

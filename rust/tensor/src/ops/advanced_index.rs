@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::index::{OP, squeeze_leading_ones};
 use crate::autograd::{BackwardContext, NodeBuilder};
-use crate::dtype::dispatch;
+use crate::dtype::{dispatch_reduced, dispatch_size};
 use crate::error::Tuple;
 use crate::fallible_alloc::{try_collect, try_from_elem};
 use crate::kernel::{self, RowIndices};
@@ -69,7 +69,9 @@ impl Tensor {
 
     fn copy_rows(&self, rows: &RowIndices) -> Result<Tensor> {
         let source = self.detach().contiguous()?;
-        dispatch!(self.dtype(), T => kernel::index_select::<T>(OP, &source, rows))
+        let out =
+            dispatch_size!(self.dtype(), T => kernel::index_select::<T>(OP, &kernel::bits(&source), rows))?;
+        Ok(kernel::reinterpret(&out, self.dtype()))
     }
 
     /// Writes `value`, which is broadcast, to positions of the dimensions from `dim` on.
@@ -99,7 +101,7 @@ impl Tensor {
             }
             let whole = self.detach().contiguous_copy()?;
             whole.write_rows(rows, &value.detach())?;
-            dispatch!(self.dtype(), T => kernel::update(INDEX_PUT, self, &whole, |_: T, new: T| new))
+            kernel::copy_into(INDEX_PUT, self, &whole)
         };
         let backward = |ctx: &BackwardContext<'_>, gradient: &Tensor| {
             let rows: Arc<RowIndices> = ctx.saved_value(0)?;
@@ -119,14 +121,15 @@ impl Tensor {
         if value.device() != self.device() {
             return Err(Error::Devices { op: INDEX_PUT, left: self.device(), right: value.device() });
         }
-        dispatch!(self.dtype(), T => kernel::index_put::<T>(INDEX_PUT, self, &value, rows))
+        let (target, value) = (kernel::bits(self), kernel::bits(&value));
+        dispatch_size!(self.dtype(), T => kernel::index_put::<T>(INDEX_PUT, &target, &value, rows))
     }
 }
 
 /// Returns zeros of shape `before` to which the gradient of the selected rows is added, as a recorded operation.
 fn index_add(gradient: &Tensor, rows: &Arc<RowIndices>, before: &[usize]) -> Result<Tensor> {
     let source = gradient.detach().contiguous()?;
-    let out = dispatch!(gradient.dtype(), T => kernel::index_add::<T>(OP, &source, rows, before))?;
+    let out = dispatch_reduced!(gradient.dtype(), T => kernel::index_add::<T>(OP, &source, rows, before))?;
     if let Some(mut builder) = NodeBuilder::new("IndexSpreadBackward0", &[gradient])? {
         let saved = builder.save_value(rows.clone());
         builder.set_history(&out, move |ctx, second| {

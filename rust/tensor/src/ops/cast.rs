@@ -1,7 +1,6 @@
 //! Copies and conversions of the element type.
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
 use crate::shape::Layout;
 use crate::{DType, Result, Tensor, kernel};
 
@@ -23,9 +22,7 @@ impl Tensor {
 
     /// Returns a copy in row-major order.
     pub fn contiguous_copy(&self) -> Result<Tensor> {
-        let out = dispatch!(self.dtype(), T => {
-            kernel::map_as("clone", self, Layout::contiguous(self.shape()), |value: T| value)
-        })?;
+        let out = kernel::copy_as("clone", self, Layout::contiguous(self.shape()))?;
         if let Some(builder) = NodeBuilder::new("CloneBackward0", &[self])? {
             builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));
         }
@@ -52,11 +49,11 @@ impl Tensor {
 pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tensor> {
     let layout = Layout { offset: 0, ..layout.clone() };
     let out = if layout.is_dense() {
-        dispatch!(source.dtype(), T => kernel::map_as("clone", source, layout, |value: T| value))?
+        kernel::copy_as("clone", source, layout)?
     } else {
         let capacity = layout.required_len().unwrap_or(usize::MAX);
         let out = Tensor::zeros(&[capacity], source.options())?.alias(layout);
-        dispatch!(source.dtype(), T => kernel::update("clone", &out, source, |_: T, value: T| value))?;
+        kernel::copy_into("clone", &out, source)?;
         out
     };
     if let Some(builder) = NodeBuilder::new("CloneBackward0", &[source])? {

@@ -79,10 +79,11 @@ impl Tensor {
     ) -> Result<Self> {
         let (op, options) = ("arange", options.into());
         let converted = |given: Scalar, argument| -> Result<Scalar> {
-            Ok(match options.dtype {
-                DType::Int64 => Scalar::Int(given.check_fits(DType::Int64, op, argument)?.cast()),
-                _ => given,
-            })
+            // As in PyTorch the numbers of a narrow integer type wrap.
+            if options.dtype.is_integer() {
+                return Ok(Scalar::Int(given.check_fits(DType::Int64, op, argument)?.cast()));
+            }
+            Ok(given)
         };
         let (start, end, step) =
             (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);

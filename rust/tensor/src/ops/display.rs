@@ -159,7 +159,8 @@ impl Tensor {
         let body = values(&self.to_cpu()?.detach(), indent)?;
         let mut suffixes = Vec::new();
         let dtype = self.dtype();
-        let is_evident = dtype == DType::DEFAULT_FLOAT || (!dtype.is_floating_point() && self.numel() > 0);
+        let is_default = matches!(dtype, DType::Int64 | DType::Bool) && self.numel() > 0;
+        let is_evident = dtype == DType::DEFAULT_FLOAT || is_default;
         if self.is_on_device() {
             suffixes.push(format!("device='{}'", self.device()));
         }
@@ -222,6 +223,10 @@ mod tests {
         assert_eq!(single(&[1e-6, 1.0]).to_string(), "tensor([1.0000e-06, 1.0000e+00])");
         assert_eq!(single(&[f64::INFINITY, 1.0, f64::NAN]).to_string(), "tensor([inf, 1., nan])");
         assert_eq!(doubles(&[0.5], &[]).to_string(), "tensor(0.5000, dtype=interlock.float64)");
+        assert_eq!(
+            Tensor::ones(&[2], DType::Int8).unwrap().to_string(),
+            "tensor([1, 1], dtype=interlock.int8)"
+        );
         let bools = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
         assert_eq!(bools.to_string(), "tensor([ True, False])");
         assert_eq!(

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::advanced_index::INDEX_PUT;
 use crate::autograd::{BackwardContext, NodeBuilder};
-use crate::dtype::dispatch;
 use crate::fallible_alloc::try_collect;
 use crate::kernel::{self, RowIndices};
 use crate::shape::{Layout, contiguous_strides};
@@ -99,7 +98,7 @@ impl Tensor {
                     distinct.shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
                 whole.write_rows(&distinct, &one.expand(&sizes)?)?;
             }
-            dispatch!(self.dtype(), T => kernel::update(INDEX_PUT, &target, &whole, |_: T, new: T| new))
+            kernel::copy_into(INDEX_PUT, &target, &whole)
         };
         let backward = move |ctx: &BackwardContext<'_>, gradient: &Tensor| {
             let ordered = gradient.permute(&order)?;

@@ -27,7 +27,7 @@ pub enum Index {
     NewAxis,
     /// All dimensions that no other item indexes: `...` in Python.
     Ellipsis,
-    /// Selects the elements at these positions (`int64`), or where the mask is true (`bool`).
+    /// Selects the elements at these positions (`int64` or `int32`), or where the mask is true (`bool`).
     Tensor(Tensor),
 }
 
@@ -181,7 +181,7 @@ pub(super) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor
 /// the first of them.
 fn to_positions(tensor: &Tensor, sizes: &[usize], dim: usize) -> Result<Vec<Tensor>> {
     match tensor.dtype() {
-        DType::Int64 => {
+        DType::Int64 | DType::Int32 => {
             let size = sizes.first().copied().unwrap_or(0);
             let mut positions = tensor.to_vec::<i64>()?;
             for index in &mut positions {
@@ -217,7 +217,7 @@ fn to_positions(tensor: &Tensor, sizes: &[usize], dim: usize) -> Result<Vec<Tens
             coordinates.collect()
         }
         given => Err(Error::Indexing {
-            message: format!("tensors in an index must be int64 or bool, got {given}"),
+            message: format!("tensors in an index must be int64, int32 or bool, got {given}"),
         }),
     }
 }

@@ -3,7 +3,7 @@
 use super::binary::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
-use crate::dtype::{dispatch, dispatch_compute};
+use crate::dtype::dispatch_compute;
 use crate::shape::check_broadcastable_to;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, kernel};
 
@@ -213,7 +213,7 @@ impl Tensor {
 
 /// Writes the elements of a tensor of the same type, which is broadcast. Does not increment the version.
 fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
-    dispatch!(target.dtype(), T => kernel::update(op, target, value, |_: T, value: T| value))
+    kernel::copy_into(op, target, value)
 }
 
 /// Returns the gradient of a value that was overwritten: zeros.

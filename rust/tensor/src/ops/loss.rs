@@ -1,7 +1,7 @@
 //! Softmax and loss functions.
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch, dispatch_float};
+use crate::dtype::{dispatch_float, dispatch_reduced};
 use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
@@ -116,7 +116,7 @@ impl Tensor {
     /// Returns the loss like [`nll_loss`](Tensor::nll_loss), for an operation that errors name.
     fn nll_loss_for(&self, op: &'static str, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
         let classes = check_classes(op, self, target)?;
-        let losses = dispatch!(self.dtype(), T => {
+        let losses = dispatch_reduced!(self.dtype(), T => {
             let rows = self.detach().contiguous()?;
             kernel::gather::<T>(op, &rows, &target.detach().contiguous()?, classes)
         })?;
@@ -144,7 +144,7 @@ impl Tensor {
 /// Returns the gradient of the input of `nll_loss`: zeros except for the negated gradient at the target class of each
 /// row.
 fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Result<Tensor> {
-    let out = dispatch!(gradient.dtype(), T => {
+    let out = dispatch_reduced!(gradient.dtype(), T => {
         let (gradient, targets) = (gradient.detach().contiguous()?, targets.detach().contiguous()?);
         kernel::scatter_add::<T>("nll_loss", &gradient, &targets, classes)
     })?;

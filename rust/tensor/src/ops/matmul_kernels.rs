@@ -270,10 +270,8 @@ fn multiply(a: &Tensor, b: &Tensor, batch: MatrixBatch, shape: &[usize]) -> Resu
         DType::Float32 => kernel::matmul::<f32>(shape, a, b, batch),
         DType::Float64 => kernel::matmul::<f64>(shape, a, b, batch),
         DType::Int64 => kernel::matmul::<i64>(shape, a, b, batch),
-        // Halves were converted.
-        DType::Bool | DType::Float16 | DType::BFloat16 => {
-            Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them"))
-        }
+        // Halves and narrow integers were converted.
+        _ => Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them")),
     }
 }
 
@@ -290,8 +288,8 @@ pub(super) fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
 
 /// Returns the operand in the type of arithmetic with rounded elements, in memory of its own unless nothing changes.
 fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
-    let is_half = tensor.dtype().is_half();
-    if rounding == Rounding::None && !is_half {
+    let is_stored = tensor.dtype() != tensor.dtype().compute();
+    if rounding == Rounding::None && !is_stored {
         return Ok(Cow::Borrowed(tensor));
     }
     // An element that a stride of 0 repeats is converted once.
@@ -300,8 +298,8 @@ fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
     let stored = layout.shape.iter().zip(&layout.strides);
     let shape = stored.map(|(&size, stride)| if is_repeated(stride) { size.min(1) } else { size }).collect();
     let once = tensor.alias(Layout { shape, ..layout.clone() });
-    let once = if is_half {
-        kernel::cast(&once, DType::Float32)?
+    let once = if is_stored {
+        kernel::cast(&once, tensor.dtype().compute())?
     } else {
         kernel::map(Matmul::NAME, &once, move |element: f32| rounding.round(element))?
     };

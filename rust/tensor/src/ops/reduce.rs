@@ -2,7 +2,7 @@
 
 use super::masked::zero_where;
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch, dispatch_compute, dispatch_float};
+use crate::dtype::{dispatch_compute, dispatch_float, dispatch_reduced};
 use crate::element::Bool8;
 use crate::error::Tuple;
 use crate::shape::{Layout, wrap_dim};
@@ -103,7 +103,10 @@ impl Tensor {
     /// Returns the sum of all elements or over `dims`. Integers and bools are summed as `int64`.
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let over = reduced_dims("sum", self.shape(), dims)?;
-        let out = dispatch!(self.dtype(), T => kernel::sum::<T>(self, &over.mask, over.shape(keepdim)))?;
+        let elements = kernel::cast(self, self.dtype().reduced())?;
+        let out = dispatch_reduced!(elements.dtype(), T => {
+            kernel::sum::<T>(&elements, &over.mask, over.shape(keepdim))
+        })?;
         if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
             let (ones, before) = (over.keepdim_shape, signed(self.shape()));
             builder.set_history(&out, move |_, gradient| {
@@ -172,13 +175,15 @@ impl Tensor {
         if over.count == 0 {
             return Err(err_nothing_to_reduce(op, self.shape()));
         }
-        let out = dispatch!(self.dtype(), T => {
+        let elements = kernel::cast(self, self.dtype().reduced())?;
+        let out = dispatch_reduced!(elements.dtype(), T => {
             let choose = move |best: T, next: T| {
                 let better = if largest { next > best } else { next < best };
                 if !best.is_nan() && (better || next.is_nan()) { next } else { best }
             };
-            kernel::fold(op, self, &over.mask, over.shape(keepdim), choose)
+            kernel::fold(op, &elements, &over.mask, over.shape(keepdim), choose)
         })?;
+        let out = kernel::cast(&out, self.dtype())?;
         if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
             let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
             let ones = over.keepdim_shape;
@@ -218,7 +223,7 @@ impl Tensor {
         keepdim: bool,
         largest: bool,
     ) -> Result<Tensor> {
-        let plain = self.detach();
+        let plain = kernel::cast(&self.detach(), self.dtype().reduced())?;
         let (rows, over) = match dim {
             None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced_dims(op, self.shape(), None)?),
             Some(dim) => {
@@ -238,7 +243,7 @@ impl Tensor {
         if let Some(last) = shape.last_mut() {
             *last = 1;
         }
-        let found = dispatch!(self.dtype(), T => kernel::apply_along_last_dim(op, &rows, length, &shape, 1, move |row: &[T], out: &mut [i64]| {
+        let found = dispatch_reduced!(rows.dtype(), T => kernel::apply_along_last_dim(op, &rows, length, &shape, 1, move |row: &[T], out: &mut [i64]| {
             let mut best: Option<(i64, T)> = None;
             for (at, &value) in (0i64..).zip(row) {
                 let better = |so_far: T| {

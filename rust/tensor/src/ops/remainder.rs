@@ -4,7 +4,7 @@ use super::binary::{promote, sub_check};
 use super::operand::{Numbers, Operand};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
-use crate::{DType, Error, Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 const OP: &str = "remainder";
 
@@ -13,7 +13,7 @@ pub(super) fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Opera
     let operands = (left.into(), right.into());
     sub_check(OP, operands.into())?;
     let operands = promote(OP, operands, Numbers::Rounded, |dtype| dtype)?;
-    if operands.dtype == DType::Int64 {
+    if operands.dtype.is_integer() {
         let is_known = !operands.b.is_on_device();
         if is_known && operands.b.equal(0)?.any()? {
             return Err(Error::value(OP, "other", "not be 0 for integers", 0));

@@ -7,7 +7,6 @@ use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch;
 use crate::shape::Layout;
 use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of};
 use crate::{Error, Result, Tensor, kernel};
@@ -103,7 +102,7 @@ fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Res
     let dtype = source.dtype();
     if !source.is_on_device() && !matches!(placement, Placement::Device(_)) {
         let out = Tensor::zeros(&[source.numel()], (dtype, placement))?.alias(layout);
-        dispatch!(dtype, T => kernel::update("pin_memory", &out, &source, |_: T, value: T| value))?;
+        kernel::copy_into("pin_memory", &out, &source)?;
         return Ok(out);
     }
     let storage = Storage::new("to", placement, bytes)?;
@@ -165,7 +164,7 @@ pub(super) fn copy_into(target: &Tensor, source: &Tensor, non_blocking: bool) ->
     let (op, here) = ("copy_", target.device());
     let same_shape = target.is_contiguous() && source.shape() == target.shape();
     let is_number = source.ndim() == 0 && !source.is_on_device();
-    let write = |values: &Tensor| dispatch!(target.dtype(), T => kernel::update(op, target, values, |_: T, value: T| value));
+    let write = |values: &Tensor| kernel::copy_into(op, target, values);
     if (source.device() == here || is_number) && !(same_shape && needs_byte_copy(target, source)) {
         return write(&kernel::cast(source, target.dtype())?);
     }
