@@ -88,7 +88,7 @@ def test_digits_of_an_lstm_on_a_device_change_with_cudnn_enabled(devices: tuple[
         assert lstm(x, hx, params)[0].tolist() == on_cpu
     with backends.cudnn.flags(enabled=True, allow_tf32=False):
         assert lstm(x, hx, params)[0].tolist() == on_cpu
-    flags: dict[str, Any] = {"cuda.matmul.fp32_precision": "tf32", "cudnn.enabled": False}
+    flags: Any = {"cuda.matmul.fp32_precision": "tf32", "cudnn.enabled": False}
     with backends.override(flags):
         assert lstm(x, hx, params)[0].tolist() == rounded
 
@@ -98,11 +98,12 @@ def test_gradient_of_an_lstm_obeys_the_node_when_it_is_computed(devices: tuple[s
     options: dict[str, Any] = {"device": devices[0]}
     x, params, hx = waves(STEPS, BATCH, FEATURES, **options), weights(1, **options), states(1, **options)
 
-    def gradient(precision: str) -> object:
+    def gradient(precision: Any) -> object:
         x.requires_grad_().grad = None
-        with backends.override({"cudnn.rnn.fp32_precision": "ieee"}):
+        exact: Any = {"cudnn.rnn.fp32_precision": "ieee"}
+        with backends.override(exact):
             output = lstm(x, hx, params)[0].sum()
-        with backends.override({"cudnn.rnn.fp32_precision": precision}):
+        with backends.override(exact | {"cudnn.rnn.fp32_precision": precision}):
             output.backward()
         assert x.grad is not None
         return x.grad.tolist()
