@@ -12,6 +12,7 @@ mod parallel;
 mod reduce;
 mod strided_iter;
 mod workspace;
+mod zip3;
 
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
@@ -21,3 +22,4 @@ pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
 pub(crate) use strided_iter::StridedIter;
+pub(crate) use zip3::zip3;
