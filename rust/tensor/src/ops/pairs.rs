@@ -104,14 +104,14 @@ pair_operations! {
     );
 }
 
-/// Returns the larger element, or NaN.
+/// Returns the larger element, the left one if both are equal, or NaN.
 pub(super) fn largest<T: Element>(x: T, y: T) -> T {
-    if x > y || x.is_nan() { x } else { y }
+    if x >= y || x.is_nan() { x } else { y }
 }
 
-/// Returns the smaller element, or NaN.
+/// Returns the smaller element, the left one if both are equal, or NaN.
 pub(super) fn smallest<T: Element>(x: T, y: T) -> T {
-    if x < y || x.is_nan() { x } else { y }
+    if x <= y || x.is_nan() { x } else { y }
 }
 
 /// Returns `g * numerator / (x^2 + y^2)`, and 0 where both are 0.

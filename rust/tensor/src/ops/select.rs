@@ -49,6 +49,10 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
     }
     let operands: Vec<Operand<'_>> = [Some(input.into()), min, max].into_iter().flatten().collect();
     let dtype = result_type(&operands);
+    // PyTorch computes one limit of bools as `maximum` or `minimum`, if it is a tensor.
+    if dtype == DType::Bool && !matches!(operands.as_slice(), [_, Operand::Tensor(_)]) {
+        return Err(Error::not_numeric(op, "the promoted dtype", "; long() converts it"));
+    }
     let limit = |argument: &'static str, given: Option<Operand<'_>>| match given {
         Some(Operand::Scalar(value)) => value.check_fits(dtype, op, argument).map(|_| ()),
         _ => Ok(()),
