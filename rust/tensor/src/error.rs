@@ -298,6 +298,13 @@ pub enum Error {
     },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
+    /// The result of an operation without a gradient was differentiated.
+    NotDifferentiable {
+        /// The function.
+        op: &'static str,
+        /// What to use instead.
+        cure: &'static str,
+    },
     /// A function of the program, such as a hook, failed.
     Foreign(ForeignError),
     /// A function of the program returned the wrong number of gradients.
@@ -620,6 +627,7 @@ impl fmt::Display for Error {
                 "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
                  (False, True), or backends.cuda.blas_library to 'cublaslt'"
             ),
+            Error::NotDifferentiable { op, cure } => write!(f, "{op}: the operation has no gradient; {cure}"),
             Error::NoKernel(error) => error.fmt(f),
             Error::Foreign(error) => error.fmt(f),
             Error::GradientCount { node, expected, given } => write!(

@@ -21,6 +21,16 @@ mod tensor;
 #[cfg(test)]
 mod testing;
 
+/// Elementwise operations on two or three operands, each of which is a tensor or a number.
+pub mod elementwise {
+    pub use crate::ops::{
+        RoundingMode, add_scaled, addcdiv, addcmul, atan2, bitwise_and, bitwise_or, bitwise_xor, clamp,
+        copysign, divide, divide_with, equal, floor_divide, fmax, fmin, fmod, greater, greater_equal, hypot,
+        lerp, less, less_equal, logical_and, logical_or, logical_xor, maximum, minimum, multiply, not_equal,
+        power, remainder, sub_scaled, where_cond,
+    };
+}
+
 /// Adds the operations of this crate to those that `explain` lists for the flags that they obey. The first call of an
 /// operation does so too.
 pub fn announce_operations() {

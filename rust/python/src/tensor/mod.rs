@@ -9,6 +9,7 @@ mod creation;
 mod dlpack;
 mod dtype;
 mod einsum;
+mod elementwise;
 mod errors;
 mod fallible_alloc;
 mod foreign_memory;
@@ -56,6 +57,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(&module)?;
     num_threads::register(&module)?;
     ops::register(&module)?;
+    elementwise::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
     lstm::register(&module)?;

@@ -18,9 +18,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bmm, module)?)?;
     module.add_function(wrap_pyfunction!(addmm, module)?)?;
     module.add_function(wrap_pyfunction!(linear, module)?)?;
-    module.add_function(wrap_pyfunction!(exp, module)?)?;
-    module.add_function(wrap_pyfunction!(log, module)?)?;
-    module.add_function(wrap_pyfunction!(relu, module)?)?;
     module.add_function(wrap_pyfunction!(sum, module)?)?;
     module.add_function(wrap_pyfunction!(mean, module)?)?;
     module.add_function(wrap_pyfunction!(argmax, module)?)?;
@@ -203,54 +200,6 @@ fn linear(
         (extract_tensor("linear: input", input)?, extract_tensor("linear: weight", weight)?);
     let bias = bias.map(|bias| extract_tensor("linear: bias", bias)).transpose()?;
     run_op(input.py(), super::DETACH_THRESHOLD, || tensor.linear(&weight, bias.as_ref()))
-}
-
-/// Return e to the power of each element.
-///
-/// Args:
-///     input: The tensor. Integers and bools are converted to float32.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.exp(interlock.tensor([0, 1]))
-///     tensor([1.0000, 2.7183])
-#[pyfunction]
-fn exp(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary("exp: input", input, CoreTensor::exp)
-}
-
-/// Return the natural logarithm of each element.
-///
-/// Args:
-///     input: The tensor. Integers and bools are converted to float32.
-///
-/// Returns:
-///     A floating-point tensor: NaN for negative elements and minus infinity for 0.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.log(interlock.tensor([1, 2]))
-///     tensor([0.0000, 0.6931])
-#[pyfunction]
-fn log(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary("log: input", input, CoreTensor::log)
-}
-
-/// Return each element, or 0 if it is negative. The gradient at 0 is 0.
-///
-/// Args:
-///     input: The tensor, of any dtype except bool.
-///
-/// Raises:
-///     DTypeError: `input` is a bool tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.relu(interlock.tensor([-1, 2]))
-///     tensor([0, 2])
-#[pyfunction]
-fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary("relu: input", input, CoreTensor::relu)
 }
 
 /// Return the sum of all elements, or over one or several dimensions.

@@ -13,6 +13,7 @@ mod parallel;
 mod reduce;
 mod strided_iter;
 mod workspace;
+mod zip3;
 
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
@@ -23,3 +24,4 @@ pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
 pub(crate) use strided_iter::StridedIter;
+pub(crate) use zip3::zip3;
