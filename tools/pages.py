@@ -272,6 +272,10 @@ OPERATIONS = {
         "scaled_dot_product_attention": "T.nn.functional.scaled_dot_product_attention(x, y, y)",
         "multi_head_attention": "T.nn.MultiheadAttention(2, 1, **options)(x, x, y)[0]",
     },
+    "Recurrent layers": {
+        "lstm": "T.lstm(x[None], (x[None, :, :1],) * 2, (T.cat([x, y]), T.cat([x, y])[:, :1]), False, 1, 0, "
+        "False, False, False)[0]",
+    },
     "Comparison and logic": {
         "eq": "x == y",
         "__ne__": "x != y",

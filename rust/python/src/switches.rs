@@ -70,6 +70,7 @@ switches! {
     full: requires_grad pin_memory;
     grad: retain_graph create_graph allow_unused materialize_grads;
     graph "Graph": keep_graph;
+    lstm: has_biases train bidirectional batch_first;
     mean: keepdim;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
     multi_head_attention "MultiheadAttention": average_attn_weights is_causal need_weights;

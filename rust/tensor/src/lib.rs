@@ -28,6 +28,7 @@ pub fn announce_operations() {
     EINSUM.announce();
     ATTENTION.announce();
     MULTI_HEAD_ATTENTION.announce();
+    LSTM.announce();
 }
 
 pub use dtype::{DType, Scalar};
@@ -37,9 +38,10 @@ pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
-    EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs,
-    MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest,
-    Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
+    EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer,
+    LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention,
+    MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat, einsum, lstm, manual_seed,
+    register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -55,6 +55,7 @@ __all__ = [
     "linear",
     "log",
     "log_softmax",
+    "lstm",
     "manual_seed",
     "matmul",
     "mean",
@@ -2265,6 +2266,58 @@ def scaled_dot_product_attention(
         >>> functional.scaled_dot_product_attention(x, x, x, is_causal=True)
         tensor([[[[1.0000, 0.0000],
                   [0.3302, 0.6698]]]])
+    """
+
+def lstm(
+    input: Tensor,
+    hx: Iterable[Tensor],
+    params: Iterable[Tensor],
+    has_biases: builtins.bool,
+    num_layers: SupportsIndex,
+    dropout: float,
+    train: builtins.bool,
+    bidirectional: Literal[False],
+    batch_first: builtins.bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the hidden states of a long short-term memory, a stack of recurrent layers.
+
+    On devices the kernel is ``cudnn`` while `backends.cudnn.enabled` is set: its products obey
+    `backends.cudnn.rnn.fp32_precision`. The kernel ``native`` obeys the node of matrix products. Gradients choose
+    their arithmetic under the flags of the thread that runs the backward pass.
+
+    Args:
+        input: The input, of shape [steps, batch, features], or [batch, steps, features] if `batch_first` is True.
+            Floating point.
+        hx: The first hidden state and the first cell state, both of shape [num_layers, batch, size].
+        params: For each layer the weights of its input, of shape [4 * size, features] (of later layers
+            [4 * size, size]), and of its hidden state, of shape [4 * size, size]; if `has_biases` is True, followed by
+            their biases, of shape [4 * size]. The gates are in the order input, forget, cell, output.
+        has_biases: Whether `params` contains biases.
+        num_layers: The number of layers, at least 1. A layer reads the hidden states of the one before.
+        dropout: The probability of dropout between layers. It must be 0 if `train` is True.
+        train: Whether the layers are trained.
+        bidirectional: False. Layers run in one direction; to run another layer backwards, flip its input and output.
+        batch_first: Whether the batch is the first dimension of `input` and of the output.
+
+    Returns:
+        The hidden state of the last layer in each step, with the dimensions of `input` and `size` features, and the
+        last hidden state and cell state of each layer, both of shape [num_layers, batch, size].
+
+    Raises:
+        ShapeError: The shapes are incompatible, or there is no step.
+        DTypeError: The dtypes differ, or are not floating point.
+        DeviceError: The devices differ.
+        ArgumentError: `bidirectional` is True, `dropout` has an effect, or `params` has the wrong length.
+
+    Example:
+        >>> import interlock
+        >>> x, state = interlock.ones(5, 1, 3), interlock.zeros(1, 1, 2)
+        >>> weights = [interlock.zeros(8, 3), interlock.zeros(8, 2)]
+        >>> output, hidden, cell = interlock.lstm(
+        ...     x, (state, state), weights, False, 1, 0.0, False, False, False
+        ... )
+        >>> output.shape
+        (5, 1, 2)
     """
 
 def multi_head_attention(

@@ -53,6 +53,10 @@ def heads(x: Tensor, weight: Tensor, out_weight: Tensor) -> Tensor:
     return result
 
 
+def recurrent(x: Tensor, hidden: Tensor, cell: Tensor, inner: Tensor, outer: Tensor, bias: Tensor) -> Any:
+    return interlock.lstm(x, (hidden, cell), (inner, outer, bias, bias), True, 1, 0.0, False, False, False)[0]
+
+
 X, Y = (2, 3), (3,)
 CLASSES = interlock.tensor([2, 0])
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
@@ -72,6 +76,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
     "scaled_dot_product_attention": (attention, (X, X, X)),
     "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
+    "lstm": (recurrent, ((2, 1, 3), (1, 1, 1), (1, 1, 1), (4, 3), (4, 1), (4,))),
     "exp": (lambda x: x.exp(), (X,)),
     "log": (lambda x: x.log(), (X,)),
     "sqrt": (lambda x: x.sqrt(), (X,)),

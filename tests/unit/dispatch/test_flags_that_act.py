@@ -19,17 +19,14 @@ REGISTERED_KERNELS = "a registered kernel only"
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
     "convolution": [
-        "cudnn.enabled",
         "cudnn.benchmark",
         "cudnn.benchmark_limit",
         "cudnn.deterministic",
         "cudnn.depthwise_kernel",
-        "cudnn.allow_tf32",
         "cudnn.conv.fp32_precision",
         "mkldnn.conv.fp32_precision",
         "mkldnn.deterministic",
     ],
-    "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
     "operations without a fixed order of sums": [
         "deterministic_algorithms",
         "deterministic_algorithms_warn_only",
@@ -105,6 +102,19 @@ def test_recorded_attention_is_that_of_the_explanation() -> None:
     assert [kernel for kernel, _ in observed[0]] == ["flash", "flash"]
 
 
+def recurrent_on(device: str) -> Callable[[], object]:
+    """Return a function that observes the state of a recurrent layer on a device."""
+    x = interlock.full((1, 1, 1), 1.0 + 3.0 / 4096.0, device=device)
+    state, weight = x * 0, x[0].expand(4, 1)
+
+    def observe() -> object:
+        return interlock.lstm(x, (state, state), (weight, weight), False, 1, 0.0, False, False, False)[
+            0
+        ].item()
+
+    return observe
+
+
 def contractions() -> object:
     """Return the record of an einsum, whose best order is not that of its operands."""
     # The strategies "auto", which is "optimal" here, and "greedy" find different orders.
@@ -158,6 +168,17 @@ ATTENTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
 }
 
 
+# For each flag of recurrent layers: the device, the other flags, and a value that changes the result.
+RECURRENT_FLIPS: dict[str, tuple[str, Any, Any]] = {
+    "cudnn.enabled": ("device", {}, False),
+    "cudnn.allow_tf32": ("device", {}, False),
+    "cudnn.rnn.fp32_precision": ("device", {}, "ieee"),
+    "mkldnn.rnn.fp32_precision": ("cpu", MODEL, "bf16"),
+}
+OBSERVERS = ((FLIPS, on), (ATTENTION_FLIPS, attention_on), (RECURRENT_FLIPS, recurrent_on))
+ALL_FLIPS = FLIPS | ATTENTION_FLIPS | RECURRENT_FLIPS
+
+
 def writable() -> dict[str, list[str]]:
     """Return the operations that obey each writable flag, by the name of the flag."""
     return {flag["name"]: flag["obeyed_by"] for flag in table() if flag["accepts"] is not None}
@@ -180,19 +201,20 @@ def test_flags_of_registered_kernels_say_that_none_is_registered() -> None:
 
 
 def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:
-    assert not set(FLIPS) & set(ATTENTION_FLIPS)
-    assert {*FLIPS, *ATTENTION_FLIPS} == {name for name, operations in writable().items() if operations}
+    assert len(ALL_FLIPS) == sum(len(flips) for flips, _ in OBSERVERS)
+    assert set(ALL_FLIPS) == {name for name, operations in writable().items() if operations}
 
 
 @pytest.mark.usefixtures("host_accessible_memory")
-@pytest.mark.parametrize("name", [*FLIPS, *ATTENTION_FLIPS])
+@pytest.mark.parametrize("name", ALL_FLIPS)
 def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ...]) -> None:
-    device, others, value = (FLIPS | ATTENTION_FLIPS)[name]
+    device, others, value = ALL_FLIPS[name]
     changed: Any = {name: value}
     if device == "einsum":
         observe = contractions
     else:
-        observe = (on if name in FLIPS else attention_on)("cpu" if device == "cpu" else devices[0])
+        (observer,) = (observer for flips, observer in OBSERVERS if name in flips)
+        observe = observer("cpu" if device == "cpu" else devices[0])
     with backends.override(others):
         before = observe()
         with backends.override(changed):
@@ -201,7 +223,7 @@ def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ..
 
 
 def test_explain_names_the_operations_that_obey_a_flag() -> None:
-    assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by matmul")
+    assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by lstm, matmul")
     assert "obeyed by" not in backends.explain("cudnn.benchmark").affects
 
 

@@ -20,6 +20,7 @@ mod identity;
 mod indexing;
 mod inplace;
 mod iterator;
+mod lstm;
 mod node;
 mod num_threads;
 mod numpy;
@@ -57,6 +58,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     ops::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
+    lstm::register(&module)?;
     gradients::register(&module)
 }
 

@@ -1,6 +1,7 @@
 //! Matrix products of tensors with any number of dimensions.
 
-use interlock::dispatch::{Call, Composite};
+use interlock::backends::Node;
+use interlock::dispatch::{Call, Composite, Numerics};
 
 use super::binary::{add_products, scale_by_alpha};
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
@@ -11,6 +12,34 @@ use crate::{DType, Error, Result, Scalar, Tensor};
 
 const OP: &str = "matmul";
 
+/// The composite operation that a product is part of.
+#[derive(Clone, Copy)]
+pub(super) struct Parent {
+    /// The name in records.
+    name: &'static str,
+    /// The node of the precision tree that decides the arithmetic, also of the gradients, instead of the kernel's node.
+    node: Option<Node>,
+}
+
+impl Parent {
+    /// A composite operation whose products obey `node`, as it is when each product and its gradients are computed.
+    pub fn with_node(name: &'static str, node: Node) -> Self {
+        Parent { name, node: Some(node) }
+    }
+
+    fn composite(self, dtype: DType) -> Composite {
+        let node = self.node.filter(|_| dtype == DType::Float32);
+        Composite { name: self.name, numerics: node.map(Numerics::of_node) }
+    }
+}
+
+/// A composite operation whose products obey the nodes of their own kernels.
+impl From<&'static str> for Parent {
+    fn from(name: &'static str) -> Self {
+        Parent { name, node: None }
+    }
+}
+
 /// Operands of a product with at least two dimensions, and the shape of the result.
 struct Prepared {
     a: Tensor,
@@ -18,18 +47,20 @@ struct Prepared {
     shape: Vec<usize>,
 }
 
-/// Multiplies matrices of tensors with at least two dimensions, broadcast over the others.
-fn batch_matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    matmul_into_shape(a, b, a.dtype(), None, None)
+/// Multiplies matrices of tensors with at least two dimensions, broadcast over the others, for the gradient of a
+/// product that is part of `parent`.
+fn batch_matmul(parent: Option<Parent>, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    matmul_into_shape(a, b, a.dtype(), None, parent.filter(|parent| parent.node.is_some()))
 }
 
-/// Like [`batch_matmul`], with another type or shape for the result, which is not a view of the product.
+/// Multiplies matrices of tensors with at least two dimensions, broadcast over the others. `wanted` is another shape
+/// for the result, which is not a view of the product.
 fn matmul_into_shape(
     a: &Tensor,
     b: &Tensor,
     dtype: DType,
     wanted: Option<&[usize]>,
-    composite: Option<Composite>,
+    parent: Option<Parent>,
 ) -> Result<Tensor> {
     let (batch_a, [rows, _]) = split_shape(a)?;
     let (batch_b, [_, columns]) = split_shape(b)?;
@@ -44,6 +75,7 @@ fn matmul_into_shape(
     let mut shape = batch.clone();
     shape.extend([rows, columns]);
     let args = MatmulArgs { a, b, batch: &batch, shape: wanted.unwrap_or(&shape), dtype };
+    let composite = parent.map(|parent| parent.composite(a.dtype()));
     let out = MATMUL.call(&MatmulCall::new(a, b), composite, &args)?;
     let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
     if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
@@ -52,8 +84,8 @@ fn matmul_into_shape(
         builder.set_history(&out, move |ctx, gradient| {
             let gradient = &gradient.cast(dtype)?.reshaped(&shape)?;
             Ok(vec![
-                ctx.gradient(0, || batch_matmul(gradient, &ctx.saved(right)?.transpose(-1, -2)?))?,
-                ctx.gradient(1, || batch_matmul(&ctx.saved(left)?.transpose(-1, -2)?, gradient))?,
+                ctx.gradient(0, || batch_matmul(parent, gradient, &ctx.saved(right)?.transpose(-1, -2)?))?,
+                ctx.gradient(1, || batch_matmul(parent, &ctx.saved(left)?.transpose(-1, -2)?, gradient))?,
             ])
         });
     }
@@ -94,12 +126,17 @@ impl Tensor {
         matmul_into_shape(&a, &b, self.dtype(), Some(&shape), None)
     }
 
-    /// Computes a product that is part of the composite operation `name`. A product of halves is not rounded if
+    /// Computes a product that is part of the composite operation `parent`. A product of halves is not rounded if
     /// `is_term`, because the operation adds to it.
-    pub(super) fn matmul_in(&self, name: &'static str, other: &Tensor, is_term: bool) -> Result<Tensor> {
+    pub(super) fn matmul_in(
+        &self,
+        parent: impl Into<Parent>,
+        other: &Tensor,
+        is_term: bool,
+    ) -> Result<Tensor> {
         let Prepared { a, b, shape } = self.prepare_matmul(other)?;
         let dtype = if is_term { self.dtype().compute() } else { self.dtype() };
-        matmul_into_shape(&a, &b, dtype, Some(&shape), Some(Composite { name, numerics: None }))
+        matmul_into_shape(&a, &b, dtype, Some(&shape), Some(parent.into()))
     }
 
     /// Returns the choice of a kernel for `self.matmul(other)` now, without running it.
@@ -196,23 +233,23 @@ impl Tensor {
         self.linear_in("linear", weight, bias)
     }
 
-    /// Computes a [`linear`](Tensor::linear) layer whose product is part of the composite operation `name`.
+    /// Computes a [`linear`](Tensor::linear) layer whose product is part of the composite operation `parent`.
     pub(super) fn linear_in(
         &self,
-        name: &'static str,
+        parent: impl Into<Parent>,
         weight: &Tensor,
         bias: Option<&Tensor>,
     ) -> Result<Tensor> {
         if weight.ndim() > 2 {
             return Err(err_shapes("linear", "weight must have one or two dimensions", self, weight));
         }
-        let weight = if weight.ndim() == 2 { weight.t()? } else { weight.clone() };
+        let (parent, weight) = (parent.into(), if weight.ndim() == 2 { weight.t()? } else { weight.clone() });
         match bias {
             Some(bias) if bias.dtype() == self.dtype() => {
-                add_products(&self.matmul_in(name, &weight, true)?, bias, self.dtype())
+                add_products(&self.matmul_in(parent, &weight, true)?, bias, self.dtype())
             }
-            Some(bias) => self.matmul_in(name, &weight, false)?.add(bias),
-            None => self.matmul_in(name, &weight, false),
+            Some(bias) => self.matmul_in(parent, &weight, false)?.add(bias),
+            None => self.matmul_in(parent, &weight, false),
         }
     }
 }
