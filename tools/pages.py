@@ -230,7 +230,10 @@ def variable_row(entry: dict[str, str]) -> tuple[str, ...]:
 
 # Tensor operations ------------------------------------------------------------------------------------------
 
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int64", "bool")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+DTYPES = (*FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool")
+# The text of frequent groups of dtypes.
+DTYPE_GROUPS = {DTYPES: "all", DTYPES[:-1]: "all but bool", FLOATS: "floating point"}
 
 # An example of each operation, by its name in the stub; `operands` returns the values of the names.
 CREATION = {
@@ -333,6 +336,10 @@ OPERATIONS = {
         "float": "x.double().float()",
         "double": "x.float().double()",
         "long": "x.float().long()",
+        "int": "x.float().int()",
+        "short": "x.float().short()",
+        "char": "x.float().char()",
+        "byte": "x.float().byte()",
         "bool": "x.float().bool()",
         "cpu": "x.cpu()",
         "pin_memory": "x.pin_memory()",
@@ -462,8 +469,8 @@ def operands(dtype: str, device: str = "cpu", requires_grad: bool = False) -> di
 
 def dtypes_of(example: str) -> str:
     """Return the dtypes for which an example does not raise."""
-    found = [dtype for dtype in DTYPES if succeeds(example, operands(dtype))]
-    return "all" if len(found) == len(DTYPES) else ", ".join(found)
+    found = tuple(dtype for dtype in DTYPES if succeeds(example, operands(dtype)))
+    return DTYPE_GROUPS.get(found, ", ".join(found))
 
 
 def is_recorded(example: str) -> bool:

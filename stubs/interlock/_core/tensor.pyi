@@ -192,7 +192,8 @@ _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
 @final
 class dtype:
-    """The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64` or `bool`.
+    """The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64`,
+    `int32`, `int16`, `int8`, `uint8` or `bool`.
 
     Example:
         >>> import interlock
@@ -489,7 +490,8 @@ class Tensor:
         """The size of all elements in bytes."""
     def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are floating-point numbers."""
-    def is_signed(self) -> builtins.bool: ...
+    def is_signed(self) -> builtins.bool:
+        """Return whether the elements can be negative."""
     def is_contiguous(self) -> builtins.bool:
         """Return whether the elements are stored in row-major order without gaps."""
     def storage_offset(self) -> builtins.int:
@@ -734,7 +736,9 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: dict[Any, Any], /) -> Tensor: ...
-    def __reduce__(self) -> tuple[Any, tuple[bytes, _DType, list[builtins.int], builtins.bool, str | None]]: ...
+    def __reduce__(
+        self,
+    ) -> tuple[Any, tuple[bytes, _DType, list[builtins.int], builtins.bool, str | None]]: ...
     def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
     def __format__(self, format_spec: str, /) -> str: ...
@@ -976,10 +980,22 @@ class Tensor:
         """Convert to float64. Returns the tensor itself if it is a float64 tensor."""
     def long(self) -> Tensor:
         """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor."""
-    def int(self) -> Tensor: ...
-    def short(self) -> Tensor: ...
-    def char(self) -> Tensor: ...
-    def byte(self) -> Tensor: ...
+    def int(self) -> Tensor:
+        """Convert to int32: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        an int32 tensor.
+        """
+    def short(self) -> Tensor:
+        """Convert to int16: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        an int16 tensor.
+        """
+    def char(self) -> Tensor:
+        """Convert to int8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        an int8 tensor.
+        """
+    def byte(self) -> Tensor:
+        """Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        a uint8 tensor.
+        """
     def bool(self) -> Tensor:
         """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor."""
     def __add__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
@@ -1675,7 +1691,7 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
     Read-only and unaligned arrays are copied.
 
     Args:
-        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
+        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64, int32, int16, int8, uint8 or bool, or of `ml_dtypes.bfloat16`.
 
     Raises:
         TypeError: `ndarray` is not an array, or its dtype is not supported.

@@ -159,7 +159,7 @@ fn as_tensor<'py>(
 /// Read-only and unaligned arrays are copied.
 ///
 /// Args:
-///     ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
+///     ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64, int32, int16, int8, uint8 or bool, or of `ml_dtypes.bfloat16`.
 ///
 /// Raises:
 ///     TypeError: `ndarray` is not an array, or its dtype is not supported.

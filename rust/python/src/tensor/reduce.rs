@@ -1,6 +1,6 @@
 //! Reductions, softmax and loss functions.
 
-use interlock_tensor::{DType, Reduction, Tensor as CoreTensor};
+use interlock_tensor::{Reduction, Tensor as CoreTensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -33,8 +33,8 @@ pub(super) fn sum(
     run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         let sum = input.sum(dims.as_deref(), keepdim)?;
-        // Bools are summed as int64.
-        if dtype == Some(DType::Bool) { sum.cast(DType::Bool) } else { Ok(sum) }
+        // Bools and integers are summed as int64.
+        dtype.map_or(Ok(sum.clone()), |dtype| sum.cast(dtype))
     })
 }
 
