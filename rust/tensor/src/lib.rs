@@ -39,7 +39,7 @@ pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
     EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs,
     MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest,
-    Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
+    Reduction, cat, einsum, explain_einsum, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

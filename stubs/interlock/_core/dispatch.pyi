@@ -30,10 +30,10 @@ class Call:
     def is_model(self) -> bool:
         """Whether the kernel computes like the library of its name, without the library."""
     @property
-    def inputs(self) -> Literal["float32", "tf32", "bf16"]:
+    def inputs(self) -> Literal["float32", "tf32", "bf16"] | None:
         """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``."""
     @property
-    def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"]:
+    def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"] | None:
         """The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
         ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
         """

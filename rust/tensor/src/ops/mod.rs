@@ -36,7 +36,9 @@ pub(crate) use as_strided::{as_strided, as_strided_node};
 pub use attention::AttentionOptions;
 pub use attention_kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut};
 pub(crate) use cast::copy_with_layout;
-pub use einsum::{EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum};
+pub use einsum::{
+    EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum, explain_einsum,
+};
 pub use foreign::{ForeignAttentionOptions, register_foreign_kernel};
 pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
