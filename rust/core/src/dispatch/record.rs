@@ -11,7 +11,7 @@ use super::numerics::{Rounding, Sums};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
-use crate::flags::{Interned, Value};
+use crate::flags::{Interned, Value, qualified};
 use crate::thread::{self, Scope, ScopeGuard, Slots};
 
 /// The reason why a kernel cannot run a call.
@@ -55,8 +55,8 @@ impl From<String> for Reason {
 }
 
 crate::messages! { Reason {
-    Reason::Flag { name, value: Value::Bool(value), .. } => "backends.{name} is {}", Value::Bool(*value);
-    Reason::Flag { name, value, required } => "backends.{name} is {}, not {}", quoted(value), quoted(required);
+    Reason::Flag { name, value: Value::Bool(value), .. } => "{} is {}", qualified(name), Value::Bool(*value);
+    Reason::Flag { name, value, required } => "{} is {}, not {}", qualified(name), quoted(value), quoted(required);
     Reason::LibraryNotFound { library } => "{library} not found";
     Reason::Condition(text) => "{text}";
 } }
