@@ -327,6 +327,17 @@ pub enum Error {
         /// The shape of the gradient.
         given: Vec<usize>,
     },
+    /// A function of the program returned a gradient on another device.
+    GradientDevice {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The position of the input.
+        index: usize,
+        /// The device of the input.
+        expected: Device,
+        /// The device of the gradient.
+        given: Device,
+    },
     /// In anomaly mode, a backward function computed NaN.
     NanGradient {
         /// The name of the node.
@@ -640,6 +651,9 @@ impl fmt::Display for Error {
                 Tuple(expected),
                 Tuple(given)
             ),
+            Error::GradientDevice { node, index, expected, given } => {
+                write!(f, "{node}: gradient {index} must be on {expected}, got one on {given}; to() moves it")
+            }
             Error::NanGradient { node, input } => {
                 write!(f, "{node}: the gradient of input {input} has NaN elements")
             }

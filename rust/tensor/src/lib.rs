@@ -50,8 +50,8 @@ pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
     EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer,
     LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention,
-    MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat, einsum, lstm, manual_seed,
-    register_foreign_kernel, stack,
+    MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat, einsum, explain_einsum, lstm,
+    manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

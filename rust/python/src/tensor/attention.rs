@@ -1,11 +1,12 @@
 //! Functions of attention.
 
-use interlock::dispatch;
 use interlock_tensor::{AttentionOptions, MultiHeadArgs, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_tensor, try_extract_scalar};
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op};
+use crate::dispatch::Call;
+use crate::dispatch::explain::Explained;
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::{scope_debug, switches};
 
@@ -34,7 +35,7 @@ fn extract_optional(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<C
 }
 
 /// The arguments of `scaled_dot_product_attention`.
-pub(crate) struct AttentionArguments {
+struct AttentionArguments {
     query: CoreTensor,
     key: CoreTensor,
     value: CoreTensor,
@@ -46,7 +47,7 @@ pub(crate) struct AttentionArguments {
 
 impl AttentionArguments {
     /// Extracts the arguments.
-    pub(crate) fn extract(
+    fn extract(
         [query, key, value]: [Arg<'_, '_>; 3],
         [mask, dropout_p, scale]: [OptionalArg<'_, '_>; 3],
         is_causal: bool,
@@ -86,11 +87,36 @@ impl AttentionArguments {
         self.query.scaled_dot_product_attention(&self.key, &self.value, &self.options())
     }
 
-    /// Returns the choice of a kernel.
-    pub(crate) fn explain(&self, py: Python<'_>) -> PyResult<dispatch::Call> {
+    fn explain(&self, py: Python<'_>) -> PyResult<Call> {
         let AttentionArguments { query, key, value, .. } = self;
-        query.explain_scaled_dot_product_attention(key, value, &self.options()).into_py_result(py)
+        let explained = query.explain_scaled_dot_product_attention(key, value, &self.options());
+        explained.map(Call::new).into_py_result(py)
     }
+}
+
+pub(crate) static EXPLAINED: Explained =
+    Explained { name: "scaled_dot_product_attention", function: |py| wrap_pyfunction!(explain, py) };
+
+/// Binds the arguments as the operation itself does, and returns the choice of a kernel.
+#[pyfunction]
+#[pyo3(
+    name = "scaled_dot_product_attention",
+    signature = (query, key, value, attn_mask = None, dropout_p = None, is_causal = false, *, scale = None, enable_gqa = false)
+)]
+#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
+fn explain(
+    query: Arg<'_, '_>,
+    key: Arg<'_, '_>,
+    value: Arg<'_, '_>,
+    attn_mask: OptionalArg<'_, '_>,
+    dropout_p: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::scaled_dot_product_attention::is_causal)] is_causal: bool,
+    scale: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::scaled_dot_product_attention::enable_gqa)] enable_gqa: bool,
+) -> PyResult<Call> {
+    let options = [attn_mask, dropout_p, scale];
+    let arguments = AttentionArguments::extract([query, key, value], options, is_causal, enable_gqa)?;
+    arguments.explain(query.py())
 }
 
 /// Return for each query the mean of the values, weighted by the softmax of the products of the query with the keys.

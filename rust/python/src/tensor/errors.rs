@@ -12,7 +12,7 @@ impl ToPyErr for Error {
         match self {
             Error::Anomaly { node, stack, error } => {
                 let original = with_message(py, error, self.to_string());
-                anomaly_exception(py, node, stack.as_ref().map(|stack| stack.text()), original)
+                anomaly_exception(py, node, stack.as_deref(), original)
             }
             error => with_message(py, error, error.to_string()),
         }

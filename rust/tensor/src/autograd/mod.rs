@@ -24,7 +24,7 @@ use interlock::backends::SourceLocation;
 
 use crate::{Error, Result, Tensor};
 
-pub use crate::forward_stack::ForwardStack;
+pub use crate::forward_stack::{Creator, ForwardStack};
 pub use anomaly::set_forward_stack_provider;
 pub use custom::{CustomFunction, CustomRecord, ForwardResult, record};
 pub use engine::{BackwardArgs, backward, grad};

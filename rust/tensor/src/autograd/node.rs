@@ -475,6 +475,11 @@ impl Node {
                     given: gradient.shape().to_vec(),
                 });
             }
+            let (expected, given) = (edge.device(), gradient.device());
+            // As in PyTorch a number is moved to the device of the input.
+            if expected != given && gradient.ndim() > 0 {
+                return Err(Error::GradientDevice { node: self.shared_name(), index, expected, given });
+            }
         }
         Ok(gradients)
     }

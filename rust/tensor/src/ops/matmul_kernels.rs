@@ -122,6 +122,10 @@ impl Operation for Matmul {
     fn obeys_precision(call: &MatmulCall) -> bool {
         call.dtype == DType::Float32
     }
+
+    fn sums_halves(call: &MatmulCall) -> bool {
+        call.half_sum().is_some()
+    }
 }
 
 static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model")];

@@ -49,7 +49,9 @@ pub use binary::{add_scaled, divide, multiply, sub_scaled};
 pub use bitwise::{bitwise_and, bitwise_or, bitwise_xor, logical_and, logical_or, logical_xor};
 pub(crate) use cast::copy_with_layout;
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
-pub use einsum::{EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum};
+pub use einsum::{
+    EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum, explain_einsum,
+};
 pub use foreign::{ForeignAttentionOptions, register_foreign_kernel};
 pub use index::Index;
 pub(crate) use inplace::add_unrecorded;
