@@ -53,11 +53,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///             [3]])
 #[pyfunction]
 
-fn gather(
-    input: Arg<'_, '_>,
-    dim: Arg<'_, '_>,
-    index: Arg<'_, '_>,
-) -> PyResult<Tensor> {
+fn gather(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::gather(&extract_tensor("gather: input", input)?, dim, index)
 }
 
@@ -82,11 +78,7 @@ fn gather(
 ///     tensor([7, 5])
 #[pyfunction]
 
-fn index_select(
-    input: Arg<'_, '_>,
-    dim: Arg<'_, '_>,
-    index: Arg<'_, '_>,
-) -> PyResult<Tensor> {
+fn index_select(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::index_select(&extract_tensor("index_select: input", input)?, dim, index)
 }
 
@@ -109,10 +101,7 @@ fn index_select(
 ///     tensor([5, 8])
 #[pyfunction]
 
-fn take(
-    input: Arg<'_, '_>,
-    index: Arg<'_, '_>,
-) -> PyResult<Tensor> {
+fn take(input: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::take(&extract_tensor("take: input", input)?, index)
 }
 
@@ -139,11 +128,7 @@ fn take(
 ///             [7]])
 #[pyfunction]
 #[pyo3(signature = (input, indices, dim = None))]
-fn take_along_dim(
-    input: Arg<'_, '_>,
-    indices: Arg<'_, '_>,
-    dim: OptionalArg<'_, '_>,
-) -> PyResult<Tensor> {
+fn take_along_dim(input: Arg<'_, '_>, indices: Arg<'_, '_>, dim: OptionalArg<'_, '_>) -> PyResult<Tensor> {
     index_ops::take_along_dim(&extract_tensor("take_along_dim: input", input)?, indices, dim)
 }
 
@@ -167,10 +152,7 @@ fn take_along_dim(
 ///     tensor([1, 3])
 #[pyfunction]
 
-fn masked_select(
-    input: Arg<'_, '_>,
-    mask: Arg<'_, '_>,
-) -> PyResult<Tensor> {
+fn masked_select(input: Arg<'_, '_>, mask: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::masked_select(&extract_tensor("masked_select: input", input)?, mask)
 }
 
@@ -229,7 +211,14 @@ fn index_add(
     source: Arg<'_, '_>,
     alpha: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    index_ops::index_add(WriteTo::Copy, &extract_tensor("index_add: input", input)?, dim, index, source, alpha)
+    index_ops::index_add(
+        WriteTo::Copy,
+        &extract_tensor("index_add: input", input)?,
+        dim,
+        index,
+        source,
+        alpha,
+    )
 }
 
 /// Return a copy in which slices replace those at positions along a dimension.
@@ -321,7 +310,13 @@ fn index_put(
     values: Arg<'_, '_>,
     #[pyo3(from_py_with = switches::index_put::accumulate)] accumulate: bool,
 ) -> PyResult<Tensor> {
-    index_ops::index_put(WriteTo::Copy, &extract_tensor("index_put: input", input)?, indices, values, accumulate)
+    index_ops::index_put(
+        WriteTo::Copy,
+        &extract_tensor("index_put: input", input)?,
+        indices,
+        values,
+        accumulate,
+    )
 }
 
 /// Return a copy with a number where a mask is True.
@@ -343,11 +338,7 @@ fn index_put(
 ///     tensor([1, 0, 3])
 #[pyfunction]
 
-fn masked_fill(
-    input: Arg<'_, '_>,
-    mask: Arg<'_, '_>,
-    value: Arg<'_, '_>,
-) -> PyResult<Tensor> {
+fn masked_fill(input: Arg<'_, '_>, mask: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::masked_fill(WriteTo::Copy, &extract_tensor("masked_fill: input", input)?, mask, value)
 }
 
@@ -369,11 +360,7 @@ fn masked_fill(
 ///     tensor([1., 0., 1.])
 #[pyfunction]
 
-fn masked_scatter(
-    input: Arg<'_, '_>,
-    mask: Arg<'_, '_>,
-    source: Arg<'_, '_>,
-) -> PyResult<Tensor> {
+fn masked_scatter(input: Arg<'_, '_>, mask: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::masked_scatter(WriteTo::Copy, &extract_tensor("masked_scatter: input", input)?, mask, source)
 }
 
@@ -442,7 +429,15 @@ fn scatter(
     value: OptionalArg<'_, '_>,
     reduce: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
-    index_ops::scatter(WriteTo::Copy, &extract_tensor("scatter: input", input)?, dim, index, src, value, reduce)
+    index_ops::scatter(
+        WriteTo::Copy,
+        &extract_tensor("scatter: input", input)?,
+        dim,
+        index,
+        src,
+        value,
+        reduce,
+    )
 }
 
 /// Return a copy to which values are added at the positions in `index` along a dimension.

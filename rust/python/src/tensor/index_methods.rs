@@ -31,12 +31,8 @@ impl Tensor {
     ///     >>> x.gather(1, interlock.tensor([[1], [0]]))
     ///     tensor([[2],
     ///             [3]])
-    
-    fn gather(
-        &self,
-        dim: Arg<'_, '_>,
-        index: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn gather(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::gather(&self.0, dim, index)
     }
 
@@ -58,12 +54,8 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([5, 6, 7]).index_select(0, interlock.tensor([2, 0]))
     ///     tensor([7, 5])
-    
-    fn index_select(
-        &self,
-        dim: Arg<'_, '_>,
-        index: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn index_select(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::index_select(&self.0, dim, index)
     }
 
@@ -83,11 +75,8 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([[5, 6], [7, 8]]).take(interlock.tensor([0, -1]))
     ///     tensor([5, 8])
-    
-    fn take(
-        &self,
-        index: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn take(&self, index: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::take(&self.0, index)
     }
 
@@ -112,11 +101,7 @@ impl Tensor {
     ///     tensor([[5],
     ///             [7]])
     #[pyo3(signature = (indices, dim = None))]
-    fn take_along_dim(
-        &self,
-        indices: Arg<'_, '_>,
-        dim: OptionalArg<'_, '_>,
-    ) -> PyResult<Tensor> {
+    fn take_along_dim(&self, indices: Arg<'_, '_>, dim: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         index_ops::take_along_dim(&self.0, indices, dim)
     }
 
@@ -137,11 +122,8 @@ impl Tensor {
     ///     >>> x = interlock.tensor([1, -2, 3])
     ///     >>> x.masked_select(x > 0)
     ///     tensor([1, 3])
-    
-    fn masked_select(
-        &self,
-        mask: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn masked_select(&self, mask: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::masked_select(&self.0, mask)
     }
 
@@ -217,13 +199,8 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.zeros(3).index_copy(0, interlock.tensor([2]), interlock.ones(1))
     ///     tensor([0., 0., 1.])
-    
-    fn index_copy(
-        &self,
-        dim: Arg<'_, '_>,
-        index: Arg<'_, '_>,
-        source: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn index_copy(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::index_copy(WriteTo::Copy, &self.0, dim, index, source)
     }
 
@@ -243,13 +220,8 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.zeros(3).index_fill(0, interlock.tensor([-1]), 7)
     ///     tensor([0., 0., 7.])
-    
-    fn index_fill(
-        &self,
-        dim: Arg<'_, '_>,
-        index: Arg<'_, '_>,
-        value: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn index_fill(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::index_fill(WriteTo::Copy, &self.0, dim, index, value)
     }
 
@@ -301,12 +273,8 @@ impl Tensor {
     ///     >>> x = interlock.tensor([1, -2, 3])
     ///     >>> x.masked_fill(x < 0, 0)
     ///     tensor([1, 0, 3])
-    
-    fn masked_fill(
-        &self,
-        mask: Arg<'_, '_>,
-        value: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn masked_fill(&self, mask: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::masked_fill(WriteTo::Copy, &self.0, mask, value)
     }
 
@@ -325,12 +293,8 @@ impl Tensor {
     ///     >>> mask = interlock.tensor([True, False, True])
     ///     >>> interlock.zeros(3).masked_scatter(mask, interlock.ones(2))
     ///     tensor([1., 0., 1.])
-    
-    fn masked_scatter(
-        &self,
-        mask: Arg<'_, '_>,
-        source: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn masked_scatter(&self, mask: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::masked_scatter(WriteTo::Copy, &self.0, mask, source)
     }
 
@@ -420,13 +384,8 @@ impl Tensor {
     ///     >>> index = interlock.tensor([0, 1, 0])
     ///     >>> interlock.zeros(2).scatter_add(0, index, interlock.ones(3))
     ///     tensor([2., 1.])
-    
-    fn scatter_add(
-        &self,
-        dim: Arg<'_, '_>,
-        index: Arg<'_, '_>,
-        src: Arg<'_, '_>,
-    ) -> PyResult<Tensor> {
+
+    fn scatter_add(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, src: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::scatter_add(WriteTo::Copy, &self.0, dim, index, src)
     }
 }

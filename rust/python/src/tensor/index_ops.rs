@@ -212,7 +212,13 @@ pub(super) fn scatter(
         (Some(given), Some(_)) => {
             return Err(new_type_error(&what("src"), "None if value is given", given));
         }
-        (None, None) => return Err(new_type_error(&what("src"), "a Tensor or a number", &index.py().None().into_bound(index.py()))),
+        (None, None) => {
+            return Err(new_type_error(
+                &what("src"),
+                "a Tensor or a number",
+                &index.py().None().into_bound(index.py()),
+            ));
+        }
     };
     run_op(index.py(), work_of(input, &position), || {
         input.scatter(to, dim, &position, values.operand(), reduce)
