@@ -482,7 +482,8 @@ def operands(dtype: str, device: str = "cpu", requires_grad: bool = False) -> di
     options = {"dtype": getattr(interlock, dtype), "device": device}
     x, y = (interlock.ones(2, 2, **options).requires_grad_(requires_grad) for _ in range(2))
     classes = interlock.tensor([0, 1], device=device)
-    return {"T": interlock, "x": x, "y": y, "classes": classes, "options": options}
+    mask = interlock.tensor([True, False], device=device)
+    return {"T": interlock, "x": x, "y": y, "classes": classes, "mask": mask, "options": options}
 
 
 def dtypes_of(example: str) -> str:
