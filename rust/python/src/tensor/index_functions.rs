@@ -68,8 +68,7 @@ fn gather(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<
 ///     A new tensor, whose size in `dim` is the number of positions.
 ///
 /// Raises:
-///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-///     ShapeError: `index` has more than one dimension.
+///     IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
 ///     DTypeError: `index` is not int64.
 ///
 /// Example:
@@ -261,7 +260,7 @@ fn index_copy(
 ///
 /// Raises:
 ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-///     DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+///     DTypeError: `index` is not int64.
 ///     ArgumentError: The dtype cannot hold the number.
 ///
 /// Example:
@@ -327,7 +326,7 @@ fn index_put(
 ///     value: A number, or a tensor without dimensions.
 ///
 /// Raises:
-///     DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+///     DTypeError: `mask` is not bool.
 ///     ShapeError: The shapes cannot be broadcast.
 ///     ArgumentError: The dtype cannot hold the number.
 ///
@@ -374,8 +373,7 @@ fn masked_scatter(input: Arg<'_, '_>, mask: Arg<'_, '_>, source: Arg<'_, '_>) ->
 ///         element is stored is not determined.
 ///
 /// Raises:
-///     IndexError: A number is out of bounds.
-///     ShapeError: The numbers of elements differ.
+///     IndexError: A number is out of bounds, or the numbers of elements differ.
 ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
 ///     RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
 ///         `deterministic_algorithms_warn_only` it is a UserWarning.

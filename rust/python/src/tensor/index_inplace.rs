@@ -81,7 +81,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-    ///     DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+    ///     DTypeError: `index` is not int64.
     ///     ArgumentError: The dtype cannot hold the number.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
 
@@ -136,7 +136,7 @@ impl Tensor {
     ///     The tensor itself.
     ///
     /// Raises:
-    ///     DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+    ///     DTypeError: `mask` is not bool.
     ///     ShapeError: The shapes cannot be broadcast.
     ///     ArgumentError: The dtype cannot hold the number.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -186,7 +186,6 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: A number is out of bounds.
-    ///     ShapeError: The numbers of elements differ.
     ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
     ///     RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
     ///         `deterministic_algorithms_warn_only` it is a UserWarning.

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use super::binary::scale_by_alpha;
 use super::indexed::{SELECT, WriteTo, check_same_dtype, name_of, spread};
 use super::operand::Operand;
 use super::positions::{IndexRule, Positions};
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
 use crate::shape::wrap_dim;
-use crate::{Error, Result, Scalar, Tensor};
+use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Checks an index of at most one dimension.
 fn positions_along(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Positions>> {
     let dim = wrap_dim(rule.op, dim, source.ndim())?;
     if index.ndim() > 1 {
-        return Err(Error::shape(rule.op, "index", "have at most one dimension", index.shape()));
+        let (op, shape) = (rule.op, Tuple(index.shape()));
+        let message = format!("{op}: index must have at most one dimension, got shape {shape}");
+        return Err(Error::Indexing { message });
     }
     Positions::along(rule, source, dim, &index.detach().reshaped(&[index.numel()])?)
 }
@@ -29,6 +30,17 @@ fn slices(op: &'static str, source: &Tensor, positions: &Positions) -> Result<Te
     }
     let expected = format!("be of shape {}, the indexed part of the tensor", Tuple(&shape));
     Err(Error::shape(op, "source", expected, source.shape()))
+}
+
+/// Returns `alpha`, which is converted to the type of `source`, times `source`.
+fn scaled(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
+    let alpha = alpha.check_fits(source.dtype(), op, "alpha")?;
+    let alpha = match source.dtype() {
+        DType::Bool => Scalar::Bool(alpha.cast::<f64>() != 0.0),
+        dtype if dtype.is_floating_point() => Scalar::Float(alpha.cast()),
+        _ => Scalar::Int(alpha.cast()),
+    };
+    if alpha.cast::<f64>() == 1.0 { Ok(source.clone()) } else { source.mul(alpha) }
 }
 
 impl Tensor {
@@ -57,8 +69,7 @@ impl Tensor {
         let op = name_of(to, ["index_add", "index_add_"]);
         check_same_dtype(op, self, source)?;
         let positions = positions_along(IndexRule::along(op), self, dim, index)?;
-        let scaled = scale_by_alpha(op, self, source.into(), ("alpha", alpha))?.into_tensor(source);
-        let values = slices(op, &scaled.cast(self.dtype())?, &positions)?;
+        let values = slices(op, &scaled(op, source, alpha)?, &positions)?;
         self.add_at(to, op, SELECT, &positions, &values, None)
     }
 
@@ -68,6 +79,12 @@ impl Tensor {
         let op = name_of(to, ["index_copy", "index_copy_"]);
         check_same_dtype(op, self, source)?;
         let positions = positions_along(IndexRule::along(op), self, dim, index)?;
+        if source.ndim() != 0 && source.ndim() != self.ndim() {
+            let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
+            let message =
+                format!("{op}: source must have {ndim} dimensions, as the tensor, got shape {shape}");
+            return Err(Error::Indexing { message });
+        }
         let values = slices(op, source, &positions)?;
         self.assign_at(to, (op, "IndexCopyBackward0"), SELECT, &positions, &values, None)
     }
@@ -124,12 +141,9 @@ impl Tensor {
     }
 }
 
-/// Returns a value that fills elements of a tensor, without dimensions and of its type.
+/// Returns a value that fills elements of a tensor, without dimensions and converted to its type.
 pub(super) fn fill_value(op: &'static str, target: &Tensor, value: Operand<'_>) -> Result<Tensor> {
     let dtype = target.dtype();
-    if !value.dtype().can_cast_to(dtype) {
-        return Err(Error::ResultType { op, result: value.dtype(), target: dtype });
-    }
     match value {
         Operand::Scalar(number) => {
             let number = number.check_fits(dtype, op, "value")?;

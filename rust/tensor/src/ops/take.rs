@@ -20,8 +20,11 @@ impl Tensor {
         let op = name_of(to, ["put", "put_"]);
         check_same_dtype(op, self, source)?;
         if source.numel() != index.numel() {
-            let expected = format!("have as many elements as index of shape {}", Tuple(index.shape()));
-            return Err(Error::shape(op, "source", expected, source.shape()));
+            let (index, given) = (Tuple(index.shape()), Tuple(source.shape()));
+            let message = format!(
+                "{op}: source must have as many elements as index of shape {index}, got shape {given}"
+            );
+            return Err(Error::Indexing { message });
         }
         let positions = Positions::of_elements(IndexRule::wrapped(op), self, index)?;
         let values = source.reshaped(index.shape())?;
