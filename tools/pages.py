@@ -88,6 +88,8 @@ def torch_page(name: str) -> str:
     page = f"{TORCH}/backends.html"
     if name.startswith("deterministic_algorithms"):
         return f"{TORCH}/generated/torch.use_deterministic_algorithms.html"
+    if name == "deterministic_fill_uninitialized_memory":
+        return f"{TORCH}/deterministic.html"
     if name.endswith("fp32_precision"):
         return f"{TORCH}/notes/mkldnn.html" if name.startswith("mkldnn") else TF32
     if name == "cuda.sdp_priority":
@@ -248,6 +250,7 @@ CREATION = {
     "arange": "T.arange(2, **options)",
     "zeros_like": "T.zeros_like(x)",
     "ones_like": "T.ones_like(x)",
+    "empty_like": "T.empty_like(x)",
     "rand": "T.rand(2, **options)",
     "randn": "T.randn(2, **options)",
 }
@@ -316,6 +319,23 @@ OPERATIONS = {
         "select": "x.select(0, 1)",
         "as_strided": "x.as_strided((2,), (1,))",
         "__getitem__": "x[0, 1:]",
+        "index_select": "x.index_select(0, classes)",
+        "gather": "x.gather(1, classes.unsqueeze(1))",
+        "take": "x.take(classes)",
+        "take_along_dim": "x.take_along_dim(classes.unsqueeze(1), 1)",
+        "masked_select": "x.masked_select(mask)",
+        "nonzero": "x.nonzero()",
+        "embedding": "T.nn.functional.embedding(classes, x)",
+        "one_hot": "T.nn.functional.one_hot(x.long(), 3)",
+        "index_add": "x.index_add(0, classes, y)",
+        "index_copy": "x.index_copy(0, classes, y)",
+        "index_fill": "x.index_fill(0, classes, 1)",
+        "index_put": "x.index_put((classes,), y)",
+        "masked_fill": "x.masked_fill(mask, 1)",
+        "masked_scatter": "x.masked_scatter(mask, y)",
+        "put": "x.put(classes, y[0])",
+        "scatter": "x.scatter(1, classes.unsqueeze(1), y)",
+        "scatter_add": "x.scatter_add(1, classes.unsqueeze(1), y)",
         "cat": "T.cat([x, y])",
         "stack": "T.stack([x, y])",
     },
@@ -328,6 +348,15 @@ OPERATIONS = {
         "fill_": "x.clone().fill_(1)",
         "copy_": "T.zeros_like(x).copy_(x)",
         "__setitem__": "(z := x.clone()).__setitem__(0, x[1]) or z",
+        "index_add_": "x.clone().index_add_(0, classes, y)",
+        "index_copy_": "x.clone().index_copy_(0, classes, y)",
+        "index_fill_": "x.clone().index_fill_(0, classes, 1)",
+        "index_put_": "x.clone().index_put_((classes,), y)",
+        "masked_fill_": "x.clone().masked_fill_(mask, 1)",
+        "masked_scatter_": "x.clone().masked_scatter_(mask, y)",
+        "put_": "x.clone().put_(classes, y[0])",
+        "scatter_": "x.clone().scatter_(1, classes.unsqueeze(1), y)",
+        "scatter_add_": "x.clone().scatter_add_(1, classes.unsqueeze(1), y)",
     },
     "Conversion and copies": {
         "to": "x.float().to(T.float64)",
@@ -464,7 +493,8 @@ def operands(dtype: str, device: str = "cpu", requires_grad: bool = False) -> di
     options = {"dtype": getattr(interlock, dtype), "device": device}
     x, y = (interlock.ones(2, 2, **options).requires_grad_(requires_grad) for _ in range(2))
     classes = interlock.tensor([0, 1], device=device)
-    return {"T": interlock, "x": x, "y": y, "classes": classes, "options": options}
+    mask = interlock.tensor([True, False], device=device)
+    return {"T": interlock, "x": x, "y": y, "classes": classes, "mask": mask, "options": options}
 
 
 def dtypes_of(example: str) -> str:

@@ -28,6 +28,7 @@ FILES = (
     "halves.json",
     "attention.json",
     "einsum.json",
+    "order.json",
 )
 SECONDS = 300.0
 

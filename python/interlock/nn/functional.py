@@ -13,9 +13,11 @@ from interlock._core.tensor import (
     Tensor,
     cross_entropy as _cross_entropy,
     dtype,
+    embedding as _embedding,
     linear,
     log_softmax as _log_softmax,
     nll_loss as _nll_loss,
+    one_hot as _one_hot,
     relu as _relu,
     scaled_dot_product_attention,
     softmax as _softmax,
@@ -28,11 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cross_entropy",
+    "embedding",
     "l1_loss",
     "linear",
     "log_softmax",
     "mse_loss",
     "nll_loss",
+    "one_hot",
     "relu",
     "scaled_dot_product_attention",
     "sigmoid",
@@ -40,6 +44,74 @@ __all__ = [
     "softmin",
     "tanh",
 ]
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Return the rows of a matrix at positions, such as the vectors of words.
+
+    Args:
+        input: The positions, int64, of any shape. Not negative.
+        weight: The rows, of shape [rows, size].
+        padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
+        max_norm: None; rows are not rescaled.
+        norm_type: 2.0; without `max_norm` it has no effect.
+        scale_grad_by_freq: False; gradients are not divided by the number of uses of a row.
+        sparse: False; gradients are dense.
+
+    Returns:
+        A tensor with the shape of `input` and a last dimension of `size`.
+
+    Raises:
+        IndexError: A position is out of bounds.
+        ShapeError: `weight` does not have two dimensions.
+        DTypeError: `input` is not int64.
+        ArgumentError: `padding_idx` is not a row, or another argument does not have its default.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
+
+    """
+    _require("embedding", "max_norm", max_norm, None)
+    _require("embedding", "norm_type", norm_type, 2.0)
+    _require("embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
+    _require("embedding", "sparse", sparse, False)
+    return _embedding(input, weight, padding_idx)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Return zeros with a last dimension, in which the element at the position of each class is 1.
+
+    Args:
+        tensor: The classes, int64. Not negative.
+        num_classes: The size of the last dimension; -1 means the largest class and one, which waits for a
+            device.
+
+    Raises:
+        DTypeError: `tensor` is not int64.
+        ArgumentError: `num_classes` is not positive, or -1 for a tensor without elements.
+        RuntimeError: A class is negative or not less than `num_classes`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.one_hot(interlock.tensor([1, 0]), 3)
+        tensor([[0, 1, 0],
+                [1, 0, 0]])
+
+    """
+    return _one_hot(tensor, num_classes)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

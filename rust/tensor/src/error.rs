@@ -120,6 +120,26 @@ pub enum Error {
         /// The size of the dimension.
         size: usize,
     },
+    /// An index that is not one of the positions of a dimension, or of all elements.
+    Position {
+        /// The operation.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// The number of positions.
+        size: usize,
+    },
+    /// An index of `gather` or `scatter` that is not a position of the dimension.
+    Coordinate {
+        /// The operation.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// The indexed dimension.
+        dim: usize,
+        /// The size of the dimension.
+        size: usize,
+    },
     /// A class index that is negative or not smaller than the number of classes.
     Class {
         /// The operation.
@@ -305,6 +325,11 @@ pub enum Error {
         /// What to use instead.
         cure: &'static str,
     },
+    /// An operation all of whose kernels have no fixed order, although a flag requires one.
+    NotDeterministic {
+        /// The operation.
+        op: &'static str,
+    },
     /// A function of the program, such as a hook, failed.
     Foreign(ForeignError),
     /// A function of the program returned the wrong number of gradients.
@@ -480,6 +505,21 @@ impl<T: fmt::Display> fmt::Display for Tuple<'_, T> {
     }
 }
 
+/// Shows sizes as records do, such as "2x3".
+pub(crate) struct Sizes<'a>(pub &'a [usize]);
+
+impl fmt::Display for Sizes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("()");
+        }
+        for (index, size) in self.0.iter().enumerate() {
+            write!(f, "{}{size}", if index > 0 { "x" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
 impl From<NoKernel> for Error {
     fn from(error: NoKernel) -> Self {
         Error::NoKernel(error)
@@ -531,6 +571,12 @@ impl fmt::Display for Error {
             }
             Error::Index { index, dim, size } => {
                 write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
+            }
+            Error::Position { op, index, size } => {
+                write!(f, "{op}: index must contain positions below {size}, got {index}")
+            }
+            Error::Coordinate { op, index, dim, size } => {
+                write!(f, "{op}: index must contain positions of range({size}) in dimension {dim}, got {index}")
             }
             Error::Class { op, index, classes } => {
                 write!(f, "{op}: target must contain class indices of range({classes}), got {index}")
@@ -640,6 +686,11 @@ impl fmt::Display for Error {
             ),
             Error::NotDifferentiable { op, cure } => write!(f, "{op}: the operation has no gradient; {cure}"),
             Error::NoKernel(error) => error.fmt(f),
+            Error::NotDeterministic { op } => write!(
+                f,
+                "{op}: accumulate must be True while backends.deterministic_algorithms is True, got False: no kernel \
+                 has a fixed order of assignments; use index_put_, or use_deterministic_algorithms(True, warn_only=True)"
+            ),
             Error::Foreign(error) => error.fmt(f),
             Error::GradientCount { node, expected, given } => write!(
                 f,

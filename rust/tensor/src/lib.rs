@@ -17,6 +17,7 @@ mod ops;
 mod shape;
 mod storage;
 mod tensor;
+mod warning;
 
 #[cfg(test)]
 mod testing;
@@ -39,6 +40,11 @@ pub fn announce_operations() {
     ATTENTION.announce();
     MULTI_HEAD_ATTENTION.announce();
     LSTM.announce();
+    INDEX_ADD.announce();
+    INDEX_PUT.announce();
+    PUT.announce();
+    SCATTER_ADD.announce();
+    EMPTY.announce();
 }
 
 pub use dtype::{DType, Scalar};
@@ -47,12 +53,14 @@ pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
-    EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer,
-    LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention,
-    MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat, einsum, explain_einsum, lstm,
-    manual_seed, register_foreign_kernel, stack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, EMPTY,
+    Einsum, EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions, INDEX_ADD, INDEX_PUT, Index,
+    IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION,
+    Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PUT,
+    PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall,
+    ScatterReduce, WriteTo, cat, einsum, explain_einsum, lstm, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;
+pub use warning::{WarningHandler, set_warning_handler};

@@ -68,7 +68,9 @@ __all__ = [
     "divide",
     "dtype",
     "einsum",
+    "embedding",
     "empty",
+    "empty_like",
     "eq",
     "erf",
     "erfc",
@@ -88,6 +90,7 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "full",
+    "gather",
     "ge",
     "get_num_threads",
     "grad",
@@ -96,6 +99,11 @@ __all__ = [
     "gt",
     "half",
     "hypot",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_put",
+    "index_select",
     "int8",
     "int16",
     "int32",
@@ -123,6 +131,8 @@ __all__ = [
     "lt",
     "manual_seed",
     "masked_fill",
+    "masked_scatter",
+    "masked_select",
     "matmul",
     "maximum",
     "mean",
@@ -136,11 +146,14 @@ __all__ = [
     "neg",
     "negative",
     "nll_loss",
+    "nonzero",
     "not_equal",
+    "one_hot",
     "ones",
     "ones_like",
     "positive",
     "pow",
+    "put",
     "rand",
     "randn",
     "reciprocal",
@@ -150,6 +163,8 @@ __all__ = [
     "rsqrt",
     "saved_tensors_hooks",
     "scaled_dot_product_attention",
+    "scatter",
+    "scatter_add",
     "set_num_threads",
     "sigmoid",
     "sign",
@@ -163,6 +178,8 @@ __all__ = [
     "sub",
     "subtract",
     "sum",
+    "take",
+    "take_along_dim",
     "tan",
     "tanh",
     "tensor",
@@ -744,6 +761,513 @@ class Tensor:
     def __format__(self, format_spec: str, /) -> str: ...
     def __getitem__(self, index: _Part | tuple[_Part, ...], /) -> Tensor: ...
     def __setitem__(self, index: _Part | tuple[_Part, ...], value: Tensor | _Number, /) -> None: ...
+    def gather(self, dim: int, index: Tensor) -> Tensor:
+        """Return the elements at the positions in `index` along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions.
+
+        Returns:
+            A tensor of the shape of `index`.
+
+        Raises:
+            ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
+            DTypeError: `index` is not int64.
+            IndexError: The tensor does not have dimension `dim`.
+            RuntimeError: A position is negative or out of bounds.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 2], [3, 4]])
+            >>> x.gather(1, interlock.tensor([[1], [0]]))
+            tensor([[2],
+                    [3]])
+        """
+    def index_select(self, dim: int, index: Tensor) -> Tensor:
+        """Return the slices of a dimension at the positions in `index`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative.
+
+        Returns:
+            A new tensor, whose size in `dim` is the number of positions.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: `index` has more than one dimension.
+            DTypeError: `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([5, 6, 7]).index_select(0, interlock.tensor([2, 0]))
+            tensor([7, 5])
+        """
+    def take(self, index: Tensor) -> Tensor:
+        """Return the elements with the numbers in `index`, counted in row-major order.
+
+        Args:
+            index: The numbers, int64. Negative numbers count from the end.
+
+        Returns:
+            A tensor of the shape of `index`.
+
+        Raises:
+            IndexError: A number is out of bounds.
+            DTypeError: `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[5, 6], [7, 8]]).take(interlock.tensor([0, -1]))
+            tensor([5, 8])
+        """
+    def take_along_dim(self, indices: Tensor, dim: int | None = None) -> Tensor:
+        """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+
+        Args:
+            indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+            dim: The dimension; None means those of the flattened tensors.
+
+        Returns:
+            A tensor of the shape of `indices` after broadcasting.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
+            DTypeError: `indices` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.take_along_dim(x.argmax(1, True), 1)
+            tensor([[5],
+                    [7]])
+        """
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """Return the elements where a mask is True, in row-major order. Waits for a device.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+
+        Returns:
+            A tensor with one dimension.
+
+        Raises:
+            DTypeError: `mask` is not bool.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1, -2, 3])
+            >>> x.masked_select(x > 0)
+            tensor([1, 3])
+        """
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
+        """Return the coordinates of the elements that are not zero. Waits for a device.
+
+        Args:
+            as_tuple: Whether a tuple with one tensor for each dimension is returned.
+
+        Returns:
+            An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[0, 2], [3, 0]]).nonzero(as_tuple=True)
+            (tensor([0, 1]), tensor([1, 0]))
+        """
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    def index_add(self, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None) -> Tensor:
+        """Return a copy to which slices are added at positions along a dimension.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+            alpha: A number by which `source` is multiplied first; None means 1.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> index = interlock.tensor([0, 2, 0])
+            >>> interlock.zeros(3).index_add(0, index, interlock.ones(3), alpha=2)
+            tensor([4., 0., 2.])
+        """
+    def index_add_(self, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None) -> Tensor:
+        """In-place version of `index_add`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+            alpha: A number by which `source` is multiplied first; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_copy(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """Return a copy in which slices replace those at positions along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+                last is stored.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(3).index_copy(0, interlock.tensor([2]), interlock.ones(1))
+            tensor([0., 0., 1.])
+        """
+    def index_copy_(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """In-place version of `index_copy`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+                last is stored.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_fill(self, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """Return a copy with a number in the slices at positions along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Negative positions count from the end.
+            value: A number, or a tensor without dimensions.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            ArgumentError: The dtype cannot hold the number.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(3).index_fill(0, interlock.tensor([-1]), 7)
+            tensor([0., 0., 7.])
+        """
+    def index_fill_(self, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """In-place version of `index_fill`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Negative positions count from the end.
+            value: A number, or a tensor without dimensions.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            ArgumentError: The dtype cannot hold the number.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_put(
+        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+    ) -> Tensor:
+        """Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+                or bool masks. None means a whole dimension.
+            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+                element is stored.
+
+        Raises:
+            IndexError: A position is out of bounds, or there are more indices than dimensions.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `values` differ.
+
+        Example:
+            >>> import interlock
+            >>> index = (interlock.tensor([0, 0]),)
+            >>> interlock.zeros(2).index_put(index, interlock.ones(2), accumulate=True)
+            tensor([2., 0.])
+        """
+    def index_put_(
+        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+    ) -> Tensor:
+        """In-place version of `index_put`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+                or bool masks. None means a whole dimension.
+            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+                element is stored.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: A position is out of bounds, or there are more indices than dimensions.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `values` differ.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """Return a copy with a number where a mask is True.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+            value: A number, or a tensor without dimensions.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            ShapeError: The shapes cannot be broadcast.
+            ArgumentError: The dtype cannot hold the number.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1, -2, 3])
+            >>> x.masked_fill(x < 0, 0)
+            tensor([1, 0, 3])
+        """
+    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """In-place version of `masked_fill`.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+            value: A number, or a tensor without dimensions.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            ShapeError: The shapes cannot be broadcast.
+            ArgumentError: The dtype cannot hold the number.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+
+        Args:
+            mask: The mask, bool. Broadcast to the tensor.
+            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtypes differ.
+            ShapeError: The shapes are incompatible.
+
+        Example:
+            >>> import interlock
+            >>> mask = interlock.tensor([True, False, True])
+            >>> interlock.zeros(3).masked_scatter(mask, interlock.ones(2))
+            tensor([1., 0., 1.])
+        """
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """In-place version of `masked_scatter`.
+
+        Args:
+            mask: The mask, bool. Broadcast to the tensor.
+            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtypes differ.
+            ShapeError: The shapes are incompatible.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+
+        Args:
+            index: The numbers, int64. Negative numbers count from the end.
+            source: The values, of the dtype of the tensor. As many as `index` has numbers.
+            accumulate: Whether the values are added to the elements. If it is False, which of several values for one
+                element is stored is not determined.
+
+        Raises:
+            IndexError: A number is out of bounds.
+            ShapeError: The numbers of elements differ.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+                `deterministic_algorithms_warn_only` it is a UserWarning.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(3).put(interlock.tensor([0, -1]), interlock.ones(2))
+            tensor([1., 0., 1.])
+        """
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """In-place version of `put`.
+
+        Args:
+            index: The numbers, int64. Negative numbers count from the end.
+            source: The values, of the dtype of the tensor. As many as `index` has numbers.
+            accumulate: Whether the values are added to the elements. If it is False, which of several values for one
+                element is stored is not determined.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: A number is out of bounds.
+            ShapeError: The numbers of elements differ.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+                `deterministic_algorithms_warn_only` it is a UserWarning.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def scatter(
+        self,
+        dim: int,
+        index: Tensor,
+        src: Tensor | _Number | None = None,
+        *,
+        value: _Number | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
+    ) -> Tensor:
+        """Return a copy with values at the positions in `index` along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions. Of several values for one element the last is stored.
+            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+            value: A number, instead of `src`.
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+                gradient.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+            ArgumentError: `reduce` has another value.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 2).scatter(1, interlock.tensor([[1], [0]]), 5)
+            tensor([[0., 5.],
+                    [5., 0.]])
+        """
+    def scatter_(
+        self,
+        dim: int,
+        index: Tensor,
+        src: Tensor | _Number | None = None,
+        *,
+        value: _Number | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
+    ) -> Tensor:
+        """In-place version of `scatter`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions. Of several values for one element the last is stored.
+            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+            value: A number, instead of `src`.
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+                gradient.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+            ArgumentError: `reduce` has another value.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """Return a copy to which values are added at the positions in `index` along a dimension.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions.
+            src: The values, of the dtype of the tensor and at least as large as `index`.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+
+        Example:
+            >>> import interlock
+            >>> index = interlock.tensor([0, 1, 0])
+            >>> interlock.zeros(2).scatter_add(0, index, interlock.ones(3))
+            tensor([2., 1.])
+        """
+    def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """In-place version of `scatter_add`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions.
+            src: The values, of the dtype of the tensor and at least as large as `index`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def __bool__(self) -> builtins.bool: ...
     def __float__(self) -> builtins.float: ...
     def __int__(self) -> builtins.int: ...
@@ -1216,8 +1740,6 @@ class Tensor:
     def logical_xor_(self, other: Tensor) -> Tensor: ...
     def lt(self, other: Tensor | _Number) -> Tensor: ...
     def lt_(self, other: Tensor | _Number) -> Tensor: ...
-    def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
-    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
     def maximum(self, other: Tensor) -> Tensor: ...
     def minimum(self, other: Tensor) -> Tensor: ...
     def nan_to_num(
@@ -1800,6 +2322,8 @@ def empty(
 ) -> Tensor:
     """Return an uninitialized tensor.
 
+    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+
     Args:
         size: The sizes, as separate ints or as one tuple or list.
         dtype: The element type; None means float32.
@@ -1943,6 +2467,433 @@ def ones_like(
         >>> import interlock
         >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
         tensor([1., 1.])
+    """
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return an uninitialized tensor with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty_like(interlock.ones(2, 3)).shape
+        (2, 3)
+    """
+
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the elements at the positions in `index` along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+            other dimensions.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
+        DTypeError: `index` is not int64.
+        IndexError: The tensor does not have dimension `dim`.
+        RuntimeError: A position is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 2], [3, 4]])
+        >>> interlock.gather(x, 1, interlock.tensor([[1], [0]]))
+        tensor([[2],
+                [3]])
+    """
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the slices of a dimension at the positions in `index`.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Not negative.
+
+    Returns:
+        A new tensor, whose size in `dim` is the number of positions.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: `index` has more than one dimension.
+        DTypeError: `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
+        tensor([7, 5])
+    """
+
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Return the elements with the numbers in `index`, counted in row-major order.
+
+    Args:
+        input: The tensor.
+        index: The numbers, int64. Negative numbers count from the end.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        IndexError: A number is out of bounds.
+        DTypeError: `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.take(interlock.tensor([[5, 6], [7, 8]]), interlock.tensor([0, -1]))
+        tensor([5, 8])
+    """
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+
+    Args:
+        input: The tensor.
+        indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+        dim: The dimension; None means those of the flattened tensors.
+
+    Returns:
+        A tensor of the shape of `indices` after broadcasting.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
+        DTypeError: `indices` is not int64.
+        RuntimeError: A position is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.take_along_dim(x, interlock.argmax(x, 1, True), 1)
+        tensor([[5],
+                [7]])
+    """
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements where a mask is True, in row-major order. Waits for a device.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast with the tensor.
+
+    Returns:
+        A tensor with one dimension.
+
+    Raises:
+        DTypeError: `mask` is not bool.
+        ShapeError: The shapes cannot be broadcast.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, -2, 3])
+        >>> interlock.masked_select(x, x > 0)
+        tensor([1, 3])
+    """
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor:
+    """Return the coordinates of the elements that are not zero. Waits for a device.
+
+    Args:
+        input: The tensor.
+        as_tuple: Whether a tuple with one tensor for each dimension is returned.
+
+    Returns:
+        An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+
+    Example:
+        >>> import interlock
+        >>> interlock.nonzero(interlock.tensor([[0, 2], [3, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+) -> Tensor:
+    """Return a copy to which slices are added at positions along a dimension.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Not negative.
+        source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            positions in `dim`.
+        alpha: A number by which `source` is multiplied first; None means 1.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> index = interlock.tensor([0, 2, 0])
+        >>> interlock.index_add(interlock.zeros(3), 0, index, interlock.ones(3), alpha=2)
+        tensor([4., 0., 2.])
+    """
+
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Return a copy in which slices replace those at positions along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+            last is stored.
+        source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            positions in `dim`.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_copy(interlock.zeros(3), 0, interlock.tensor([2]), interlock.ones(1))
+        tensor([0., 0., 1.])
+    """
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    """Return a copy with a number in the slices at positions along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Negative positions count from the end.
+        value: A number, or a tensor without dimensions.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+        ArgumentError: The dtype cannot hold the number.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_fill(interlock.zeros(3), 0, interlock.tensor([-1]), 7)
+        tensor([0., 0., 7.])
+    """
+
+def index_put(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+) -> Tensor:
+    """Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+            or bool masks. None means a whole dimension.
+        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+            element is stored.
+
+    Raises:
+        IndexError: A position is out of bounds, or there are more indices than dimensions.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `values` differ.
+
+    Example:
+        >>> import interlock
+        >>> index = (interlock.tensor([0, 0]),)
+        >>> interlock.index_put(interlock.zeros(2), index, interlock.ones(2), accumulate=True)
+        tensor([2., 0.])
+    """
+
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
+    """Return a copy with a number where a mask is True.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast with the tensor.
+        value: A number, or a tensor without dimensions.
+
+    Raises:
+        DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+        ShapeError: The shapes cannot be broadcast.
+        ArgumentError: The dtype cannot hold the number.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, -2, 3])
+        >>> interlock.masked_fill(x, x < 0, 0)
+        tensor([1, 0, 3])
+    """
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast to the tensor.
+        source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+    Raises:
+        DTypeError: `mask` is not bool, or the dtypes differ.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> mask = interlock.tensor([True, False, True])
+        >>> interlock.masked_scatter(interlock.zeros(3), mask, interlock.ones(2))
+        tensor([1., 0., 1.])
+    """
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+
+    Args:
+        input: The tensor.
+        index: The numbers, int64. Negative numbers count from the end.
+        source: The values, of the dtype of the tensor. As many as `index` has numbers.
+        accumulate: Whether the values are added to the elements. If it is False, which of several values for one
+            element is stored is not determined.
+
+    Raises:
+        IndexError: A number is out of bounds.
+        ShapeError: The numbers of elements differ.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+        RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+            `deterministic_algorithms_warn_only` it is a UserWarning.
+
+    Example:
+        >>> import interlock
+        >>> interlock.put(interlock.zeros(3), interlock.tensor([0, -1]), interlock.ones(2))
+        tensor([1., 0., 1.])
+    """
+
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | _Number | None = None,
+    *,
+    value: _Number | None = None,
+    reduce: Literal["add", "multiply"] | None = None,
+) -> Tensor:
+    """Return a copy with values at the positions in `index` along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+            other dimensions. Of several values for one element the last is stored.
+        src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+        value: A number, instead of `src`.
+        reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+            gradient.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+        RuntimeError: A position is negative or out of bounds.
+        ArgumentError: `reduce` has another value.
+
+    Example:
+        >>> import interlock
+        >>> interlock.scatter(interlock.zeros(2, 2), 1, interlock.tensor([[1], [0]]), 5)
+        tensor([[0., 5.],
+                [5., 0.]])
+    """
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Return a copy to which values are added at the positions in `index` along a dimension.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+            other dimensions.
+        src: The values, of the dtype of the tensor and at least as large as `index`.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+        RuntimeError: A position is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> index = interlock.tensor([0, 1, 0])
+        >>> interlock.scatter_add(interlock.zeros(2), 0, index, interlock.ones(3))
+        tensor([2., 1.])
+    """
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Return the rows of a matrix at positions, such as the vectors of words.
+
+    Args:
+        input: The positions, int64, of any shape. Not negative.
+        weight: The rows, of shape [rows, size].
+        padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
+
+    Returns:
+        A tensor with the shape of `input` and a last dimension of `size`.
+
+    Raises:
+        IndexError: A position is out of bounds.
+        ShapeError: `weight` does not have two dimensions.
+        DTypeError: `input` is not int64.
+        ArgumentError: `padding_idx` is not a row.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
+    """
+
+def one_hot(tensor: Tensor, num_classes: int | None = None) -> Tensor:
+    """Return zeros with a last dimension, in which the element at the position of each class is 1.
+
+    Args:
+        tensor: The classes, int64. Not negative.
+        num_classes: The size of the last dimension; -1 means the largest class and one, which waits for a device.
+
+    Raises:
+        DTypeError: `tensor` is not int64.
+        ArgumentError: `num_classes` is not positive, or -1 for a tensor without elements.
+        RuntimeError: A class is negative or not less than `num_classes`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.one_hot(interlock.tensor([1, 0]), 3)
+        tensor([[0, 1, 0],
+                [1, 0, 0]])
     """
 
 def rand(
@@ -2750,7 +3701,6 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...

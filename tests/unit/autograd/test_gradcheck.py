@@ -58,6 +58,9 @@ def recurrent(x: Tensor, hidden: Tensor, cell: Tensor, inner: Tensor, outer: Ten
 
 
 X, Y = (2, 3), (3,)
+ROWS = interlock.tensor([1, 0, 1])
+COLUMNS = interlock.tensor([[2, 0], [0, 0]])
+MASK = interlock.tensor([True, False, True])
 CLASSES = interlock.tensor([2, 0])
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "add": (lambda x, y: x.add(y, alpha=2.0), (X, Y)),
@@ -108,6 +111,36 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "select": (lambda x: x.select(1, 2) ** 2, (X,)),
     "as_strided": (lambda x: x.as_strided((2, 2), (1, 2)) ** 2, (X,)),
     "x[index]": (lambda x: x[[1, 0, 1], 1:] ** 2, (X,)),
+    "gather": (lambda x: x.gather(1, COLUMNS) ** 2, (X,)),
+    "index_select": (lambda x: x.index_select(0, ROWS) ** 2, (X,)),
+    "take": (lambda x: x.take(ROWS) ** 2, (X,)),
+    "take_along_dim": (lambda x: x.take_along_dim(COLUMNS, 1) ** 2, (X,)),
+    "masked_select": (lambda x: x.masked_select(MASK) ** 2, (X,)),
+    "embedding": (
+        lambda x: interlock.nn.functional.embedding(COLUMNS.remainder(2), x, padding_idx=1) ** 2,
+        (X,),
+    ),
+    "index_add": (lambda x, y: x.index_add(0, ROWS, y, alpha=2.0) ** 2, (X, (3, 3))),
+    "index_copy": (lambda x, y: x.index_copy(1, interlock.tensor([2, 0]), y) ** 2, (X, (2, 2))),
+    "index_fill": (lambda x: x.index_fill(1, interlock.tensor([-1]), 0.5) ** 2, (X,)),
+    "index_put": (lambda x, y: x.index_put((ROWS, ROWS), y, accumulate=True) ** 2, (X, Y)),
+    "masked_fill": (lambda x, y: x.masked_fill(MASK, y) ** 2, (X, ())),
+    "masked_scatter": (lambda x, y: x.masked_scatter(MASK, y) ** 2, (X, (5,))),
+    "put": (lambda x, y: x.put(ROWS, y, accumulate=True) ** 2, (X, Y)),
+    "scatter": (lambda x, y: x.scatter(1, interlock.tensor([[2], [0]]), y) ** 2, (X, X)),
+    "scatter_add": (lambda x, y: x.scatter_add(1, COLUMNS, y) ** 2, (X, X)),
+    "index_add_": (lambda x, y: changed(x, lambda copy: copy.index_add_(0, ROWS, y)) ** 2, (X, (3, 3))),
+    "index_copy_": (
+        lambda x, y: changed(x, lambda copy: copy.index_copy_(0, interlock.tensor([1]), y)) ** 2,
+        (X, (1, 3)),
+    ),
+    "index_fill_": (lambda x, y: changed(x, lambda copy: copy.index_fill_(1, ROWS[:2], y)) ** 2, (X, ())),
+    "index_put_": (lambda x, y: changed(x, lambda copy: copy.index_put_((ROWS[:1],), y)) ** 2, (X, Y)),
+    "masked_fill_": (lambda x: changed(x, lambda copy: copy.masked_fill_(MASK, 2.0)) ** 2, (X,)),
+    "masked_scatter_": (lambda x, y: changed(x, lambda copy: copy.masked_scatter_(MASK, y)) ** 2, (X, X)),
+    "put_": (lambda x, y: changed(x, lambda copy: copy.put_(interlock.tensor([4, 0, -1]), y)) ** 2, (X, Y)),
+    "scatter_": (lambda x: changed(x, lambda copy: copy.scatter_(1, COLUMNS, 3.0)) ** 2, (X,)),
+    "scatter_add_": (lambda x, y: changed(x, lambda copy: copy.scatter_add_(1, COLUMNS, y)) ** 2, (X, X)),
     "cat": (lambda x, y: interlock.cat([x, y]) ** 2, (X, (1, 3))),
     "stack": (lambda x, y: interlock.stack([x, y], 1) ** 2, (X, X)),
     "add_": (lambda x, y: changed(x, lambda copy: copy.add_(y, alpha=2.0)) ** 2, (X, Y)),

@@ -33,6 +33,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arange, module)?)?;
     module.add_function(wrap_pyfunction!(zeros_like, module)?)?;
     module.add_function(wrap_pyfunction!(ones_like, module)?)?;
+    module.add_function(wrap_pyfunction!(empty_like, module)?)?;
     module.add_function(wrap_pyfunction!(rand, module)?)?;
     module.add_function(wrap_pyfunction!(randn, module)?)?;
     module.add_function(wrap_pyfunction!(manual_seed, module)?)?;
@@ -247,6 +248,8 @@ fn ones(
 
 /// Return an uninitialized tensor.
 ///
+/// It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+///
 /// Args:
 ///     size: The sizes, as separate ints or as one tuple or list.
 ///     dtype: The element type; None means float32.
@@ -433,6 +436,37 @@ fn zeros_like(
 ) -> PyResult<Py<Tensor>> {
     let (other, options) = like_options("zeros_like: input", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.zeros_like(options))
+}
+
+/// Return an uninitialized tensor with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     dtype: The element type; None means that of `input`.
+///     device: The device; None means that of `input`.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.empty_like(interlock.ones(2, 3)).shape
+///     (2, 3)
+#[pyfunction]
+#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+fn empty_like(
+    input: &Bound<'_, PyAny>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::empty_like::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::empty_like::pin_memory)] pin_memory: bool,
+) -> PyResult<Py<Tensor>> {
+    let (other, options) = like_options("empty_like: input", input, dtype, device, pin_memory)?;
+    build(input.py(), requires_grad, || other.empty_like(options))
 }
 
 /// Return a tensor of ones with the shape of another tensor.

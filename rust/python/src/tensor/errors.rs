@@ -39,6 +39,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),
         Error::Dimension { .. }
         | Error::Index { .. }
+        | Error::Position { .. }
         | Error::Class { .. }
         | Error::NoDimensions
         | Error::Indexing { .. } => PyIndexError::new_err(message),

@@ -18,6 +18,10 @@ mod function;
 mod gradients;
 mod hooks;
 mod identity;
+mod index_functions;
+mod index_inplace;
+mod index_methods;
+mod index_ops;
 mod indexing;
 mod inplace;
 mod iterator;
@@ -26,6 +30,7 @@ pub(crate) mod matmul;
 mod node;
 mod num_threads;
 mod numpy;
+mod op_warnings;
 mod ops;
 mod program;
 mod reduce;
@@ -48,6 +53,7 @@ const DETACH_THRESHOLD: usize = 4096;
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
     node::install_forward_stack_provider();
+    op_warnings::install();
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
     module.add_class::<node::Node>()?;
@@ -59,6 +65,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     num_threads::register(&module)?;
     ops::register(&module)?;
     elementwise::register(&module)?;
+    index_functions::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
     lstm::register(&module)?;
@@ -100,6 +107,7 @@ fn maybe_detach<T: Send>(
     check_memory().into_py_result(py)?;
     let result = if work_size >= DETACH_THRESHOLD { detach(py, operation) } else { operation() };
     drain_deferred(py);
+    op_warnings::issue(py)?;
     result.into_py_result(py)
 }
 

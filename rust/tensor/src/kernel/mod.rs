@@ -6,6 +6,7 @@ mod elementwise;
 mod foreign;
 mod gather;
 mod half_matmul;
+mod indexed;
 mod int_matmul;
 mod launch;
 mod matmul;
@@ -19,7 +20,11 @@ pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attentio
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use elementwise::{add_strided, cast, map, update, zip};
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
-pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};
+pub(crate) use gather::{gather, scatter_add};
+pub(crate) use indexed::{
+    Combine, IndexBounds, IndexedLayout, check_index, gather_at, index_on_device, scatter_in_any_order,
+    scatter_in_order,
+};
 pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};

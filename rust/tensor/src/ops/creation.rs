@@ -2,8 +2,7 @@
 
 use crate::dtype::dispatch;
 use crate::error::Tuple;
-use crate::shape::{Layout, checked_numel};
-use crate::storage::{Placement, Storage};
+use crate::shape::checked_numel;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {
@@ -29,18 +28,6 @@ impl Tensor {
     pub fn zeros(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         let options = options.into();
         dispatch!(options.dtype, T => kernel::launch_nullary("zeros", options, shape, |_: &mut [T]| ()))
-    }
-
-    /// Returns an uninitialized tensor.
-    pub fn empty(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        let options = options.into();
-        let Placement::Device(_) = options.placement else { return Tensor::zeros(shape, options) };
-        let bytes = checked_numel(shape, options.dtype.size())?.saturating_mul(options.dtype.size());
-        Ok(Tensor::new(
-            Storage::new("empty", options.placement, bytes)?,
-            options.dtype,
-            Layout::contiguous(shape),
-        ))
     }
 
     /// Returns zeros of the shape of this tensor, with the memory order of its dimensions.

@@ -140,45 +140,10 @@ fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor) -> Result
     }
 }
 
-impl Tensor {
-    /// Returns a copy with `value`, a number or a tensor without dimensions, where `mask` is true. Both shapes are
-    /// broadcast; the type is that of this tensor.
-    pub fn masked_fill<'a>(&self, mask: &Tensor, value: impl Into<Operand<'a>>) -> Result<Tensor> {
-        let op = "masked_fill";
-        check_bool(op, "mask", mask)?;
-        let value = match value.into() {
-            Operand::Scalar(value) => {
-                Operand::Scalar(value.check_fits(self.dtype(), op, "value")?).tensor(self.dtype())?
-            }
-            Operand::Tensor(value) if value.ndim() == 0 => value.clone(),
-            Operand::Tensor(value) => {
-                return Err(Error::shape(op, "value", "be a number or a tensor of shape ()", value.shape()));
-            }
-        };
-        let shape = broadcast(op, self.shape(), mask.shape())?;
-        let fill = kernel::cast(&value.detach(), self.dtype())?;
-        let (dtype, sources) = (self.dtype(), [&mask.detach(), &fill, &self.detach()]);
-        let out = dispatch_compute!(dtype, T => {
-            let zero = T::default();
-            kernel::zip3(op, (dtype, &shape), sources, move |masked: T, fill, old| if masked != zero { fill } else { old })
-        })?;
-        if let Some(mut builder) = NodeBuilder::new("MaskedFillBackward0", &[self, &value])? {
-            let saved = builder.save(mask)?;
-            builder.set_history(&out, move |ctx, gradient| {
-                let mask = ctx.saved(saved)?;
-                Ok(vec![
-                    ctx.gradient(0, || zero_where(&mask, gradient))?,
-                    ctx.gradient(1, || zero_where(&mask.logical_not()?, gradient)?.sum(None, false))?,
-                ])
-            });
-        }
-        Ok(out)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WriteTo;
     use crate::testing::{assert_close, doubles, gradcheck};
 
     #[test]
@@ -211,7 +176,7 @@ mod tests {
             [doubles(&[0.5, -1.5, 2.0], &[3]), doubles(&[1.25, 0.25, -3.0], &[3]), doubles(&[0.7], &[])];
         let mask = inputs[0].greater(0.0).unwrap();
         gradcheck(|x| where_cond(&mask, &x[0], &x[1])?.pow(2.0), &inputs);
-        gradcheck(|x| x[0].masked_fill(&mask, &x[2])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].masked_fill(WriteTo::Copy, &mask, &x[2])?.pow(2.0), &inputs);
         gradcheck(|x| clamp(&x[0], Some((-1.0).into()), Some(1.0.into()))?.pow(2.0), &inputs);
         gradcheck(|x| clamp(&x[0], Some((&x[1]).into()), Some((&x[2]).into()))?.pow(2.0), &inputs);
     }

@@ -1,4 +1,4 @@
-//! `where`, `clamp` and `masked_fill`.
+//! `where` and `clamp`.
 
 use interlock_tensor::{Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
@@ -11,8 +11,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(where_, module)?)?;
     module.add_function(wrap_pyfunction!(clamp, module)?)?;
     module.add_function(wrap_pyfunction!(clamp_min, module)?)?;
-    module.add_function(wrap_pyfunction!(clamp_max, module)?)?;
-    module.add_function(wrap_pyfunction!(masked_fill, module)?)
+    module.add_function(wrap_pyfunction!(clamp_max, module)?)
 }
 
 /// Return `input` where a condition is true and `other` elsewhere.
@@ -165,43 +164,6 @@ fn clamp_max<'py>(
     clamp_function(["clamp_max", "clamp_max: input"], input, None, Some(max), out)
 }
 
-/// Return a copy of a tensor with `value` where a mask is true.
-///
-/// Args:
-///     input: The tensor, whose dtype the result has.
-///     mask: A bool tensor. Shapes are broadcast.
-///     value: A number or a tensor without dimensions.
-///
-/// Raises:
-///     ArgumentError: The dtype cannot hold the number.
-///     DTypeError: `mask` is not a bool tensor.
-///     ShapeError: The shapes cannot be broadcast, or `value` is a tensor with dimensions.
-///
-/// Example:
-///     >>> import interlock
-///     >>> x = interlock.tensor([-1.0, 2.0])
-///     >>> interlock.masked_fill(x, x < 0, 0)
-///     tensor([0., 2.])
-#[pyfunction]
-fn masked_fill<'py>(
-    input: &Bound<'py, PyAny>,
-    mask: &Bound<'py, PyAny>,
-    value: &Bound<'py, PyAny>,
-) -> NewTensor<'py> {
-    let (op, tensor) = ("masked_fill", extract_tensor("masked_fill: input", input)?);
-    let (mask, value) = fill_operands(op, mask, value)?;
-    compute(input.py(), op, &[&tensor, &mask], None, || tensor.masked_fill(&mask, value.operand()))
-}
-
-fn fill_operands(
-    op: &str,
-    mask: &Bound<'_, PyAny>,
-    value: &Bound<'_, PyAny>,
-) -> PyResult<(CoreTensor, TensorOrScalar)> {
-    let mask = extract_tensor(&format!("{op}: mask"), mask)?;
-    Ok((mask, TensorOrScalar::extract(&format!("{op}: value"), value)?))
-}
-
 #[pymethods]
 impl Tensor {
     /// Return this tensor where a condition is true and `other` elsewhere.
@@ -297,40 +259,6 @@ impl Tensor {
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn clamp_max_<'py>(slf: Bound<'py, Self>, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
         limit_inplace("clamp_max_", slf, Limits::extract("clamp_max_", None, Some(max))?)
-    }
-
-    /// Return a copy with `value` where a mask is true.
-    ///
-    /// See `interlock.masked_fill`, whose `input` is this tensor.
-    fn masked_fill<'py>(&self, mask: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> NewTensor<'py> {
-        let (op, py) = ("masked_fill", mask.py());
-        let (mask, value) = fill_operands(op, mask, value)?;
-        compute(py, op, &[&self.0, &mask], None, || self.0.masked_fill(&mask, value.operand()))
-    }
-
-    /// In-place version of `masked_fill`.
-    ///
-    /// Args:
-    ///     mask: A bool tensor, which is broadcast to the shape of this tensor.
-    ///     value: A number or a tensor without dimensions.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     ArgumentError: The dtype cannot hold the number.
-    ///     DTypeError: `mask` is not a bool tensor.
-    ///     ShapeError: `mask` cannot be broadcast to the shape of this tensor, or `value` has dimensions.
-    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    fn masked_fill_<'py>(
-        slf: Bound<'py, Self>,
-        mask: &Bound<'py, PyAny>,
-        value: &Bound<'py, PyAny>,
-    ) -> NewTensor<'py> {
-        let op = "masked_fill_";
-        let (mask, value) = fill_operands(op, mask, value)?;
-        let inputs: Vec<_> = std::iter::once(&mask).chain(tensors([&value])).collect();
-        replace(op, slf, &inputs, |target| target.masked_fill(&mask, value.operand()))
     }
 }
 
