@@ -40,7 +40,7 @@ pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
     EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer,
     LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention,
-    MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat, einsum, lstm, manual_seed,
+    MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, Tolerance, cat, einsum, lstm, manual_seed,
     register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
