@@ -58,7 +58,8 @@ pub use ops::{
     IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION,
     Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PUT,
     PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall,
-    ScatterReduce, WriteTo, cat, einsum, explain_einsum, lstm, manual_seed, register_foreign_kernel, stack,
+    ScatterReduce, Tolerance, WriteTo, cat, einsum, explain_einsum, lstm, manual_seed,
+    register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -1,5 +1,6 @@
 //! Kernels: loops over elements. They are independent of automatic differentiation.
 
+mod along;
 mod attention;
 mod copy;
 mod elementwise;
@@ -16,6 +17,7 @@ mod strided_iter;
 mod workspace;
 mod zip3;
 
+pub(crate) use along::{gather_rows, recurrence, scatter_rows};
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use elementwise::{add_strided, cast, map, update, zip};

@@ -1,9 +1,9 @@
 //! Softmax and loss functions.
 
+use super::along_dim::apply_along_dim;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_float, dispatch_reduced};
 use crate::error::Tuple;
-use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// The reduction of the losses of a batch.
@@ -49,8 +49,7 @@ impl Tensor {
     pub fn log_softmax(&self, dim: i64) -> Result<Tensor> {
         let op = "log_softmax";
         check_floating_point(op, self)?;
-        wrap_dim(op, dim, self.ndim())?;
-        let out = apply_along_dim(self, dim, |rows, length| {
+        let out = apply_along_dim(op, self, dim, |rows, length| {
             dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
                 let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
                 // If all elements are minus infinity the differences are NaN, as in PyTorch.
@@ -85,8 +84,7 @@ impl Tensor {
     /// Returns the softmax along `dim`. Where all elements are minus infinity it is 0 if `is_safe`, else NaN.
     fn softmax_as(&self, op: &'static str, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
         check_floating_point(op, self)?;
-        wrap_dim(op, dim, self.ndim())?;
-        let out = apply_along_dim(self, dim, |rows, length| {
+        let out = apply_along_dim(op, self, dim, |rows, length| {
             dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, move |row: &[T], out: &mut [T]| {
                 let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
                 if is_safe && row.iter().all(|&value| value == T::NEG_INFINITY) {
@@ -155,21 +153,6 @@ fn nll_loss_backward(gradient: &Tensor, targets: &Tensor, classes: usize) -> Res
         });
     }
     Ok(out)
-}
-
-/// Runs `f` on the rows along `dim`, made contiguous and in the type of arithmetic. Transposes the result back and
-/// rounds it to the type of the tensor.
-fn apply_along_dim(
-    tensor: &Tensor,
-    dim: i64,
-    f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
-) -> Result<Tensor> {
-    let loaded = kernel::cast(&tensor.detach(), tensor.dtype().compute())?;
-    let rows = loaded.transpose(dim, -1)?.contiguous()?;
-    let length = rows.shape().last().copied().unwrap_or(1);
-    let out = kernel::cast(&f(&rows, length)?, tensor.dtype())?.transpose(dim, -1)?.contiguous()?;
-    // The strides of dimensions of size 1 may differ after the transpose.
-    Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
 }
 
 #[cfg(test)]

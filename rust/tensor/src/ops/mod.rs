@@ -1,6 +1,7 @@
 //! Tensor operations and their backward functions.
 
 mod advanced_index;
+mod along_dim;
 mod as_strided;
 mod attention;
 mod attention_kernels;
@@ -9,12 +10,14 @@ mod attention_tiled;
 mod binary;
 mod bitwise;
 mod cast;
+mod closeness;
 mod compare;
 mod creation;
 mod display;
 mod einsum;
 mod empty;
 mod expanded_index_put;
+mod extreme_along;
 mod foreign;
 mod index;
 mod index_along;
@@ -22,6 +25,7 @@ mod indexed;
 mod inplace;
 mod item;
 mod join;
+mod logsumexp;
 mod loss;
 mod lstm;
 mod masked;
@@ -29,25 +33,31 @@ mod matmul;
 mod matmul_kernels;
 mod multi_head;
 mod nonzero;
+mod norm;
 mod operand;
 mod pairs;
 mod pointwise;
 mod positions;
 mod power;
+mod product;
 mod random;
 mod reduce;
 mod remainder;
 mod replace;
 mod rounded_division;
 mod rounding;
+mod scan;
 mod scatter;
 mod scatter_kernels;
 mod select;
 mod sign;
+mod sort;
 mod special;
 mod take;
 mod transfer;
+mod truth;
 mod unary;
+mod variance;
 mod view;
 
 pub(crate) use as_strided::{as_strided, as_strided_node};
@@ -56,6 +66,7 @@ pub use attention_kernels::{ATTENTION, Attention, AttentionArgs, AttentionCall, 
 pub use binary::{add_scaled, divide, multiply, sub_scaled};
 pub use bitwise::{bitwise_and, bitwise_or, bitwise_xor, logical_and, logical_or, logical_xor};
 pub(crate) use cast::copy_with_layout;
+pub use closeness::Tolerance;
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use einsum::{
     EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum, explain_einsum,
