@@ -39,7 +39,7 @@ pub use ops::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
     EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs,
     MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest,
-    Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
+    Reduction, broadcast_tensors, cat, einsum, hstack, manual_seed, register_foreign_kernel, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -2,6 +2,7 @@
 
 mod attention;
 mod elementwise;
+mod flip;
 mod foreign;
 mod gather;
 mod half_matmul;
@@ -10,14 +11,17 @@ mod launch;
 mod matmul;
 mod parallel;
 mod reduce;
+mod sample;
 mod strided_iter;
 mod workspace;
 
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
+pub(crate) use flip::flip;
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};
 pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
+pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use strided_iter::StridedIter;
