@@ -24,52 +24,108 @@ __all__ = [
     "RemovableHandle",
     "Tensor",
     "addmm",
+    "addmv",
+    "adjoint",
     "arange",
     "argmax",
+    "as_strided",
     "as_tensor",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "backward",
+    "baddbmm",
+    "bernoulli",
     "bfloat16",
     "bmm",
     "bool",
+    "broadcast_tensors",
+    "broadcast_to",
     "cat",
+    "chunk",
+    "clone",
     "cross_entropy",
+    "detach",
+    "diagonal",
+    "dot",
     "dtype",
     "einsum",
     "empty",
+    "empty_like",
     "exp",
+    "eye",
+    "flatten",
+    "flip",
     "float16",
     "float32",
     "float64",
     "from_dlpack",
     "from_numpy",
     "full",
+    "full_like",
     "get_num_threads",
     "grad",
     "half",
+    "hstack",
     "int64",
     "is_inference",
     "is_tensor",
     "linear",
+    "linspace",
     "log",
     "log_softmax",
+    "logspace",
     "manual_seed",
     "matmul",
     "mean",
     "mm",
+    "moveaxis",
+    "movedim",
     "multi_head_attention",
+    "multinomial",
+    "mv",
+    "narrow",
     "nll_loss",
     "ones",
     "ones_like",
+    "outer",
+    "permute",
     "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
     "randn",
+    "randn_like",
+    "randperm",
+    "ravel",
     "relu",
+    "repeat_interleave",
+    "reshape",
+    "roll",
     "saved_tensors_hooks",
     "scaled_dot_product_attention",
+    "select",
     "set_num_threads",
     "softmax",
+    "split",
+    "split_with_sizes",
+    "squeeze",
     "stack",
     "sum",
+    "swapaxes",
+    "swapdims",
+    "t",
     "tensor",
+    "tensor_split",
+    "tile",
+    "trace",
+    "transpose",
+    "tril",
+    "triu",
+    "unbind",
+    "unflatten",
+    "unsqueeze",
+    "vstack",
     "zeros",
     "zeros_like",
 ]
@@ -705,8 +761,6 @@ class Tensor:
             tensor([[0, 1, 2],
                     [3, 4, 5]])
         """
-    def flatten(self) -> Tensor:
-        """Return the elements in one dimension: a view if possible, and the tensor itself if it has one dimension."""
     def unsqueeze(self, dim: int) -> Tensor:
         """Return a view with a new dimension of size 1.
 
@@ -721,7 +775,7 @@ class Tensor:
             >>> interlock.zeros(2, 3).unsqueeze(1).shape
             (2, 1, 3)
         """
-    def squeeze(self, dim: int | None = None) -> Tensor:
+    def squeeze(self, dim: _Dims | None = None) -> Tensor:
         """Return a view without dimensions of size 1.
 
         Args:
@@ -735,6 +789,100 @@ class Tensor:
             >>> interlock.zeros(1, 2, 1).squeeze().shape
             (2,)
         """
+    def narrow(self, dim: int, start: int, length: int) -> Tensor: ...
+    def split(self, split_size: _Dims, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def split_with_sizes(self, split_sizes: _Dims, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def tensor_split(self, indices_or_sections: _Dims | Tensor, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def unbind(self, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...
+    def unflatten(self, dim: int, sizes: _Dims) -> Tensor: ...
+    def ravel(self) -> Tensor: ...
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
+    def movedim(self, source: _Dims, destination: _Dims) -> Tensor: ...
+    def moveaxis(self, source: _Dims, destination: _Dims) -> Tensor: ...
+    def swapaxes(self, axis0: int, axis1: int) -> Tensor: ...
+    def swapdims(self, dim0: int, dim1: int) -> Tensor: ...
+    @property
+    def mT(self) -> Tensor: ...
+    @property
+    def mH(self) -> Tensor: ...
+    @property
+    def H(self) -> Tensor: ...
+    def adjoint(self) -> Tensor: ...
+    def view_as(self, other: Tensor) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor: ...
+    def broadcast_to(self, size: _Dims) -> Tensor: ...
+    def flip(self, *dims: int | _Sizes) -> Tensor: ...
+    def roll(self, shifts: _Dims, dims: _Dims | None = None) -> Tensor: ...
+    def repeat(self, *repeats: int | _Sizes) -> Tensor: ...
+    def tile(self, *dims: int | _Sizes) -> Tensor: ...
+    def repeat_interleave(
+        self, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+    ) -> Tensor: ...
+    def tril(self, diagonal: int = 0) -> Tensor: ...
+    def tril_(self, diagonal: int = 0) -> Tensor: ...
+    def triu(self, diagonal: int = 0) -> Tensor: ...
+    def triu_(self, diagonal: int = 0) -> Tensor: ...
+    def trace(self) -> Tensor: ...
+    def dot(self, other: Tensor) -> Tensor: ...
+    def mv(self, vec: Tensor) -> Tensor: ...
+    def outer(self, vec2: Tensor) -> Tensor: ...
+    def addmv(
+        self, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor: ...
+    def baddbmm(
+        self, batch1: Tensor, batch2: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor: ...
+    def bernoulli(self, p: _Number | None = None) -> Tensor: ...
+    def multinomial(self, num_samples: int, replacement: builtins.bool = False) -> Tensor: ...
+    def normal_(self, mean: _Number = 0.0, std: _Number = 1.0) -> Tensor: ...
+    def uniform_(self, from_: _Number = 0.0, to: _Number = 1.0) -> Tensor: ...
+    def bernoulli_(self, p: Tensor | _Number | None = None) -> Tensor: ...
+    def new_zeros(
+        self,
+        *size: int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
+    def new_ones(
+        self,
+        *size: int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
+    def new_empty(
+        self,
+        *size: int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
+    def new_full(
+        self,
+        size: _Dims,
+        fill_value: Tensor | _Number,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
+    def new_tensor(
+        self,
+        data: npt.ArrayLike | Tensor,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
     def expand(self, *sizes: int | _Sizes) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
 
@@ -1585,7 +1733,7 @@ def full(
     """
 
 def arange(
-    start: Tensor | _Number,
+    start: Tensor | _Number | None = None,
     end: Tensor | _Number | None = None,
     step: Tensor | _Number | None = None,
     *,
@@ -1739,6 +1887,174 @@ def randn(
         (2, 3)
     """
 
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor: ...
+def split(tensor: Tensor, split_size_or_sections: _Dims, dim: int = 0) -> tuple[Tensor, ...]: ...
+def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: int = 0) -> tuple[Tensor, ...]: ...
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+def tensor_split(input: Tensor, indices_or_sections: _Dims | Tensor, dim: int = 0) -> tuple[Tensor, ...]: ...
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]: ...
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...
+def unflatten(input: Tensor, dim: int, sizes: _Dims) -> Tensor: ...
+def ravel(input: Tensor) -> Tensor: ...
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
+def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor: ...
+def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor: ...
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor: ...
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
+def adjoint(input: Tensor) -> Tensor: ...
+def broadcast_to(input: Tensor, size: _Dims) -> Tensor: ...
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def flip(input: Tensor, dims: _Dims) -> Tensor: ...
+def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor: ...
+def tile(input: Tensor, dims: _Dims) -> Tensor: ...
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor: ...
+def tril(input: Tensor, diagonal: int = 0) -> Tensor: ...
+def triu(input: Tensor, diagonal: int = 0) -> Tensor: ...
+def trace(input: Tensor) -> Tensor: ...
+def hstack(tensors: Iterable[Tensor]) -> Tensor: ...
+def vstack(tensors: Iterable[Tensor]) -> Tensor: ...
+def dot(input: Tensor, tensor: Tensor) -> Tensor: ...
+def mv(input: Tensor, vec: Tensor) -> Tensor: ...
+def outer(input: Tensor, vec2: Tensor) -> Tensor: ...
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+) -> Tensor: ...
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: _Number | None = None,
+    alpha: _Number | None = None,
+) -> Tensor: ...
+def reshape(input: Tensor, shape: _Dims) -> Tensor: ...
+def permute(input: Tensor, dims: _Dims) -> Tensor: ...
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
+def t(input: Tensor) -> Tensor: ...
+def unsqueeze(input: Tensor, dim: int) -> Tensor: ...
+def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor: ...
+def select(input: Tensor, dim: int, index: int) -> Tensor: ...
+def as_strided(input: Tensor, size: _Dims, stride: _Dims, storage_offset: int | None = None) -> Tensor: ...
+def clone(input: Tensor) -> Tensor: ...
+def detach(input: Tensor) -> Tensor: ...
+def rand_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def randn_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    high: int,
+    size: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: int,
+    high: int,
+    size: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def randint_like(
+    input: Tensor,
+    low: int | None = None,
+    high: int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def randperm(
+    n: int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def bernoulli(input: Tensor, p: _Number | None = None) -> Tensor: ...
+def multinomial(input: Tensor, num_samples: int, replacement: builtins.bool = False) -> Tensor: ...
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def linspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def logspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: int,
+    base: _Number = 10.0,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def full_like(
+    input: Tensor,
+    fill_value: Tensor | _Number,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def manual_seed(seed: int) -> None:
     """Set the seed of the random numbers of the process.
 
