@@ -91,4 +91,19 @@ switches! {
     to: non_blocking copy;
     zeros: requires_grad pin_memory;
     zeros_like: requires_grad pin_memory;
+    rand_like: requires_grad pin_memory;
+    randn_like: requires_grad pin_memory;
+    randint: requires_grad pin_memory;
+    randint_like: requires_grad pin_memory;
+    randperm: requires_grad pin_memory;
+    multinomial: replacement;
+    eye: requires_grad pin_memory;
+    linspace: requires_grad pin_memory;
+    logspace: requires_grad pin_memory;
+    full_like: requires_grad pin_memory;
+    new_zeros: requires_grad pin_memory;
+    new_ones: requires_grad pin_memory;
+    new_empty: requires_grad pin_memory;
+    new_full: requires_grad pin_memory;
+    new_tensor: requires_grad pin_memory;
 }

@@ -221,6 +221,9 @@ pub enum Error {
         /// The source location that created the view, if tracing is enabled.
         created_at: Option<String>,
     },
+    /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose base
+    /// was.
+    ViewOfSeveral,
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {
         /// The attempted action, after "an inference tensor cannot".
@@ -624,6 +627,10 @@ impl fmt::Display for Error {
                      not known; create the view and change it in the same mode"
                 )
             }
+            Error::ViewOfSeveral => f.write_str(
+                "this view is one of several that split(), chunk() or unbind() returned, and its history does not record \
+                 in-place changes of it or of its base; use narrow() or clone() it",
+            ),
             Error::Inference { action } => write!(
                 f,
                 "an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"

@@ -31,6 +31,8 @@ __all__ = [
     "addcdiv",
     "addcmul",
     "addmm",
+    "addmv",
+    "adjoint",
     "arange",
     "arccos",
     "arccosh",
@@ -40,13 +42,19 @@ __all__ = [
     "arctan2",
     "arctanh",
     "argmax",
+    "as_strided",
     "as_tensor",
     "asin",
     "asinh",
     "atan",
     "atan2",
     "atanh",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "backward",
+    "baddbmm",
+    "bernoulli",
     "bfloat16",
     "bitwise_and",
     "bitwise_not",
@@ -54,18 +62,25 @@ __all__ = [
     "bitwise_xor",
     "bmm",
     "bool",
+    "broadcast_tensors",
+    "broadcast_to",
     "cat",
     "ceil",
+    "chunk",
     "clamp",
     "clamp_max",
     "clamp_min",
     "clip",
+    "clone",
     "copysign",
     "cos",
     "cosh",
     "cross_entropy",
+    "detach",
+    "diagonal",
     "div",
     "divide",
+    "dot",
     "dtype",
     "einsum",
     "embedding",
@@ -77,7 +92,10 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "eye",
     "fix",
+    "flatten",
+    "flip",
     "float16",
     "float32",
     "float64",
@@ -90,6 +108,7 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "full",
+    "full_like",
     "gather",
     "ge",
     "get_num_threads",
@@ -98,6 +117,7 @@ __all__ = [
     "greater_equal",
     "gt",
     "half",
+    "hstack",
     "hypot",
     "index_add",
     "index_copy",
@@ -118,6 +138,7 @@ __all__ = [
     "less",
     "less_equal",
     "linear",
+    "linspace",
     "log",
     "log1p",
     "log2",
@@ -127,6 +148,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logspace",
     "lstm",
     "lt",
     "manual_seed",
@@ -138,10 +160,15 @@ __all__ = [
     "mean",
     "minimum",
     "mm",
+    "moveaxis",
+    "movedim",
     "mul",
     "multi_head_attention",
+    "multinomial",
     "multiply",
+    "mv",
     "nan_to_num",
+    "narrow",
     "ne",
     "neg",
     "negative",
@@ -151,20 +178,32 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "outer",
+    "permute",
     "positive",
     "pow",
     "put",
     "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
     "randn",
+    "randn_like",
+    "randperm",
+    "ravel",
     "reciprocal",
     "relu",
     "remainder",
+    "repeat_interleave",
+    "reshape",
+    "roll",
     "round",
     "rsqrt",
     "saved_tensors_hooks",
     "scaled_dot_product_attention",
     "scatter",
     "scatter_add",
+    "select",
     "set_num_threads",
     "sigmoid",
     "sign",
@@ -172,20 +211,36 @@ __all__ = [
     "sin",
     "sinh",
     "softmax",
+    "split",
+    "split_with_sizes",
     "sqrt",
     "square",
+    "squeeze",
     "stack",
     "sub",
     "subtract",
     "sum",
+    "swapaxes",
+    "swapdims",
+    "t",
     "take",
     "take_along_dim",
     "tan",
     "tanh",
     "tensor",
+    "tensor_split",
+    "tile",
+    "trace",
+    "transpose",
+    "tril",
+    "triu",
     "true_divide",
     "trunc",
     "uint8",
+    "unbind",
+    "unflatten",
+    "unsqueeze",
+    "vstack",
     "where",
     "zeros",
     "zeros_like",
@@ -1341,8 +1396,729 @@ class Tensor:
             tensor([[0, 1, 2],
                     [3, 4, 5]])
         """
-    def flatten(self) -> Tensor:
-        """Return the elements in one dimension: a view if possible, and the tensor itself if it has one dimension."""
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """Return the elements with some or all dimensions merged into one: a view if possible.
+
+        Args:
+            start_dim: The first of the merged dimensions.
+            end_dim: The last of the merged dimensions.
+
+        Returns:
+            The tensor itself if `start_dim` is `end_dim`.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: `end_dim` is before `start_dim`.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).flatten(1).shape
+            (2, 12)
+        """
+    def unflatten(self, dim: builtins.int, sizes: _Dims) -> Tensor:
+        """Return a view with a dimension divided into several.
+
+        Args:
+            dim: The dimension.
+            sizes: The sizes of the new dimensions. One may be -1, and is inferred.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 12).unflatten(1, (3, -1)).shape
+            (2, 3, 4)
+        """
+    def ravel(self) -> Tensor:
+        """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3).ravel().shape
+            (6,)
+        """
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
+
+        Args:
+            offset: The distance from the main diagonal: positive above it and negative below it.
+            dim1: The dimension of the rows.
+            dim2: The dimension of the columns.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: The dimensions are equal.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(6).view(2, 3).diagonal(1)
+            tensor([1, 5])
+        """
+    def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
+        """Return a view with dimensions at other positions. The other dimensions keep their order.
+
+        Args:
+            source: The dimension or dimensions that are moved.
+            destination: The new position of each of them.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).movedim(0, -1).shape
+            (3, 4, 2)
+        """
+    def moveaxis(self, source: _Dims, destination: _Dims) -> Tensor:
+        """Return a view with dimensions at other positions, as `movedim`.
+
+        Args:
+            source: The dimension or dimensions that are moved.
+            destination: The new position of each of them.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).moveaxis(0, -1).shape
+            (3, 4, 2)
+        """
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """Return a view with two dimensions exchanged, as `transpose`.
+
+        Args:
+            axis0: The first dimension. Negative dimensions count from the last.
+            axis1: The second dimension.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).swapaxes(0, -1).shape
+            (4, 3, 2)
+        """
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Return a view with two dimensions exchanged, as `transpose`.
+
+        Args:
+            dim0: The first dimension. Negative dimensions count from the last.
+            dim1: The second dimension.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).swapdims(0, -1).shape
+            (4, 3, 2)
+        """
+    @property
+    def mT(self) -> Tensor:
+        """A view with the last two dimensions exchanged: the transpose of a matrix, or of each matrix of a batch.
+
+        Raises:
+            ShapeError: The tensor has one dimension.
+        """
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+        Raises:
+            ShapeError: The tensor has one dimension.
+        """
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix: that of real numbers is `mT`.
+
+        Raises:
+            ShapeError: The tensor is not a matrix.
+        """
+    def adjoint(self) -> Tensor:
+        """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+        Raises:
+            ShapeError: The tensor has one dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3).adjoint().shape
+            (3, 2)
+        """
+    def view_as(self, other: Tensor) -> Tensor:
+        """Return a view with the shape of another tensor.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: The number of elements differs, or a copy would be needed.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).view_as(interlock.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """Return the elements in the shape of another tensor: a view if possible, else a copy.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: The number of elements differs.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
+            tensor([0, 2, 1, 3])
+        """
+    def expand_as(self, other: Tensor) -> Tensor:
+        """Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).expand_as(interlock.zeros(2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
+    def broadcast_to(self, size: _Dims) -> Tensor:
+        """Return a view in which dimensions of size 1 are repeated, as `expand`.
+
+        Args:
+            size: The new sizes. -1 keeps a size; new dimensions come first.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).broadcast_to((2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
+    def flip(self, *dims: builtins.int | _Sizes) -> Tensor:
+        """Return a copy with the elements of dimensions in reverse order.
+
+        Args:
+            dims: The dimensions, as separate ints or as one tuple or list.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).flip(0)
+            tensor([[3, 4],
+                    [1, 2]])
+        """
+    def roll(self, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
+        """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
+
+        Args:
+            shifts: The distance for each dimension; a negative one moves elements to the front.
+            dims: The dimension or dimensions. None means that the elements are moved in row-major order.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: The numbers of shifts and dimensions differ.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).roll(1)
+            tensor([3, 0, 1, 2])
+        """
+    def repeat(self, *repeats: builtins.int | _Sizes) -> Tensor:
+        """Return a copy in which dimensions are repeated.
+
+        Args:
+            repeats: How often each dimension is repeated, as separate ints or as one tuple or list. Numbers beyond those of the
+                dimensions are the sizes of new dimensions, which come first.
+
+        Raises:
+            ArgumentError: A number is negative, or there are fewer numbers than dimensions.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).repeat(2, 2)
+            tensor([[1, 2, 1, 2],
+                    [1, 2, 1, 2]])
+        """
+    def tile(self, *dims: builtins.int | _Sizes) -> Tensor:
+        """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
+
+        Args:
+            dims: How often each dimension is repeated, as separate ints or as one tuple or list.
+
+        Raises:
+            ArgumentError: A number is negative.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1], [2]]).tile(2)
+            tensor([[1, 1],
+                    [2, 2]])
+        """
+    def repeat_interleave(
+        self,
+        repeats: builtins.int | Tensor,
+        dim: builtins.int | None = None,
+        *,
+        output_size: builtins.int | None = None,
+    ) -> Tensor:
+        """Return a copy in which elements along a dimension are repeated, each one several times in a row.
+
+        Args:
+            repeats: How often each element is repeated: an builtins.int, or an integer tensor with a number for each index of the dimension.
+                A tensor on a device is waited for.
+            dim: The dimension. None means that the tensor is flattened first.
+            output_size: The size of the dimension in the result, which is checked.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: A number is negative, or `output_size` is not that of the result.
+            ShapeError: `repeats` is a tensor that does not have a number for each index.
+            DTypeError: `repeats` is not an integer tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).repeat_interleave(2)
+            tensor([1, 1, 2, 2])
+        """
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).tril()
+            tensor([[1, 0],
+                    [3, 4]])
+        """
+    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In-place version of `tril`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).triu()
+            tensor([[1, 2],
+                    [0, 4]])
+        """
+    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In-place version of `triu`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def trace(self) -> Tensor:
+        """Return the sum of the diagonal of a matrix.
+
+        Raises:
+            ShapeError: The tensor is not a matrix.
+            DTypeError: The tensor is a builtins.bool tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).trace()
+            tensor(5)
+        """
+    def dot(self, other: Tensor) -> Tensor:
+        """Return the sum of the products of the elements of two vectors.
+
+        Args:
+            other: A vector of the same size and dtype.
+
+        Returns:
+            A tensor without dimensions.
+
+        Raises:
+            ShapeError: A tensor is not a vector, or the sizes differ.
+            DTypeError: The dtypes differ or are bool.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).dot(interlock.tensor([3, 4]))
+            tensor(11)
+        """
+    def mv(self, vec: Tensor) -> Tensor:
+        """Return the product of a matrix and a vector.
+
+        Args:
+            vec: A vector of the size of a row of the matrix, of the same dtype.
+
+        Returns:
+            A vector with an element for each row.
+
+        Raises:
+            ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
+            DTypeError: The dtypes differ or are bool.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).mv(interlock.tensor([1, 1]))
+            tensor([3, 7])
+        """
+    def outer(self, vec2: Tensor) -> Tensor:
+        """Return the product of each element of a vector with each element of another.
+
+        As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+
+        Args:
+            vec2: The vector whose elements are the columns of the result.
+
+        Returns:
+            A matrix with a row for each element of this vector.
+
+        Raises:
+            ShapeError: A tensor is not a vector.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).outer(interlock.tensor([3, 4]))
+            tensor([[3, 4],
+                    [6, 8]])
+        """
+    def addmv(
+        self, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return `beta * input + alpha * (mat @ vec)`.
+
+        Args:
+            mat: A matrix of shape [n, k], of the same dtype.
+            vec: A vector of shape [k], of the same dtype.
+            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+        Returns:
+            A vector of shape [n].
+
+        Raises:
+            DTypeError: The dtypes differ or are builtins.bool, or do not fit `beta` or `alpha`.
+            ShapeError: The shapes are incompatible.
+
+        Example:
+            >>> import interlock
+            >>> interlock.ones(1).addmv(interlock.ones(1, 3), interlock.ones(3), alpha=2)
+            tensor([7.])
+        """
+    def baddbmm(
+        self, batch1: Tensor, batch2: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
+
+        Args:
+            batch1: A tensor of shape [b, n, k], of the same dtype.
+            batch2: A tensor of shape [b, k, m], of the same dtype.
+            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+        Returns:
+            A tensor of shape [b, n, m].
+
+        Raises:
+            DTypeError: The dtypes differ or are builtins.bool, or do not fit `beta` or `alpha`.
+            ShapeError: The shapes are incompatible.
+
+        Example:
+            >>> import interlock
+            >>> interlock.ones(1).baddbmm(interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
+            tensor([[[4., 4.]]])
+        """
+    def bernoulli(self, p: _Number | None = None) -> Tensor:
+        """Return 1 with the probability that each element says, else 0. The gradient is 0.
+
+        Args:
+            p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+
+        Returns:
+            A tensor of the same dtype.
+
+        Raises:
+            DTypeError: The tensor is not floating point, and `p` is None.
+            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([0.0, 1.0]).bernoulli()
+            tensor([0., 1.])
+        """
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
+        """Return indices that are drawn in proportion to weights.
+
+        Args:
+            num_samples: The number of indices of each row.
+            replacement: Whether an index can be drawn several times.
+
+        Returns:
+            An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
+
+        Raises:
+            ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
+                negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+                asynchronous.
+            DTypeError: The weights are not floating point.
+            ShapeError: The tensor does not have one or two dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True)
+            tensor([1, 1])
+        """
+    def normal_(self, mean: _Number = 0.0, std: _Number = 1.0) -> Tensor:
+        """Overwrite the elements with random numbers of a normal distribution.
+
+        Args:
+            mean: The mean.
+            std: The standard deviation.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is not floating point.
+            ArgumentError: `std` is negative.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).normal_(3.0, 0.0)
+            tensor([3., 3.])
+        """
+    def uniform_(self, from_: _Number = 0.0, to: _Number = 1.0) -> Tensor:
+        """Overwrite the elements with uniformly distributed random numbers.
+
+        Args:
+            from_: The least number.
+            to: The end of the range, which it does not contain.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is not floating point.
+            ArgumentError: `to` is less than `from_`, or a bound is not finite.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).uniform_(3.0, 3.0)
+            tensor([3., 3.])
+        """
+    def bernoulli_(self, p: Tensor | _Number | None = None) -> Tensor:
+        """Overwrite the elements with 1 with a probability, else 0.
+
+        Args:
+            p: The probability, or a floating-point tensor of probabilities, which is broadcast.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+            DTypeError: `p` is a tensor that is not floating point.
+            ShapeError: `p` cannot be broadcast to the shape of the tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).bernoulli_(1.0)
+            tensor([1., 1.])
+        """
+    def new_zeros(
+        self,
+        *size: builtins.int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor of zeros with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as separate ints or as one tuple or list.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_zeros(2)
+            tensor([0, 0])
+        """
+    def new_ones(
+        self,
+        *size: builtins.int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor of ones with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as separate ints or as one tuple or list.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_ones((2,))
+            tensor([1, 1])
+        """
+    def new_empty(
+        self,
+        *size: builtins.int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return an uninitialized tensor with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as separate ints or as one tuple or list.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
+            (2, 3)
+        """
+    def new_full(
+        self,
+        size: _Dims,
+        fill_value: Tensor | _Number,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor filled with a number, with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as an builtins.int or as a tuple or list.
+            fill_value: The number, or a tensor with one element.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: The dtype cannot hold the number, or a size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_full((2,), 7)
+            tensor([7, 7])
+        """
+    def new_tensor(
+        self,
+        data: npt.ArrayLike | Tensor,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor with a copy of `data`, with the dtype and device of this one.
+
+        Args:
+            data: A number, nested sequences of numbers, a NumPy array or a tensor.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
+            ArgumentError: int64 cannot hold a number.
+            TypeError: `data` contains other objects.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.5]).new_tensor([1, 2])
+            tensor([1., 2.])
+        """
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """Return a view with a new dimension of size 1.
 
@@ -1357,19 +2133,144 @@ class Tensor:
             >>> interlock.zeros(2, 3).unsqueeze(1).shape
             (2, 1, 3)
         """
-    def squeeze(self, dim: builtins.int | None = None) -> Tensor:
+    def squeeze(self, dim: _Dims | None = None) -> Tensor:
         """Return a view without dimensions of size 1.
 
         Args:
-            dim: The dimension to remove, which stays if its size is not 1. None means all of size 1.
+            dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(1, 2, 1).squeeze().shape
+            (2,)
+        """
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """Return a view of some consecutive indices of a dimension.
+
+        Args:
+            dim: The dimension.
+            start: The first index. A negative index counts from the end.
+            length: The number of indices.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim` or index `start`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: `length` is negative or exceeds the dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).narrow(0, 1, 3)
+            tensor([1, 2, 3])
+        """
+    def split(self, split_size: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        Args:
+            split_size: The size of each part, or a tuple or list with the size of each. With one size the last part may be smaller.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).split(3)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+            >>> interlock.arange(3).split([1, 2])
+            (tensor([0]), tensor([1, 2]))
+        """
+    def split_with_sizes(self, split_sizes: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension with given sizes, like `split`.
+
+        Args:
+            split_sizes: The size of each part.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(3).split_with_sizes((1, 2))
+            (tensor([0]), tensor([1, 2]))
+        """
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        Args:
+            chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: `chunks` is not positive.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).chunk(2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+        """
+    def tensor_split(self, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension, which can be changed in place.
+
+        Args:
+            indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a tuple,
+                list or one-dimensional tensor with the index at which each part after the first begins.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: The number of parts is not positive.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).tensor_split((1, 4))
+            (tensor([0]), tensor([1, 2, 3]), tensor([4]))
+        """
+    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return a view at each index of a dimension, without that dimension.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        Args:
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
 
         Example:
             >>> import interlock
-            >>> interlock.zeros(1, 2, 1).squeeze().shape
-            (2,)
+            >>> interlock.tensor([[1, 2], [3, 4]]).unbind(1)
+            (tensor([1, 3]), tensor([2, 4]))
         """
     def expand(self, *sizes: builtins.int | _Sizes) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
@@ -2377,7 +3278,7 @@ def full(
     """
 
 def arange(
-    start: Tensor | _Number,
+    start: Tensor | _Number | None = None,
     end: Tensor | _Number | None = None,
     step: Tensor | _Number | None = None,
     *,
@@ -2391,7 +3292,7 @@ def arange(
     Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
 
     Args:
-        start: The first number, or the bound if `end` is None.
+        start: The first number, or the bound if `end` is None; None means 0.
         end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
         step: The difference of two neighbours, which may be negative; None means 1.
         dtype: The element type. None means int64, or float32 if an argument is a float.
@@ -2402,6 +3303,7 @@ def arange(
     Raises:
         ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
             argument.
+        TypeError: Neither `start` nor `end` is passed.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -2495,6 +3397,37 @@ def empty_like(
         >>> import interlock
         >>> interlock.empty_like(interlock.ones(2, 3)).shape
         (2, 3)
+    """
+
+def full_like(
+    input: Tensor,
+    fill_value: Tensor | _Number,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor filled with a number, with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        fill_value: The number, or a tensor with one element.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.full_like(interlock.zeros(2), 7)
+        tensor([7., 7.])
     """
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -2956,6 +3889,1158 @@ def randn(
         >>> x = interlock.randn(2, 3)
         >>> x.shape
         (2, 3)
+    """
+
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Return a view of some consecutive indices of a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        start: The first index. A negative index counts from the end.
+        length: The number of indices.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim` or index `start`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: `length` is negative or exceeds the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.narrow(interlock.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
+
+def split(tensor: Tensor, split_size_or_sections: _Dims, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        tensor: The tensor.
+        split_size_or_sections: The size of each part, or a tuple or list with the size of each. With one size the last part
+            may be smaller.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.split(interlock.arange(5), 3)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension with given sizes, like `split`.
+
+    Args:
+        input: The tensor.
+        split_sizes: The size of each part.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.split_with_sizes(interlock.arange(3), (1, 2))
+        (tensor([0]), tensor([1, 2]))
+    """
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        input: The tensor.
+        chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: `chunks` is not positive.
+
+    Example:
+        >>> import interlock
+        >>> interlock.chunk(interlock.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def tensor_split(input: Tensor, indices_or_sections: _Dims | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension, which can be changed in place.
+
+    Args:
+        input: The tensor.
+        indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a tuple,
+            list or one-dimensional tensor with the index at which each part after the first begins.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: The number of parts is not positive.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tensor_split(interlock.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return a view at each index of a dimension, without that dimension.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unbind(interlock.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+    """
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Return the elements with some or all dimensions merged into one: a view if possible.
+
+    Args:
+        input: The tensor.
+        start_dim: The first of the merged dimensions.
+        end_dim: The last of the merged dimensions.
+
+    Returns:
+        The tensor itself if `start_dim` is `end_dim`.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `end_dim` is before `start_dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flatten(interlock.zeros(2, 3, 4), 1).shape
+        (2, 12)
+    """
+
+def unflatten(input: Tensor, dim: int, sizes: _Dims) -> Tensor:
+    """Return a view with a dimension divided into several.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        sizes: The sizes of the new dimensions. One may be -1, and is inferred.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unflatten(interlock.zeros(2, 12), 1, (3, -1)).shape
+        (2, 3, 4)
+    """
+
+def ravel(input: Tensor) -> Tensor:
+    """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ravel(interlock.zeros(2, 3)).shape
+        (6,)
+    """
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
+
+    Args:
+        input: The tensor.
+        offset: The distance from the main diagonal: positive above it and negative below it.
+        dim1: The dimension of the rows.
+        dim2: The dimension of the columns.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: The dimensions are equal.
+
+    Example:
+        >>> import interlock
+        >>> interlock.diagonal(interlock.arange(6).view(2, 3))
+        tensor([0, 4])
+    """
+
+def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """Return a view with dimensions at other positions. The other dimensions keep their order.
+
+    Args:
+        input: The tensor.
+        source: The dimension or dimensions that are moved.
+        destination: The new position of each of them.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.movedim(interlock.zeros(2, 3, 4), (0, 1), (1, 0)).shape
+        (3, 2, 4)
+    """
+
+def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """Return a view with dimensions at other positions, as `movedim`.
+
+    Args:
+        input: The tensor.
+        source: The dimension or dimensions that are moved.
+        destination: The new position of each of them.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.moveaxis(interlock.zeros(2, 3, 4), 0, -1).shape
+        (3, 4, 2)
+    """
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Return a view with two dimensions exchanged, as `transpose`.
+
+    Args:
+        input: The tensor.
+        axis0: The first dimension. Negative dimensions count from the last.
+        axis1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.swapaxes(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Return a view with two dimensions exchanged, as `transpose`.
+
+    Args:
+        input: The tensor.
+        dim0: The first dimension. Negative dimensions count from the last.
+        dim1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.swapdims(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+def adjoint(input: Tensor) -> Tensor:
+    """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has one dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.adjoint(interlock.zeros(2, 3)).shape
+        (3, 2)
+    """
+
+def broadcast_to(input: Tensor, size: _Dims) -> Tensor:
+    """Return a view in which dimensions of size 1 are repeated, as `expand`.
+
+    Args:
+        input: The tensor.
+        size: The new sizes. -1 keeps a size; new dimensions come first.
+
+    Raises:
+        ShapeError: A size other than 1 would change.
+
+    Example:
+        >>> import interlock
+        >>> interlock.broadcast_to(interlock.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Return views of tensors that are expanded to their common shape.
+
+    Args:
+        tensors: The tensors, as separate arguments.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x, y = interlock.broadcast_tensors(interlock.zeros(2, 1), interlock.zeros(3))
+        >>> x.shape, y.shape
+        ((2, 3), (2, 3))
+    """
+
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor:
+    """Return tensors with at least 1 dimension.
+
+    Args:
+        tensors: The tensors, as separate arguments or as one tuple or list.
+
+    Returns:
+        A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+
+    Raises:
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atleast_1d(interlock.tensor(3))
+        tensor([3])
+    """
+
+@overload
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor:
+    """Return tensors with at least 2 dimensions.
+
+    Args:
+        tensors: The tensors, as separate arguments or as one tuple or list.
+
+    Returns:
+        A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+
+    Raises:
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atleast_2d(interlock.tensor([1, 2]))
+        tensor([[1, 2]])
+    """
+
+@overload
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor:
+    """Return tensors with at least 3 dimensions.
+
+    Args:
+        tensors: The tensors, as separate arguments or as one tuple or list.
+
+    Returns:
+        A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+
+    Raises:
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atleast_3d(interlock.zeros(2, 3)).shape
+        (2, 3, 1)
+    """
+
+@overload
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def flip(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a copy with the elements of dimensions in reverse order.
+
+    Args:
+        input: The tensor.
+        dims: The dimension or dimensions.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flip(interlock.tensor([[1, 2], [3, 4]]), (0, 1))
+        tensor([[4, 3],
+                [2, 1]])
+    """
+
+def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
+    """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
+
+    Args:
+        input: The tensor.
+        shifts: The distance for each dimension; a negative one moves elements to the front.
+        dims: The dimension or dimensions. None means that the elements are moved in row-major order.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: The numbers of shifts and dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.roll(interlock.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([[3, 4],
+                [1, 2]])
+    """
+
+def tile(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
+
+    Args:
+        input: The tensor.
+        dims: How often each dimension is repeated.
+
+    Raises:
+        ArgumentError: A number is negative.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tile(interlock.tensor([1, 2]), (2,))
+        tensor([1, 2, 1, 2])
+    """
+
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Return a copy in which elements along a dimension are repeated, each one several times in a row.
+
+    Args:
+        input: The tensor.
+        repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the dimension.
+            A tensor on a device is waited for.
+        dim: The dimension. None means that the tensor is flattened first.
+        output_size: The size of the dimension in the result, which is checked.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: A number is negative, or `output_size` is not that of the result.
+        ShapeError: `repeats` is a tensor that does not have a number for each index.
+        DTypeError: `repeats` is not an integer tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.repeat_interleave(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([1, 2, 2, 2])
+    """
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
+
+    Args:
+        input: The tensor.
+        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tril(interlock.tensor([[1, 2], [3, 4]]), -1)
+        tensor([[0, 0],
+                [3, 0]])
+    """
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
+
+    Args:
+        input: The tensor.
+        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.triu(interlock.tensor([[1, 2], [3, 4]]), -1)
+        tensor([[1, 2],
+                [3, 4]])
+    """
+
+def trace(input: Tensor) -> Tensor:
+    """Return the sum of the diagonal of a matrix.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor is not a matrix.
+        DTypeError: The tensor is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.trace(interlock.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
+
+def hstack(tensors: Iterable[Tensor]) -> Tensor:
+    """Concatenate tensors along the second dimension, or along the only one of vectors.
+
+    Args:
+        tensors: The tensors, as an iterable.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The other sizes differ.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.hstack([interlock.tensor([1, 2]), interlock.tensor([3])])
+        tensor([1, 2, 3])
+    """
+
+def vstack(tensors: Iterable[Tensor]) -> Tensor:
+    """Concatenate tensors along the first dimension. Vectors are the rows of a matrix.
+
+    Args:
+        tensors: The tensors, as an iterable.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The other sizes differ.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.vstack([interlock.tensor([1, 2]), interlock.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
+
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """Return the sum of the products of the elements of two vectors.
+
+    Args:
+        input: A vector.
+        tensor: A vector of the same size and dtype.
+
+    Returns:
+        A tensor without dimensions.
+
+    Raises:
+        ShapeError: A tensor is not a vector, or the sizes differ.
+        DTypeError: The dtypes differ or are bool.
+
+    Example:
+        >>> import interlock
+        >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
+        tensor(11)
+    """
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """Return the product of a matrix and a vector.
+
+    Args:
+        input: A matrix.
+        vec: A vector of the size of a row of the matrix, of the same dtype.
+
+    Returns:
+        A vector with an element for each row.
+
+    Raises:
+        ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
+        DTypeError: The dtypes differ or are bool.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mv(interlock.tensor([[1, 2], [3, 4]]), interlock.tensor([1, 1]))
+        tensor([3, 7])
+    """
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Return the product of each element of a vector with each element of another.
+
+    As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+
+    Args:
+        input: The vector whose elements are the rows of the result.
+        vec2: The vector whose elements are the columns of the result.
+
+    Returns:
+        A matrix with a row for each element of this vector.
+
+    Raises:
+        ShapeError: A tensor is not a vector.
+
+    Example:
+        >>> import interlock
+        >>> interlock.outer(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
+
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+) -> Tensor:
+    """Return `beta * input + alpha * (mat @ vec)`.
+
+    Args:
+        input: A tensor that is broadcast to the product.
+        mat: A matrix of shape [n, k], of the same dtype.
+        vec: A vector of shape [k], of the same dtype.
+        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+    Returns:
+        A vector of shape [n].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> interlock.addmv(interlock.ones(1), interlock.ones(1, 3), interlock.ones(3), alpha=2)
+        tensor([7.])
+    """
+
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: _Number | None = None,
+    alpha: _Number | None = None,
+) -> Tensor:
+    """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
+
+    Args:
+        input: A tensor that is broadcast to the products.
+        batch1: A tensor of shape [b, n, k], of the same dtype.
+        batch2: A tensor of shape [b, k, m], of the same dtype.
+        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+    Returns:
+        A tensor of shape [b, n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> interlock.baddbmm(interlock.ones(1), interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
+        tensor([[[4., 4.]]])
+    """
+
+def reshape(input: Tensor, shape: _Dims) -> Tensor:
+    """Return the elements in another shape: a view if possible, else a copy.
+
+    Args:
+        input: The tensor.
+        shape: The sizes. One may be -1, and is inferred.
+
+    Raises:
+        ShapeError: The number of elements differs.
+
+    Example:
+        >>> import interlock
+        >>> interlock.reshape(interlock.arange(4), (2, -1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+
+def permute(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a view with permuted dimensions.
+
+    Args:
+        input: The tensor.
+        dims: The dimensions of the tensor in their new order.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is missing or named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.permute(interlock.zeros(2, 3, 4), (2, 0, 1)).shape
+        (4, 2, 3)
+    """
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Return a view with two dimensions exchanged.
+
+    Args:
+        input: The tensor.
+        dim0: The first dimension. Negative dimensions count from the last.
+        dim1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.transpose(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+def t(input: Tensor) -> Tensor:
+    """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has more than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.t(interlock.zeros(2, 3)).shape
+        (3, 2)
+    """
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """Return a view with a new dimension of size 1.
+
+    Args:
+        input: The tensor.
+        dim: The position of the new dimension, from -ndim - 1 to ndim.
+
+    Raises:
+        IndexError: `dim` is out of range.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unsqueeze(interlock.zeros(2, 3), 1).shape
+        (2, 1, 3)
+    """
+
+def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
+    """Return a view without dimensions of size 1.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.squeeze(interlock.zeros(1, 2, 1), (0, 1)).shape
+        (2, 1)
+    """
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """Return a view at one index of a dimension, without that dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The index. Negative indices count from the end.
+
+    Raises:
+        IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.select(interlock.tensor([[1, 2], [3, 4]]), 1, -1)
+        tensor([2, 4])
+    """
+
+def as_strided(input: Tensor, size: _Dims, stride: _Dims, storage_offset: int | None = None) -> Tensor:
+    """Return a view of the storage with any sizes and strides.
+
+    Args:
+        input: The tensor.
+        size: The sizes, as an int or as a tuple or list.
+        stride: The stride of each dimension in elements, not negative.
+        storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+
+    Raises:
+        ShapeError: The view exceeds the storage.
+        ArgumentError: A number is negative, or there are not as many strides as sizes.
+
+    Example:
+        >>> import interlock
+        >>> interlock.as_strided(interlock.arange(4), (3, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
+    """
+
+def clone(input: Tensor) -> Tensor:
+    """Return a copy of the tensor, as a recorded operation.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2)
+        >>> interlock.clone(x) is x
+        False
+    """
+
+def detach(input: Tensor) -> Tensor:
+    """Return a tensor that shares memory with another and has no history.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.detach(interlock.ones(2, requires_grad=True)).requires_grad
+        False
+    """
+
+def rand_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: The dtype is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.rand_like(interlock.zeros(2, 3)).shape
+        (2, 3)
+    """
+
+def randn_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers of the standard normal distribution, in the shape of another tensor.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: The dtype is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randn_like(interlock.zeros(2, 3)).shape
+        (2, 3)
+    """
+
+@overload
+def randint(
+    high: int,
+    size: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return uniformly distributed random integers. `randint(high, size)` starts at 0.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        low: The least integer. Without `low` the arguments are `high` and `size`.
+        high: The end of the range, which it does not contain.
+        size: The sizes, as a tuple or list.
+        dtype: The element type; None means int64.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `high` is not greater than `low`, the dtype cannot hold a bound, or a size is negative.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.randint(3, 5, (100,))
+        >>> x.min(), x.max()
+        (tensor(3), tensor(4))
+    """
+
+@overload
+def randint(
+    low: int,
+    high: int,
+    size: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def randint_like(
+    input: Tensor,
+    low: int | None = None,
+    high: int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at 0.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        low: The least integer, or the end if `high` is None.
+        high: The end of the range, which it does not contain.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `high` is not greater than `low`, or the dtype cannot hold a bound.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randint_like(interlock.zeros(2), 7, 8)
+        tensor([7., 7.])
+    """
+
+def randperm(
+    n: int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return the integers from 0 to `n` (exclusive) in random order.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        n: The number of integers.
+        dtype: The element type; None means int64.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `n` is negative, or the dtype cannot hold the integers.
+        DTypeError: The dtype is bool.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randperm(5).sum()
+        tensor(10)
+    """
+
+def bernoulli(input: Tensor, p: _Number | None = None) -> Tensor:
+    """Return 1 with the probability that each element says, else 0. The gradient is 0.
+
+    Args:
+        input: The tensor.
+        p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+
+    Returns:
+        A tensor of the same dtype.
+
+    Raises:
+        DTypeError: The tensor is not floating point, and `p` is None.
+        ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
+
+def multinomial(input: Tensor, num_samples: int, replacement: builtins.bool = False) -> Tensor:
+    """Return indices that are drawn in proportion to weights.
+
+    Args:
+        input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
+        num_samples: The number of indices of each row.
+        replacement: Whether an index can be drawn several times.
+
+    Returns:
+        An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
+
+    Raises:
+        ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
+            negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+            asynchronous.
+        DTypeError: The weights are not floating point.
+        ShapeError: The tensor does not have one or two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
+        tensor([1])
+    """
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: The number of rows.
+        m: The number of columns; None means `n`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A number is negative.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+
+def linspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return numbers at equal distances from `start` to `end`, both included.
+
+    Args:
+        start: The first number, or a tensor with one element.
+        end: The last number, or a tensor with one element.
+        steps: How many numbers.
+        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        DTypeError: The dtype is bool.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+
+def logspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: int,
+    base: _Number = 10.0,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return the powers of a base whose exponents are at equal distances from `start` to `end`, both included.
+
+    Args:
+        start: The first exponent, or a tensor with one element.
+        end: The last exponent, or a tensor with one element.
+        steps: How many numbers.
+        base: The base.
+        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        DTypeError: The dtype is bool.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
     """
 
 def manual_seed(seed: int) -> None:

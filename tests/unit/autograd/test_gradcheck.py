@@ -34,6 +34,12 @@ def changed(tensor: Tensor, change: Callable[[Tensor], object]) -> Tensor:
     return copy
 
 
+def seeded(draw: Callable[[], Tensor]) -> Tensor:
+    """Call a function that draws the same random numbers each time."""
+    interlock.manual_seed(0)
+    return draw()
+
+
 def assigned(x: Tensor, y: Tensor) -> Tensor:
     copy = x.clone()
     copy[0] = y
@@ -76,6 +82,11 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "bmm": (lambda x, y: x.bmm(y), ((2, 2, 3), (2, 3, 2))),
     "addmm": (lambda x, y, z: x.addmm(y, z, beta=0.5, alpha=2.0), ((2, 2), X, (3, 2))),
     "linear": (lambda x, y, z: interlock.nn.functional.linear(x, y, z), (X, (4, 3), (4,))),
+    "dot": (lambda x, y: x.dot(y), (Y, Y)),
+    "mv": (lambda x, y: x.mv(y), (X, Y)),
+    "outer": (lambda x, y: x.outer(y), (Y, Y)),
+    "addmv": (lambda x, y, z: x.addmv(y, z, beta=0.5, alpha=2.0), ((2,), X, Y)),
+    "baddbmm": (lambda x, y, z: x.baddbmm(y, z, beta=0.5, alpha=2.0), ((1, 2), (2, 2, 3), (2, 3, 2))),
     "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
     "scaled_dot_product_attention": (attention, (X, X, X)),
     "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
@@ -94,6 +105,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "min": (lambda x: x.min(), (X,)),
     "amax": (lambda x: x.amax(1), (X,)),
     "amin": (lambda x: x.amin(0), (X,)),
+    "trace": (lambda x: x.trace() ** 2, (X,)),
     "softmax": (lambda x: x.softmax(1), (X,)),
     "log_softmax": (lambda x: x.log_softmax(0), (X,)),
     "nll_loss": (lambda x: interlock.nn.functional.nll_loss(x.log_softmax(1), CLASSES), (X,)),
@@ -105,6 +117,31 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "reshape": (lambda x: x.reshape(3, 2) ** 2, (X,)),
     "view": (lambda x: x.view(6) ** 2, (X,)),
     "flatten": (lambda x: x.flatten() ** 2, (X,)),
+    "mT": (lambda x: x.mT**2, (X,)),
+    "mH": (lambda x: x.mH**2, (X,)),
+    "H": (lambda x: x.H**2, (X,)),
+    "adjoint": (lambda x: x.adjoint() ** 2, (X,)),
+    "swapaxes": (lambda x: x.swapaxes(0, 1) ** 2, (X,)),
+    "swapdims": (lambda x: x.swapdims(0, 1) ** 2, (X,)),
+    "movedim": (lambda x: x.movedim(0, 2) ** 2, ((2, 1, 3),)),
+    "moveaxis": (lambda x: x.moveaxis((0, 1), (1, 0)) ** 2, (X,)),
+    "reshape_as": (lambda x, y: x.reshape_as(y) ** 2 * y, (X, (3, 2))),
+    "view_as": (lambda x, y: x.view_as(y) ** 2 * y, (X, (3, 2))),
+    "unflatten": (lambda x: x.unflatten(1, (3, 1)) ** 2, (X,)),
+    "ravel": (lambda x: x.t().ravel() ** 2, (X,)),
+    "expand_as": (lambda x, y: x.expand_as(y) ** 2 * y, (Y, X)),
+    "broadcast_to": (lambda x: x.broadcast_to((2, 3)) ** 2, (Y,)),
+    "broadcast_tensors": (lambda x, y: interlock.broadcast_tensors(x, y)[1] ** 2 * x, (X, Y)),
+    "atleast_1d": (lambda x: interlock.atleast_1d(x) ** 2, ((),)),
+    "atleast_2d": (lambda x: interlock.atleast_2d(x) ** 2, (Y,)),
+    "atleast_3d": (lambda x: interlock.atleast_3d(x) ** 2, (X,)),
+    "narrow": (lambda x: x.narrow(1, 1, 2) ** 2, (X,)),
+    "diagonal": (lambda x: x.diagonal(1) ** 2, (X,)),
+    "split": (lambda x: x.split(2, 1)[1] ** 2, (X,)),
+    "split_with_sizes": (lambda x: x.split_with_sizes((1, 2), 1), (X,)),
+    "chunk": (lambda x: x.chunk(2, 1), (X,)),
+    "tensor_split": (lambda x: x.tensor_split((1,), 1)[1] ** 2, (X,)),
+    "unbind": (lambda x: x.unbind(1)[1] ** 2, (X,)),
     "unsqueeze": (lambda x: x.unsqueeze(1) ** 2, (X,)),
     "squeeze": (lambda x: x.squeeze() ** 2, ((2, 1, 3),)),
     "expand": (lambda x: x.expand(2, 3) ** 2, (Y,)),
@@ -143,6 +180,21 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "scatter_add_": (lambda x, y: changed(x, lambda copy: copy.scatter_add_(1, COLUMNS, y)) ** 2, (X, X)),
     "cat": (lambda x, y: interlock.cat([x, y]) ** 2, (X, (1, 3))),
     "stack": (lambda x, y: interlock.stack([x, y], 1) ** 2, (X, X)),
+    "hstack": (lambda x, y: interlock.hstack([x, y]) ** 2, (X, (2, 1))),
+    "vstack": (lambda x, y: interlock.vstack([x, y]) ** 2, (X, Y)),
+    "flip": (lambda x: x.flip(1) ** 2, (X,)),
+    "roll": (lambda x: x.roll((1, 2), (0, 1)) ** 2, (X,)),
+    "repeat": (lambda x: x.repeat(2, 1, 3) ** 2, (X,)),
+    "tile": (lambda x: x.tile(2) ** 2, (X,)),
+    "repeat_interleave": (lambda x: x.repeat_interleave(interlock.tensor([2, 1]), 0) ** 2, (X,)),
+    "tril": (lambda x: x.tril() ** 2, (X,)),
+    "triu": (lambda x: x.triu(1) ** 2, (X,)),
+    "bernoulli": (lambda x: seeded(lambda: (x / 2).bernoulli()) + x**2, (X,)),
+    "bernoulli_": (lambda x: seeded(lambda: changed(x, lambda copy: copy[0].bernoulli_())) ** 2, (X,)),
+    "normal_": (lambda x: seeded(lambda: changed(x, lambda copy: copy[0].normal_())) ** 2, (X,)),
+    "uniform_": (lambda x: seeded(lambda: changed(x, lambda copy: copy[0].uniform_())) ** 2, (X,)),
+    "tril_": (lambda x: changed(x, lambda copy: copy.tril_()) ** 2, (X,)),
+    "triu_": (lambda x: changed(x, lambda copy: copy.triu_(1)) ** 2, (X,)),
     "add_": (lambda x, y: changed(x, lambda copy: copy.add_(y, alpha=2.0)) ** 2, (X, Y)),
     "sub_": (lambda x, y: changed(x, lambda copy: copy.sub_(y)) ** 2, (X, Y)),
     "mul_": (lambda x, y: changed(x, lambda copy: copy.mul_(y)), (X, Y)),

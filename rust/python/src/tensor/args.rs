@@ -120,6 +120,19 @@ pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<S
     Err(new_exception(py, "ShapeError", format!("{what} must be {wanted}, got shape {shape}")))
 }
 
+/// Extracts a number as `f64`: a number or a tensor with one element.
+pub(super) fn extract_f64(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    extract_scalar(what, given).map(Scalar::cast)
+}
+
+/// Extracts a tensor as the object itself.
+pub(super) fn extract_object<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
+    match given.cast::<Tensor>() {
+        Ok(tensor) => Ok(tensor.clone()),
+        Err(_) => Err(new_type_error(what, "a Tensor", given)),
+    }
+}
+
 /// An operand: a tensor or a scalar.
 pub(super) enum TensorOrScalar {
     Tensor(CoreTensor),

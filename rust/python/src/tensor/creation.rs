@@ -33,7 +33,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arange, module)?)?;
     module.add_function(wrap_pyfunction!(zeros_like, module)?)?;
     module.add_function(wrap_pyfunction!(ones_like, module)?)?;
-    module.add_function(wrap_pyfunction!(empty_like, module)?)?;
     module.add_function(wrap_pyfunction!(rand, module)?)?;
     module.add_function(wrap_pyfunction!(randn, module)?)?;
     module.add_function(wrap_pyfunction!(manual_seed, module)?)?;
@@ -42,7 +41,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Creates a tensor while detached from the interpreter, and sets `requires_grad`.
-fn build(
+pub(super) fn build(
     py: Python<'_>,
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
@@ -325,7 +324,7 @@ fn full(
 /// Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
 ///
 /// Args:
-///     start: The first number, or the bound if `end` is None.
+///     start: The first number, or the bound if `end` is None; None means 0.
 ///     end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
 ///     step: The difference of two neighbours, which may be negative; None means 1.
 ///     dtype: The element type. None means int64, or float32 if an argument is a float.
@@ -336,6 +335,7 @@ fn full(
 /// Raises:
 ///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
 ///         argument.
+///     TypeError: Neither `start` nor `end` is passed.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -346,9 +346,10 @@ fn full(
 ///     >>> interlock.arange(1, 2, 0.25)
 ///     tensor([1.0000, 1.2500, 1.5000, 1.7500])
 #[pyfunction]
-#[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (start = None, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(
-    start: &Bound<'_, PyAny>,
+    py: Python<'_>,
+    start: OptionalArg<'_, '_>,
     end: OptionalArg<'_, '_>,
     step: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
@@ -356,20 +357,22 @@ fn arange(
     #[pyo3(from_py_with = switches::arange::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::arange::pin_memory)] pin_memory: bool,
 ) -> PyResult<Py<Tensor>> {
-    let first = extract_scalar("arange: start", start)?;
     let step = step.map_or(Ok(Scalar::Int(1)), |step| extract_scalar("arange: step", step))?;
-    let (start_value, end_value) = match end {
-        Some(end) => (first, extract_scalar("arange: end", end)?),
-        None => (Scalar::Int(0), first),
+    let start = start.map(|start| extract_scalar("arange: start", start)).transpose()?;
+    let end = end.map(|end| extract_scalar("arange: end", end)).transpose()?;
+    let (start_value, end_value) = match (start, end) {
+        (start, Some(end)) => (start.unwrap_or(Scalar::Int(0)), end),
+        (Some(end), None) => (Scalar::Int(0), end),
+        (None, None) => return Err(new_type_error("arange: end", "a number", py.None().bind(py))),
     };
     let dtypes = [start_value, end_value, step].map(Scalar::dtype);
     let inferred = dtypes.into_iter().fold(CoreDType::Int64, CoreDType::promote);
-    let options = tensor_options(start.py(), "arange", dtype, inferred, device, pin_memory)?;
-    build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
+    let options = tensor_options(py, "arange", dtype, inferred, device, pin_memory)?;
+    build(py, requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
 /// Extracts the sizes of a new tensor. `what` names the function and the argument.
-fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
+pub(super) fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
     let py = size.py();
     if let Some(dtype) = size.iter().next_back().filter(|last| last.is_instance_of::<DType>()) {
         let sizes = extract_ints(what, &size.get_slice(0, size.len() - 1))?;
@@ -381,7 +384,7 @@ fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
 }
 
 /// Extracts the tensor of a `*_like` function and the options of the new tensor.
-fn like_options(
+pub(super) fn like_options(
     what: &str,
     input: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
@@ -395,7 +398,7 @@ fn like_options(
 }
 
 /// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
-fn tensor_options(
+pub(super) fn tensor_options(
     py: Python<'_>,
     op: &str,
     dtype: OptionalArg<'_, '_>,
@@ -436,37 +439,6 @@ fn zeros_like(
 ) -> PyResult<Py<Tensor>> {
     let (other, options) = like_options("zeros_like: input", input, dtype, device, pin_memory)?;
     build(input.py(), requires_grad, || other.zeros_like(options))
-}
-
-/// Return an uninitialized tensor with the shape of another tensor.
-///
-/// Args:
-///     input: The tensor whose shape and memory order are used.
-///     dtype: The element type; None means that of `input`.
-///     device: The device; None means that of `input`.
-///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
-///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
-///
-/// Raises:
-///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
-///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
-///     OutOfMemoryError: Not enough memory is available.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.empty_like(interlock.ones(2, 3)).shape
-///     (2, 3)
-#[pyfunction]
-#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
-fn empty_like(
-    input: &Bound<'_, PyAny>,
-    dtype: OptionalArg<'_, '_>,
-    device: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = switches::empty_like::requires_grad)] requires_grad: bool,
-    #[pyo3(from_py_with = switches::empty_like::pin_memory)] pin_memory: bool,
-) -> PyResult<Py<Tensor>> {
-    let (other, options) = like_options("empty_like: input", input, dtype, device, pin_memory)?;
-    build(input.py(), requires_grad, || other.empty_like(options))
 }
 
 /// Return a tensor of ones with the shape of another tensor.

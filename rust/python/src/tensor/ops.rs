@@ -291,7 +291,11 @@ fn argmax(
 }
 
 /// Extracts the tensors of an iterable.
-fn extract_tensors(what: &str, item: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+pub(super) fn extract_tensors(
+    what: &str,
+    item: &str,
+    tensors: &Bound<'_, PyAny>,
+) -> PyResult<Vec<CoreTensor>> {
     let items = try_iter_arg(what, "a sequence of Tensors", tensors)?;
     fallible_alloc::try_collect(tensors.py(), items.map(|given| extract_tensor(item, &given?)))
 }
@@ -304,7 +308,8 @@ fn stack_dim(given: &Bound<'_, PyAny>) -> PyResult<i64> {
     extract_int("stack: dim", given)
 }
 
-fn total_work_size(tensors: &[CoreTensor]) -> usize {
+/// Returns the number of elements of several tensors, as [`work_size`].
+pub(super) fn total_work_size(tensors: &[CoreTensor]) -> usize {
     tensors.iter().map(work_size).fold(0, usize::saturating_add)
 }
 

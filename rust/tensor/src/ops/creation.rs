@@ -36,6 +36,28 @@ impl Tensor {
         Ok(zeros.alias(self.layout().preserve_format()))
     }
 
+    /// Returns a tensor filled with `value`, like [`zeros_like`](Tensor::zeros_like).
+    pub fn full_like(&self, value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
+        let full = Tensor::full(self.shape(), value, options).map_err(|error| match error {
+            Error::OutOfBounds { argument, value, dtype, .. } => {
+                Error::OutOfBounds { op: "full_like", argument, value, dtype }
+            }
+            error => error.during("full_like"),
+        })?;
+        Ok(full.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns a matrix with ones on the diagonal and zeros elsewhere.
+    pub fn eye(rows: usize, columns: usize, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        dispatch!(options.dtype, T => {
+            kernel::launch_nullary("eye", options, &[rows, columns], move |out: &mut [T]| {
+                let diagonal = out.iter_mut().step_by(columns.saturating_add(1));
+                diagonal.take(rows.min(columns)).for_each(|out| *out = T::from_i64(1));
+            })
+        })
+    }
+
     /// Returns ones, like [`zeros_like`](Tensor::zeros_like).
     pub fn ones_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
         let ones = Tensor::ones(self.shape(), options).map_err(|error| error.during("ones_like"))?;

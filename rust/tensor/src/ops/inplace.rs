@@ -212,12 +212,12 @@ impl Tensor {
 }
 
 /// Writes the elements of a tensor of the same type, which is broadcast. Does not increment the version.
-fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+pub(super) fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
     kernel::copy_into(op, target, value)
 }
 
 /// Returns the gradient of a value that was overwritten: zeros.
-fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
+pub(super) fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
     ctx.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
 }
 

@@ -204,17 +204,29 @@ impl Tensor {
         if left.ndim() != 2 || right.ndim() != 2 {
             return Err(err_shapes(OP, "mat1 and mat2 must be matrices", left, right));
         }
+        self.add_product(OP, left, right, beta, alpha)
+    }
+
+    /// Returns `beta * self + alpha * (left @ right)` for operands that `op` has checked.
+    pub(super) fn add_product(
+        &self,
+        op: &'static str,
+        left: &Tensor,
+        right: &Tensor,
+        beta: Scalar,
+        alpha: Scalar,
+    ) -> Result<Tensor> {
         if self.dtype() != left.dtype() {
-            return Err(Error::DTypes { op: OP, left: self.dtype(), right: left.dtype() });
+            return Err(Error::DTypes { op, left: self.dtype(), right: left.dtype() });
         }
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
-        let product = left.matmul_in(OP, right, true)?;
-        if !self.shape().is_empty() && broadcast(OP, self.shape(), product.shape())? != product.shape() {
-            return Err(err_shapes(OP, "input must be broadcastable to the product", self, &product));
+        let product = left.matmul_in(op, right, true)?;
+        if !self.shape().is_empty() && broadcast(op, self.shape(), product.shape())? != product.shape() {
+            return Err(err_shapes(op, "input must be broadcastable to the product", self, &product));
         }
         let scaled =
-            scale_by_alpha(OP, (&product).into(), (&product).into(), ("alpha", alpha))?.into_tensor(&product);
-        let input = scale_by_alpha(OP, (&product).into(), self.into(), ("beta", beta))?.into_tensor(self);
+            scale_by_alpha(op, (&product).into(), (&product).into(), ("alpha", alpha))?.into_tensor(&product);
+        let input = scale_by_alpha(op, (&product).into(), self.into(), ("beta", beta))?.into_tensor(self);
         let scaled = if is_zero(alpha) { product.zeros_with_history()? } else { scaled };
         match is_zero(beta) {
             true if self.requires_grad() => add_products(&scaled, &self.zeros_with_history()?, self.dtype()),

@@ -52,7 +52,8 @@ pub(super) fn err_nothing_to_reduce(op: &'static str, shape: &[usize]) -> Error 
     Error::shape(op, "input", "have no reduced dimension of size 0", shape)
 }
 
-fn signed(shape: &[usize]) -> Vec<i64> {
+/// Returns sizes as the signed numbers of arguments.
+pub(super) fn signed(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
