@@ -14,6 +14,7 @@ mod fork_rwlock;
 mod forward_stack;
 mod kernel;
 mod ops;
+mod real;
 mod shape;
 mod storage;
 mod tensor;
@@ -36,10 +37,10 @@ pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
-    EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs,
-    MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest,
-    Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, ClassLossOptions,
+    EINSUM, Einsum, EinsumArgs, EinsumCall, ForeignAttentionOptions, GeluApproximation, Index, MATMUL,
+    MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
+    Operand, PathOptimizer, PathRequest, Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

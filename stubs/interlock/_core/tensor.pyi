@@ -29,10 +29,13 @@ __all__ = [
     "as_tensor",
     "backward",
     "bfloat16",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "bmm",
     "bool",
     "cat",
     "cross_entropy",
+    "dropout",
     "dtype",
     "einsum",
     "empty",
@@ -43,19 +46,24 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "full",
+    "gelu",
     "get_num_threads",
     "grad",
     "half",
     "int64",
     "is_inference",
     "is_tensor",
+    "l1_loss",
+    "layer_norm",
     "linear",
     "log",
     "log_softmax",
+    "logsigmoid",
     "manual_seed",
     "matmul",
     "mean",
     "mm",
+    "mse_loss",
     "multi_head_attention",
     "nll_loss",
     "ones",
@@ -63,10 +71,13 @@ __all__ = [
     "rand",
     "randn",
     "relu",
+    "relu_",
     "saved_tensors_hooks",
     "scaled_dot_product_attention",
     "set_num_threads",
+    "silu",
     "softmax",
+    "softplus",
     "stack",
     "sum",
     "tensor",
@@ -1191,6 +1202,8 @@ class Tensor:
         Raises:
             DTypeError: The tensor is a bool tensor.
         """
+    def relu_(self) -> Self:
+        """."""
     def neg(self) -> Tensor:
         """Return the negation of each element.
 
@@ -2162,30 +2175,81 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
         tensor([0.5000, 0.5000])
     """
 
-def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor:
-    """Return the negative log-likelihood of target classes.
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Args:
-        input: Log-probabilities of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    pos_weight: Tensor | None = None,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Raises:
-        IndexError: An index in `target` is not a class.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
-        ValueError: `reduction` has another value.
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> x = interlock.tensor([[0.0, 1.0]])
-        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
-        tensor(1.3133)
-    """
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
+
+def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
+    """."""
+
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """."""
+
+def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
+    """."""
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """."""
+
+def relu_(input: Tensor) -> Tensor:
+    """."""
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: builtins.float = 1e-5,
+) -> Tensor:
+    """."""
+
+def dropout(
+    input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False
+) -> Tensor:
+    """."""
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -2283,29 +2347,15 @@ def multi_head_attention(
     """
 
 def cross_entropy(
-    input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    label_smoothing: builtins.float = 0.0,
 ) -> Tensor:
-    """Return the cross entropy of rows of logits for target classes.
-
-    Args:
-        input: Logits of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-
-    Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
-
-    Raises:
-        IndexError: An index in `target` is not a class.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
-        tensor(1.0986)
-    """
+    """."""
 
 def backward(
     tensors: _Tensors,

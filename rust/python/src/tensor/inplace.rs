@@ -9,10 +9,11 @@ use super::{Tensor, maybe_detach, work_size};
 use crate::errors::new_type_error;
 use crate::switches;
 
-type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
+/// The tensor itself, which in-place operations return.
+pub(super) type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
 
 /// Runs an in-place operation and returns the tensor itself.
-fn run_inplace<'py>(
+pub(super) fn run_inplace<'py>(
     tensor: Bound<'py, Tensor>,
     operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
 ) -> PySelf<'py> {

@@ -1,5 +1,6 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
+mod activations;
 mod args;
 mod arithmetic;
 pub(crate) mod attention;
@@ -20,6 +21,8 @@ mod identity;
 mod indexing;
 mod inplace;
 mod iterator;
+mod layers;
+mod losses;
 mod node;
 mod num_threads;
 mod numpy;
@@ -55,6 +58,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(&module)?;
     num_threads::register(&module)?;
     ops::register(&module)?;
+    activations::register(&module)?;
+    layers::register(&module)?;
+    losses::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
     gradients::register(&module)

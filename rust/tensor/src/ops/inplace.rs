@@ -212,7 +212,7 @@ impl Tensor {
 }
 
 /// Writes the elements of a tensor of the same type, which is broadcast. Does not increment the version.
-fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+pub(super) fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
     dispatch!(target.dtype(), T => kernel::update(op, target, value, |_: T, value: T| value))
 }
 

@@ -27,7 +27,7 @@ fn next_seed() -> u64 {
 }
 
 /// Returns a tensor of numbers that `f` draws.
-fn draw(
+pub(super) fn draw(
     op: &'static str,
     shape: &[usize],
     options: TensorOptions,

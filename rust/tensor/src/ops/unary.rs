@@ -116,7 +116,7 @@ impl Tensor {
 
 /// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
 /// so that a recorded backward pass can be differentiated again.
-fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
+pub(super) fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
     let op = "threshold_backward";
     let out = dispatch_compute!(gradient.dtype(), T => {
         let zero = T::default();
