@@ -281,9 +281,7 @@ OPERATIONS = {
     "Functions of each element": {
         name: f"x.{name}()" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
     }
-    | {
-        name: f"T.nn.functional.{name}(x)" for name in ("gelu", "silu", "softplus", "logsigmoid", "dropout")
-    },
+    | {name: f"T.nn.functional.{name}(x)" for name in ("gelu", "silu", "softplus", "logsigmoid", "dropout")},
     "Reductions and losses": {
         "sum": "x.sum()",
         "mean": "x.mean()",

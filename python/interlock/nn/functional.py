@@ -307,7 +307,9 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the binary cross entropy of probabilities, `-t * log(x) - (1 - t) * log(1 - x)` for the target t.
+    """Return the binary cross entropy of probabilities.
+
+    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`.
 
     Logarithms are at least -100, so that losses are finite.
 

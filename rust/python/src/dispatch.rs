@@ -4,9 +4,9 @@ use interlock::backends::suggest;
 use interlock::dispatch::{self, Outcome};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyString, PyTuple};
 
-use crate::errors::{IntoPyResult, new_exception};
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::submodule::submodule;
 use crate::tensor::Tensor;
 use crate::tensor::attention::AttentionArguments;
@@ -272,7 +272,7 @@ static OPERATIONS: [Explained; 2] = [
 /// Raises:
 ///     ArgumentError: There is no operation of this name.
 ///     ShapeError: The shapes are incompatible.
-///     TypeError: The operation takes other arguments, or an operand is not a tensor.
+///     TypeError: `operation` is not a str, the operation takes other arguments, or an operand is not a tensor.
 ///
 /// Example:
 ///     >>> import interlock
@@ -290,10 +290,14 @@ static OPERATIONS: [Explained; 2] = [
 #[pyfunction]
 #[pyo3(signature = (operation, /, *tensors, **options))]
 fn explain(
-    operation: &str,
+    operation: &Bound<'_, PyAny>,
     tensors: &Bound<'_, PyTuple>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Call> {
+    let Ok(name) = operation.cast::<PyString>() else {
+        return Err(new_type_error("explain: operation", "a str", operation));
+    };
+    let operation = &*name.to_cow()?;
     let names = || OPERATIONS.iter().map(|operation| operation.name);
     if let Some(found) = OPERATIONS.iter().find(|found| found.name == operation) {
         return (found.explain)((tensors, options));
@@ -313,11 +317,10 @@ fn explain_matmul((tensors, options): Given<'_, '_>) -> PyResult<Call> {
         return Err(PyTypeError::new_err(message));
     }
     let operands = tensors.iter().map(|tensor| {
-        let error = || format!("explain: tensors must be Tensors, got {}", tensor.get_type());
         tensor
             .cast::<Tensor>()
             .map(|tensor| tensor.get().0.clone())
-            .map_err(|_| PyTypeError::new_err(error()))
+            .map_err(|_| new_type_error("explain: tensors", "Tensors", &tensor))
     });
     let operands = operands.collect::<PyResult<Vec<_>>>()?;
     let [left, right] = operands.as_slice() else {

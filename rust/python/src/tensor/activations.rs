@@ -141,8 +141,9 @@ fn softplus(
     run_op(input.py(), work_size(&tensor), || tensor.softplus(beta, threshold))
 }
 
-/// Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`. It is accurate where the
-/// logistic function underflows.
+/// Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
+///
+/// It is accurate also where the logistic function underflows.
 ///
 /// Args:
 ///     input: A floating-point tensor.

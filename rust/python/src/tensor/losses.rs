@@ -120,7 +120,7 @@ fn cross_entropy(
     })
 }
 
-/// Return the negative log-likelihood of target classes, `-weight[target] * input[target]` for each sample.
+/// Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
 ///
 /// Args:
 ///     input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
@@ -165,9 +165,9 @@ fn nll_loss(
     })
 }
 
-/// Return the binary cross entropy of probabilities, `-t * log(x) - (1 - t) * log(1 - x)` for the target t.
+/// Return the binary cross entropy of probabilities.
 ///
-/// Logarithms are at least -100, so that losses are finite.
+/// The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100, so that losses are finite.
 ///
 /// Args:
 ///     input: Probabilities from 0 to 1, floating point.
@@ -207,8 +207,10 @@ fn binary_cross_entropy(
     run_op(input.py(), work_size(&tensor), operation)
 }
 
-/// Return the binary cross entropy of logits, `-p * t * log(s) - (1 - t) * log(1 - s)` with `s = sigmoid(x)` for the
-/// target t and the `pos_weight` p.
+/// Return the binary cross entropy of the logistic function of logits, also where that underflows.
+///
+/// The loss of a logit x for the target t is `-p * t * log(s) - (1 - t) * log(1 - s)` with `s = sigmoid(x)` and p from
+/// `pos_weight`.
 ///
 /// Args:
 ///     input: Logits, floating point.
