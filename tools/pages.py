@@ -309,7 +309,8 @@ OPERATIONS = {
     },
     "Functions of each element": {
         name: f"x.{name}()" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
-    },
+    }
+    | {name: f"T.nn.functional.{name}(x)" for name in ("gelu", "silu", "softplus", "logsigmoid", "dropout")},
     "Reductions and losses": {
         "sum": "x.sum()",
         "mean": "x.mean()",
@@ -324,6 +325,11 @@ OPERATIONS = {
         "log_softmax": "x.log_softmax(0)",
         "cross_entropy": "T.cross_entropy(x, classes)",
         "nll_loss": "T.nn.functional.nll_loss(x, classes)",
+        "binary_cross_entropy": "T.nn.functional.binary_cross_entropy(x, y)",
+        "binary_cross_entropy_with_logits": "T.nn.functional.binary_cross_entropy_with_logits(x, y)",
+        "mse_loss": "T.nn.functional.mse_loss(x, y)",
+        "l1_loss": "T.nn.functional.l1_loss(x, y, reduction='sum')",
+        "layer_norm": "T.nn.functional.layer_norm(x, (2,))",
     },
     "Shape and indexing": {
         "T": "x.T",
@@ -405,6 +411,7 @@ OPERATIONS = {
         "sub_": "x.clone().sub_(y)",
         "mul_": "x.clone().mul_(y)",
         "div_": "x.clone().div_(y)",
+        "relu_": "x.clone().relu_()",
         "zero_": "x.clone().zero_()",
         "fill_": "x.clone().fill_(1)",
         "copy_": "T.zeros_like(x).copy_(x)",

@@ -65,6 +65,7 @@ switches! {
     tensor_dlpack "Tensor.__dlpack__": copy;
     from_dlpack: copy;
     current_accelerator "accelerator.current_accelerator": check_available;
+    dropout: inplace training;
     empty: requires_grad pin_memory;
     empty_like: requires_grad pin_memory;
     event "Event": enable_timing blocking interprocess;
@@ -85,6 +86,7 @@ switches! {
     randn: requires_grad pin_memory;
     requires_grad_: requires_grad;
     scaled_dot_product_attention: enable_gqa is_causal;
+    silu: inplace;
     stream "Stream": dedicated;
     sum: keepdim;
     tensor: requires_grad pin_memory;

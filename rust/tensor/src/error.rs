@@ -481,7 +481,12 @@ impl Error {
     #[must_use]
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
-            Error::Shapes { op, .. } | Error::DTypes { op, .. } | Error::DType { op, .. } => *op = caller,
+            Error::Broadcast { op, .. }
+            | Error::Shapes { op, .. }
+            | Error::Shape { op, .. }
+            | Error::DTypes { op, .. }
+            | Error::DType { op, .. }
+            | Error::Devices { op, .. } => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}
         }

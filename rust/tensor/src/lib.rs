@@ -14,6 +14,7 @@ mod fork_rwlock;
 mod forward_stack;
 mod kernel;
 mod ops;
+mod real;
 mod shape;
 mod storage;
 mod tensor;
@@ -53,13 +54,13 @@ pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
 pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, EMPTY,
-    Einsum, EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions, INDEX_ADD, INDEX_PUT, Index,
-    IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION,
-    Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PUT,
-    PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall,
-    ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack, lstm,
-    manual_seed, register_foreign_kernel, stack, vstack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, ClassLossOptions,
+    EINSUM, EMPTY, Einsum, EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions,
+    GeluApproximation, INDEX_ADD, INDEX_PUT, Index, IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall,
+    LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs,
+    MultiHeadAttention, MultiHeadCall, Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD,
+    ScatterAdd, ScatterArgs, ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum,
+    explain_einsum, hstack, lstm, manual_seed, register_foreign_kernel, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -56,6 +56,8 @@ __all__ = [
     "baddbmm",
     "bernoulli",
     "bfloat16",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -81,6 +83,7 @@ __all__ = [
     "div",
     "divide",
     "dot",
+    "dropout",
     "dtype",
     "einsum",
     "embedding",
@@ -111,6 +114,7 @@ __all__ = [
     "full_like",
     "gather",
     "ge",
+    "gelu",
     "get_num_threads",
     "grad",
     "greater",
@@ -133,6 +137,8 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "l1_loss",
+    "layer_norm",
     "le",
     "lerp",
     "less",
@@ -148,6 +154,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logsigmoid",
     "logspace",
     "lstm",
     "lt",
@@ -162,6 +169,7 @@ __all__ = [
     "mm",
     "moveaxis",
     "movedim",
+    "mse_loss",
     "mul",
     "multi_head_attention",
     "multinomial",
@@ -193,6 +201,7 @@ __all__ = [
     "ravel",
     "reciprocal",
     "relu",
+    "relu_",
     "remainder",
     "repeat_interleave",
     "reshape",
@@ -208,9 +217,11 @@ __all__ = [
     "sigmoid",
     "sign",
     "signbit",
+    "silu",
     "sin",
     "sinh",
     "softmax",
+    "softplus",
     "split",
     "split_with_sizes",
     "sqrt",
@@ -5424,30 +5435,81 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
         tensor([0.5000, 0.5000])
     """
 
-def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor:
-    """Return the negative log-likelihood of target classes.
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Args:
-        input: Log-probabilities of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    pos_weight: Tensor | None = None,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Raises:
-        IndexError: An index in `target` is not a class.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
-        ValueError: `reduction` has another value.
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> x = interlock.tensor([[0.0, 1.0]])
-        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
-        tensor(1.3133)
-    """
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
+
+def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
+    """."""
+
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """."""
+
+def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
+    """."""
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """."""
+
+def relu_(input: Tensor) -> Tensor:
+    """."""
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: builtins.float = 1e-5,
+) -> Tensor:
+    """."""
+
+def dropout(
+    input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False
+) -> Tensor:
+    """."""
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -5597,29 +5659,15 @@ def multi_head_attention(
     """
 
 def cross_entropy(
-    input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    label_smoothing: builtins.float = 0.0,
 ) -> Tensor:
-    """Return the cross entropy of rows of logits for target classes.
-
-    Args:
-        input: Logits of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-
-    Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
-
-    Raises:
-        IndexError: An index in `target` is not a class.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
-        tensor(1.0986)
-    """
+    """."""
 
 def backward(
     tensors: _Tensors,

@@ -68,6 +68,15 @@ ROWS = interlock.tensor([1, 0, 1])
 COLUMNS = interlock.tensor([[2, 0], [0, 0]])
 MASK = interlock.tensor([True, False, True])
 CLASSES = interlock.tensor([2, 0])
+functional = interlock.nn.functional
+
+
+def dropped(x: Tensor) -> Tensor:
+    # The same elements in every call.
+    interlock.manual_seed(3)
+    return functional.dropout(x, 0.5) ** 2
+
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "add": (lambda x, y: x.add(y, alpha=2.0), (X, Y)),
     "sub": (lambda x, y: x.sub(y, alpha=2.0), (X, Y)),
@@ -109,7 +118,17 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "softmax": (lambda x: x.softmax(1), (X,)),
     "log_softmax": (lambda x: x.log_softmax(0), (X,)),
     "nll_loss": (lambda x: interlock.nn.functional.nll_loss(x.log_softmax(1), CLASSES), (X,)),
-    "cross_entropy": (lambda x: interlock.cross_entropy(x, CLASSES), (X,)),
+    "cross_entropy": (lambda x: interlock.cross_entropy(x, CLASSES, label_smoothing=0.1), (X,)),
+    "binary_cross_entropy": (lambda x, y: functional.binary_cross_entropy(x / 2, y / 2), (X, X)),
+    "binary_cross_entropy_with_logits": (functional.binary_cross_entropy_with_logits, (X, X)),
+    "mse_loss": (lambda x, y: functional.mse_loss(x, y * 2), (X, X)),
+    "l1_loss": (lambda x, y: functional.l1_loss(x, y * 2) ** 2, (X, X)),
+    "layer_norm": (lambda x, y, z: functional.layer_norm(x, (3,), y, z), (X, Y, Y)),
+    "gelu": (lambda x: functional.gelu(x - 1) + functional.gelu(x - 1, "tanh"), (X,)),
+    "silu": (lambda x: functional.silu(x - 1), (X,)),
+    "softplus": (lambda x: functional.softplus(x - 1, 2, 0.5), (X,)),
+    "logsigmoid": (lambda x: functional.logsigmoid(x - 1), (X,)),
+    "dropout": (dropped, (X,)),
     "T": (lambda x: x.T * x.T, (X,)),
     "t": (lambda x: x.t() * x.t(), (X,)),
     "transpose": (lambda x: x.transpose(0, 1) ** 2, (X,)),
@@ -199,6 +218,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "sub_": (lambda x, y: changed(x, lambda copy: copy.sub_(y)) ** 2, (X, Y)),
     "mul_": (lambda x, y: changed(x, lambda copy: copy.mul_(y)), (X, Y)),
     "div_": (lambda x, y: changed(x, lambda copy: copy.div_(y)), (X, Y)),
+    "relu_": (lambda x: changed(x - 1, lambda copy: copy.relu_()) ** 2, (X,)),
     "zero_": (lambda x: changed(x, lambda copy: copy[0].zero_()) ** 2, (X,)),
     "fill_": (lambda x: changed(x, lambda copy: copy[0].fill_(2.0)) ** 2, (X,)),
     "copy_": (lambda x, y: changed(x, lambda copy: copy.copy_(y)) * x, (X, X)),
@@ -348,3 +368,29 @@ def test_gradgradcheck_refuses_options_without_effect(option: str) -> None:
         gradgradcheck(lambda x: x, leaf(1), **{option: True})  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="gradgradcheck: check_rev_over_rev must be True"):
         gradgradcheck(lambda x: x, leaf(1), check_rev_over_rev=False)
+
+
+@pytest.mark.parametrize("function", [gradcheck, gradgradcheck])
+def test_wrong_arguments_are_named(function: Any) -> None:
+    name = function.__name__
+    wrong: list[tuple[Any, Any, dict[str, Any], type[Exception], str]] = [
+        (3, leaf(1), {}, TypeError, "func must be callable, got int"),
+        (abs, 3, {}, TypeError, "inputs must be a Tensor or a sequence of Tensors, got int"),
+        (abs, leaf(1), {"eps": "a"}, TypeError, "eps must be a float, got str"),
+        (abs, leaf(1), {"eps": 0.0}, ArgumentError, "eps must be finite and not 0, got 0.0"),
+        (abs, leaf(1), {"atol": -1.0}, ArgumentError, "atol must not be negative, got -1.0"),
+        (abs, leaf(1), {"rtol": None}, TypeError, "rtol must be a float, got NoneType"),
+        (abs, leaf(1), {"raise_exception": 1}, TypeError, "raise_exception must be a bool, got int"),
+        (
+            lambda x: 3,
+            leaf(1),
+            {},
+            TypeError,
+            "the result of func must be a Tensor or a sequence of Tensors, got int",
+        ),
+        (lambda x: [x, 3], leaf(1), {}, TypeError, "func must return Tensors, got int"),
+    ]
+    for func, inputs, options, error, message in wrong:
+        with pytest.raises(error) as raised:
+            function(func, inputs, **options)
+        assert str(raised.value) == f"{name}: {message}"

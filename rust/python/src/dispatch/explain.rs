@@ -2,10 +2,10 @@
 
 use interlock::backends::suggest;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use super::Call;
-use crate::errors::new_exception;
+use crate::errors::{new_exception, new_type_error};
 use crate::tensor::{attention, einsum, matmul};
 
 /// An operation that `explain` accepts. The module of the operation declares it.
@@ -31,7 +31,7 @@ static OPERATIONS: &[&Explained] = &[&matmul::EXPLAINED, &einsum::EXPLAINED, &at
 /// Raises:
 ///     ArgumentError: There is no operation of this name.
 ///     ShapeError: The shapes are incompatible.
-///     TypeError: The operation takes other arguments, or an operand is not a tensor.
+///     TypeError: `operation` is not a str, the operation takes other arguments, or an operand is not a tensor.
 ///
 /// Example:
 ///     >>> import interlock
@@ -49,10 +49,14 @@ static OPERATIONS: &[&Explained] = &[&matmul::EXPLAINED, &einsum::EXPLAINED, &at
 #[pyfunction]
 #[pyo3(signature = (operation, /, *tensors, **options))]
 pub(super) fn explain<'py>(
-    operation: &str,
+    operation: &Bound<'py, PyAny>,
     tensors: &Bound<'py, PyTuple>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, Call>> {
+    let Ok(name) = operation.cast::<PyString>() else {
+        return Err(new_type_error("explain: operation", "a str", operation));
+    };
+    let operation = &*name.to_cow()?;
     let names = || OPERATIONS.iter().map(|operation| operation.name);
     if let Some(found) = OPERATIONS.iter().find(|found| found.name == operation) {
         return Ok((found.function)(tensors.py())?.call(tensors, options)?.cast_into::<Call>()?);

@@ -34,6 +34,19 @@ pub(super) fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<C
     }
 }
 
+/// Extracts an optional tensor.
+pub(super) fn extract_optional_tensor(
+    what: &str,
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<CoreTensor>> {
+    match given {
+        Some(given) if !given.is_instance_of::<Tensor>() => {
+            Err(new_type_error(what, "a Tensor or None", given))
+        }
+        given => given.map(|given| extract_tensor(what, given)).transpose(),
+    }
+}
+
 /// Returns an iterator over an argument. Exceptions of its `__iter__` propagate.
 pub(super) fn try_iter_arg<'py>(
     what: &str,
@@ -104,6 +117,12 @@ impl<'py> PyNumber<'py> {
 /// Extracts a Python or NumPy scalar. Returns `None` for other objects.
 pub(super) fn try_extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     PyNumber::extract(given)?.map(|plain| plain.scalar(what)).transpose()
+}
+
+/// Extracts a float.
+pub(super) fn extract_float(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let number = try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a float", given))?;
+    Ok(number.cast())
 }
 
 /// Extracts a scalar: a number or a tensor with one element.

@@ -3,11 +3,11 @@
 use interlock_tensor::{AttentionOptions, MultiHeadArgs, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{extract_int, extract_tensor, try_extract_scalar};
+use super::args::{extract_float, extract_int, extract_optional_tensor, extract_tensor};
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::errors::{IntoPyResult, new_exception};
 use crate::{scope_debug, switches};
 
 type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -16,22 +16,6 @@ type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scaled_dot_product_attention, module)?)?;
     module.add_function(wrap_pyfunction!(multi_head_attention, module)?)
-}
-
-/// Extracts a float.
-fn extract_float(what: &str, given: Arg<'_, '_>) -> PyResult<f64> {
-    let number = try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a float", given))?;
-    Ok(number.cast())
-}
-
-/// Extracts an optional tensor.
-fn extract_optional(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<CoreTensor>> {
-    match given {
-        Some(given) if !given.is_instance_of::<Tensor>() => {
-            Err(new_type_error(what, "a Tensor or None", given))
-        }
-        given => given.map(|given| extract_tensor(what, given)).transpose(),
-    }
 }
 
 /// The arguments of `scaled_dot_product_attention`.
@@ -68,7 +52,7 @@ impl AttentionArguments {
             query: extract_tensor("scaled_dot_product_attention: query", query)?,
             key: extract_tensor("scaled_dot_product_attention: key", key)?,
             value: extract_tensor("scaled_dot_product_attention: value", value)?,
-            mask: extract_optional("scaled_dot_product_attention: attn_mask", mask)?,
+            mask: extract_optional_tensor("scaled_dot_product_attention: attn_mask", mask)?,
             is_causal,
             scale: scale
                 .map(|given| extract_float("scaled_dot_product_attention: scale", given))
@@ -232,11 +216,11 @@ fn multi_head_attention(
     );
     let value = extract_tensor("MultiheadAttention: value", value)?;
     let in_proj_weight = extract_tensor("MultiheadAttention: in_proj_weight", in_proj_weight)?;
-    let in_proj_bias = extract_optional("MultiheadAttention: in_proj_bias", in_proj_bias)?;
+    let in_proj_bias = extract_optional_tensor("MultiheadAttention: in_proj_bias", in_proj_bias)?;
     let out_proj_weight = extract_tensor("MultiheadAttention: out_proj.weight", out_proj_weight)?;
-    let out_proj_bias = extract_optional("MultiheadAttention: out_proj.bias", out_proj_bias)?;
-    let key_padding_mask = extract_optional("MultiheadAttention: key_padding_mask", key_padding_mask)?;
-    let attn_mask = extract_optional("MultiheadAttention: attn_mask", attn_mask)?;
+    let out_proj_bias = extract_optional_tensor("MultiheadAttention: out_proj.bias", out_proj_bias)?;
+    let key_padding_mask = extract_optional_tensor("MultiheadAttention: key_padding_mask", key_padding_mask)?;
+    let attn_mask = extract_optional_tensor("MultiheadAttention: attn_mask", attn_mask)?;
     scope_debug::warn_suspended_scopes(py)?;
     let (out, weights) = maybe_detach(py, DETACH_THRESHOLD, || {
         let args = MultiHeadArgs {

@@ -12,6 +12,7 @@ use super::{Tensor, elementwise, maybe_detach, work_size};
 use crate::errors::new_type_error;
 use crate::switches;
 
+/// The tensor itself, which in-place operations return.
 pub(super) type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
 
 /// Runs an in-place operation and returns the tensor itself.

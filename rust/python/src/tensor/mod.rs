@@ -1,5 +1,6 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
+mod activations;
 mod args;
 mod arithmetic;
 pub(crate) mod attention;
@@ -28,7 +29,9 @@ mod indexing;
 mod inplace;
 mod iterator;
 mod join;
+mod layers;
 mod like;
+mod losses;
 mod lstm;
 pub(crate) mod matmul;
 mod node;
@@ -89,6 +92,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     ops::register(&module)?;
     elementwise::register(&module)?;
     index_functions::register(&module)?;
+    activations::register(&module)?;
+    layers::register(&module)?;
+    losses::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
     lstm::register(&module)?;

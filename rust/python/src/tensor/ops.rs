@@ -1,6 +1,6 @@
 //! Functions that operate on tensors.
 
-use interlock_tensor::{Reduction, Result, Tensor as CoreTensor};
+use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_tensor, try_iter_arg};
@@ -24,9 +24,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cat, module)?)?;
     module.add_function(wrap_pyfunction!(stack, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(nll_loss, module)?)?;
-    module.add_function(wrap_pyfunction!(cross_entropy, module)?)
+    module.add_function(wrap_pyfunction!(softmax, module)?)
 }
 
 /// Runs an operation on one tensor.
@@ -420,70 +418,4 @@ fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<
         extract_int("softmax: dim", dim)?,
         dtype,
     )
-}
-
-/// Return the cross entropy of rows of logits for target classes.
-///
-/// Args:
-///     input: Logits of shape `[samples, classes]`, floating point.
-///     target: Class indices of shape `[samples]`, int64.
-///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-///
-/// Returns:
-///     A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
-///
-/// Raises:
-///     IndexError: An index in `target` is not a class.
-///     ShapeError: The shapes are incompatible.
-///     DTypeError: `input` is not floating point or `target` is not int64.
-///     ValueError: `reduction` has another value.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
-///     tensor(1.0986)
-#[pyfunction]
-#[pyo3(signature = (input, target, *, reduction = Reduction::Mean), text_signature = "(input, target, *, reduction='mean')")]
-fn cross_entropy(
-    input: &Bound<'_, PyAny>,
-    target: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = reduce::reduction)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let scores = extract_tensor("cross_entropy: input", input)?;
-    let classes = extract_tensor("cross_entropy: target", target)?;
-    run_op(input.py(), work_size(&scores), || scores.cross_entropy(&classes, reduction))
-}
-
-/// Return the negative log-likelihood of target classes.
-///
-/// Args:
-///     input: Log-probabilities of shape `[samples, classes]`, floating point.
-///     target: Class indices of shape `[samples]`, int64.
-///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-///
-/// Returns:
-///     A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
-///
-/// Raises:
-///     IndexError: An index in `target` is not a class.
-///     ShapeError: The shapes are incompatible.
-///     DTypeError: `input` is not floating point or `target` is not int64.
-///     ValueError: `reduction` has another value.
-///
-/// Example:
-///     >>> import interlock
-///     >>> from interlock.nn import functional
-///     >>> x = interlock.tensor([[0.0, 1.0]])
-///     >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
-///     tensor(1.3133)
-#[pyfunction]
-#[pyo3(signature = (input, target, *, reduction = Reduction::Mean), text_signature = "(input, target, *, reduction='mean')")]
-fn nll_loss(
-    input: &Bound<'_, PyAny>,
-    target: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = reduce::nll_reduction)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let scores = extract_tensor("nll_loss: input", input)?;
-    let classes = extract_tensor("nll_loss: target", target)?;
-    run_op(input.py(), work_size(&scores), || scores.nll_loss(&classes, reduction))
 }

@@ -44,18 +44,6 @@ impl Rows {
     }
 }
 
-/// Runs `f` on the rows along `dim` in the type of arithmetic. The result is rounded to the type of the tensor.
-pub(super) fn apply_along_dim(
-    op: &'static str,
-    tensor: &Tensor,
-    dim: i64,
-    f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
-) -> Result<Tensor> {
-    let loaded = kernel::cast(&tensor.detach(), tensor.dtype().compute())?;
-    let rows = Rows::of(op, &loaded, dim)?;
-    rows.restore(&kernel::cast(&f(&rows.rows, rows.length)?, tensor.dtype())?)
-}
-
 /// Returns the size of a dimension; 1 for a tensor without dimensions.
 pub(super) fn size_of_dim(op: &'static str, tensor: &Tensor, dim: i64) -> Result<usize> {
     let at = wrap_dim(op, dim, tensor.ndim())?;

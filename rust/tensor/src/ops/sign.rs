@@ -90,7 +90,7 @@ pub(super) fn set_zero_gradient(node: &'static str, input: &Tensor, out: &Tensor
 
 /// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
 /// so that a recorded backward pass can be differentiated again.
-fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
+pub(super) fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
     let op = "threshold_backward";
     let out = dispatch_compute!(gradient.dtype(), T => {
         let zero = T::default();
