@@ -2052,7 +2052,7 @@ def is_inference(input: Tensor) -> builtins.bool:
         TypeError: `input` is not a tensor.
     """
 
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two matrices.
 
     Args:
@@ -2073,7 +2073,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
                 [3.]])
     """
 
-def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix products of two batches of matrices.
 
     Args:
@@ -2102,6 +2102,7 @@ def addmm(
     *,
     beta: _Number | None = None,
     alpha: _Number | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return `beta * input + alpha * (mat1 @ mat2)`.
 
@@ -2147,7 +2148,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         tensor([[4., 4.]])
     """
 
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two tensors.
 
     A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
