@@ -1010,225 +1010,1159 @@ class Tensor:
     def add(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `self + alpha * other`. The sum of bools is the logical or.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-            alpha: A number by which `other` is multiplied first; None means 1.
-
-        Raises:
-            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-            ArgumentError: The promoted dtype cannot hold `alpha`.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).add(interlock.tensor([1, 1]), alpha=10)
-            tensor([11, 12])
+        See `interlock.add`, whose `input` is this tensor.
         """
     def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `self - alpha * other`.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-            alpha: A number by which `other` is multiplied first; None means 1.
-
-        Raises:
-            DTypeError: An operand is bool.
-            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-            ArgumentError: The promoted dtype cannot hold `alpha`.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([11, 12]).sub(1, alpha=10)
-            tensor([1, 2])
+        See `interlock.sub`, whose `input` is this tensor.
         """
     def mul(self, other: Tensor | _Number) -> Tensor:
         """Return `self * other`, elementwise. The product of bools is the logical and.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-
-        Raises:
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).mul(interlock.tensor([3.0, 4.0]))
-            tensor([3., 8.])
+        See `interlock.mul`, whose `input` is this tensor.
         """
     def div(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
     ) -> Tensor:
-        """Return `self / other`, elementwise. The quotient of integers is float32.
+        """Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-
-        Raises:
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).div(2)
-            tensor([0.5000, 1.0000])
+        See `interlock.div`, whose `input` is this tensor.
         """
     def pow(self, exponent: Tensor | _Number) -> Tensor:
         """Return `self ** exponent`, elementwise.
 
-        Args:
-            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        See `interlock.pow`, whose `input` is this tensor.
+        """
+    def abs(self) -> Tensor:
+        """Return the absolute value of each element. The gradient at 0 is 0.
+
+        See `interlock.abs`.
+        """
+    def abs_(self) -> Tensor:
+        """In-place version of `abs`.
+
+        Returns:
+            The tensor itself.
 
         Raises:
-            ArgumentError: The promoted dtype is int64, and `exponent` is a negative number.
-            DTypeError: Both are bool tensors.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([2, 3]).pow(2)
-            tensor([4, 9])
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def abs(self) -> Tensor: ...
-    def abs_(self) -> Tensor: ...
-    def acos(self) -> Tensor: ...
-    def acos_(self) -> Tensor: ...
-    def acosh(self) -> Tensor: ...
-    def acosh_(self) -> Tensor: ...
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def asin(self) -> Tensor: ...
-    def asin_(self) -> Tensor: ...
-    def asinh(self) -> Tensor: ...
-    def asinh_(self) -> Tensor: ...
-    def atan(self) -> Tensor: ...
-    def atan2(self, other: Tensor) -> Tensor: ...
-    def atan2_(self, other: Tensor) -> Tensor: ...
-    def atan_(self) -> Tensor: ...
-    def atanh(self) -> Tensor: ...
-    def atanh_(self) -> Tensor: ...
-    def bitwise_and(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_and_(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_not(self) -> Tensor: ...
-    def bitwise_not_(self) -> Tensor: ...
-    def bitwise_or(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_or_(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_xor(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_xor_(self, other: Tensor | _Number) -> Tensor: ...
-    def ceil(self) -> Tensor: ...
-    def ceil_(self) -> Tensor: ...
-    def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor: ...
-    def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor: ...
-    def clamp_max(self, max: Tensor | _Number) -> Tensor: ...
-    def clamp_max_(self, max: Tensor | _Number) -> Tensor: ...
-    def clamp_min(self, min: Tensor | _Number) -> Tensor: ...
-    def clamp_min_(self, min: Tensor | _Number) -> Tensor: ...
-    def copysign(self, other: Tensor | _Number) -> Tensor: ...
-    def copysign_(self, other: Tensor | _Number) -> Tensor: ...
-    def cos(self) -> Tensor: ...
-    def cos_(self) -> Tensor: ...
-    def cosh(self) -> Tensor: ...
-    def cosh_(self) -> Tensor: ...
-    def eq(self, other: Tensor | _Number) -> Tensor: ...
-    def eq_(self, other: Tensor | _Number) -> Tensor: ...
-    def erf(self) -> Tensor: ...
-    def erf_(self) -> Tensor: ...
-    def erfc(self) -> Tensor: ...
-    def erfc_(self) -> Tensor: ...
-    def exp(self) -> Tensor: ...
-    def exp2(self) -> Tensor: ...
-    def exp2_(self) -> Tensor: ...
-    def exp_(self) -> Tensor: ...
-    def expm1(self) -> Tensor: ...
-    def expm1_(self) -> Tensor: ...
-    def floor(self) -> Tensor: ...
-    def floor_(self) -> Tensor: ...
-    def floor_divide(self, other: Tensor | _Number) -> Tensor: ...
-    def floor_divide_(self, other: Tensor | _Number) -> Tensor: ...
-    def fmax(self, other: Tensor) -> Tensor: ...
-    def fmin(self, other: Tensor) -> Tensor: ...
-    def fmod(self, other: Tensor | _Number) -> Tensor: ...
-    def fmod_(self, other: Tensor | _Number) -> Tensor: ...
-    def frac(self) -> Tensor: ...
-    def frac_(self) -> Tensor: ...
-    def ge(self, other: Tensor | _Number) -> Tensor: ...
-    def ge_(self, other: Tensor | _Number) -> Tensor: ...
-    def gt(self, other: Tensor | _Number) -> Tensor: ...
-    def gt_(self, other: Tensor | _Number) -> Tensor: ...
-    def hypot(self, other: Tensor) -> Tensor: ...
-    def hypot_(self, other: Tensor) -> Tensor: ...
-    def isfinite(self) -> Tensor: ...
-    def isinf(self) -> Tensor: ...
-    def isnan(self) -> Tensor: ...
-    def le(self, other: Tensor | _Number) -> Tensor: ...
-    def le_(self, other: Tensor | _Number) -> Tensor: ...
-    def lerp(self, end: Tensor, weight: Tensor | _Number) -> Tensor: ...
-    def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor: ...
-    def log(self) -> Tensor: ...
-    def log10(self) -> Tensor: ...
-    def log10_(self) -> Tensor: ...
-    def log1p(self) -> Tensor: ...
-    def log1p_(self) -> Tensor: ...
-    def log2(self) -> Tensor: ...
-    def log2_(self) -> Tensor: ...
-    def log_(self) -> Tensor: ...
-    def logical_and(self, other: Tensor) -> Tensor: ...
-    def logical_and_(self, other: Tensor) -> Tensor: ...
-    def logical_not(self) -> Tensor: ...
-    def logical_not_(self) -> Tensor: ...
-    def logical_or(self, other: Tensor) -> Tensor: ...
-    def logical_or_(self, other: Tensor) -> Tensor: ...
-    def logical_xor(self, other: Tensor) -> Tensor: ...
-    def logical_xor_(self, other: Tensor) -> Tensor: ...
-    def lt(self, other: Tensor | _Number) -> Tensor: ...
-    def lt_(self, other: Tensor | _Number) -> Tensor: ...
-    def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
-    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
-    def maximum(self, other: Tensor) -> Tensor: ...
-    def minimum(self, other: Tensor) -> Tensor: ...
+    def acos(self) -> Tensor:
+        """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
+
+        See `interlock.acos`.
+        """
+    def acos_(self) -> Tensor:
+        """In-place version of `acos`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def acosh(self) -> Tensor:
+        """Return the inverse hyperbolic cosine of each element; NaN below 1.
+
+        See `interlock.acosh`.
+        """
+    def acosh_(self) -> Tensor:
+        """In-place version of `acosh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """Return `input + value * tensor1 / tensor2`, elementwise.
+
+        See `interlock.addcdiv`, whose `input` is this tensor.
+        """
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """In-place version of `addcdiv`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor.
+            value: A number; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: The operands cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """Return `input + value * tensor1 * tensor2`, elementwise.
+
+        See `interlock.addcmul`, whose `input` is this tensor.
+        """
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """In-place version of `addcmul`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor.
+            value: A number; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: The operands cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def asin(self) -> Tensor:
+        """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
+
+        See `interlock.asin`.
+        """
+    def asin_(self) -> Tensor:
+        """In-place version of `asin`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def asinh(self) -> Tensor:
+        """Return the inverse hyperbolic sine of each element.
+
+        See `interlock.asinh`.
+        """
+    def asinh_(self) -> Tensor:
+        """In-place version of `asinh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def atan(self) -> Tensor:
+        """Return the arc tangent of each element, in radians.
+
+        See `interlock.atan`.
+        """
+    def atan2(self, other: Tensor) -> Tensor:
+        """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
+
+        See `interlock.atan2`, whose `input` is this tensor.
+        """
+    def atan2_(self, other: Tensor) -> Tensor:
+        """In-place version of `atan2`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def atan_(self) -> Tensor:
+        """In-place version of `atan`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def atanh(self) -> Tensor:
+        """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
+
+        See `interlock.atanh`.
+        """
+    def atanh_(self) -> Tensor:
+        """In-place version of `atanh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_and(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise and of integers, and the logical and of bools.
+
+        See `interlock.bitwise_and`, whose `input` is this tensor.
+        """
+    def bitwise_and_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_and`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_not(self) -> Tensor:
+        """Return the complement of the bits of integers, and the negation of bools.
+
+        See `interlock.bitwise_not`.
+        """
+    def bitwise_not_(self) -> Tensor:
+        """In-place version of `bitwise_not`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_or(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise or of integers, and the logical or of bools.
+
+        See `interlock.bitwise_or`, whose `input` is this tensor.
+        """
+    def bitwise_or_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_or`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_xor(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
+
+        See `interlock.bitwise_xor`, whose `input` is this tensor.
+        """
+    def bitwise_xor_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_xor`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ceil(self) -> Tensor:
+        """Round each element up to an integer. Integers are unchanged.
+
+        See `interlock.ceil`.
+        """
+    def ceil_(self) -> Tensor:
+        """In-place version of `ceil`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+        """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+
+        See `interlock.clamp`, whose `input` is this tensor.
+        """
+    def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+        """In-place version of `clamp`.
+
+        Args:
+            min: The lower limit, a tensor or a number; None means no limit.
+            max: The upper limit, a tensor or a number; None means no limit.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+            DTypeError: The tensor cannot hold the result.
+            ShapeError: A limit cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp_max(self, max: Tensor | _Number) -> Tensor:
+        """Return each element, or `max` if it is larger.
+
+        See `interlock.clamp_max`, whose `input` is this tensor.
+        """
+    def clamp_max_(self, max: Tensor | _Number) -> Tensor:
+        """In-place version of `clamp_max`.
+
+        Args:
+            max: The upper limit, a tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor cannot hold the result.
+            ShapeError: The limit cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp_min(self, min: Tensor | _Number) -> Tensor:
+        """Return each element, or `min` if it is smaller.
+
+        See `interlock.clamp_min`, whose `input` is this tensor.
+        """
+    def clamp_min_(self, min: Tensor | _Number) -> Tensor:
+        """In-place version of `clamp_min`.
+
+        Args:
+            min: The lower limit, a tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor cannot hold the result.
+            ShapeError: The limit cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def copysign(self, other: Tensor | _Number) -> Tensor:
+        """Return the magnitude of `input` with the sign of `other`, elementwise.
+
+        See `interlock.copysign`, whose `input` is this tensor.
+        """
+    def copysign_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `copysign`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def cos(self) -> Tensor:
+        """Return the cosine of each element, in radians.
+
+        See `interlock.cos`.
+        """
+    def cos_(self) -> Tensor:
+        """In-place version of `cos`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def cosh(self) -> Tensor:
+        """Return the hyperbolic cosine of each element.
+
+        See `interlock.cosh`.
+        """
+    def cosh_(self) -> Tensor:
+        """In-place version of `cosh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def eq(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are equal to those of `other`.
+
+        See `interlock.eq`, whose `input` is this tensor.
+        """
+    def eq_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `eq`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def erf(self) -> Tensor:
+        """Return the error function of each element.
+
+        See `interlock.erf`.
+        """
+    def erf_(self) -> Tensor:
+        """In-place version of `erf`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def erfc(self) -> Tensor:
+        """Return 1 minus the error function of each element, which is precise for large elements.
+
+        See `interlock.erfc`.
+        """
+    def erfc_(self) -> Tensor:
+        """In-place version of `erfc`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def exp(self) -> Tensor:
+        """Return e to the power of each element.
+
+        See `interlock.exp`.
+        """
+    def exp2(self) -> Tensor:
+        """Return 2 to the power of each element.
+
+        See `interlock.exp2`.
+        """
+    def exp2_(self) -> Tensor:
+        """In-place version of `exp2`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def exp_(self) -> Tensor:
+        """In-place version of `exp`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def expm1(self) -> Tensor:
+        """Return e to the power of each element, minus 1, which is precise near 0.
+
+        See `interlock.expm1`.
+        """
+    def expm1_(self) -> Tensor:
+        """In-place version of `expm1`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def floor(self) -> Tensor:
+        """Round each element down to an integer. Integers are unchanged.
+
+        See `interlock.floor`.
+        """
+    def floor_(self) -> Tensor:
+        """In-place version of `floor`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def floor_divide(self, other: Tensor | _Number) -> Tensor:
+        """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
+
+        See `interlock.floor_divide`, whose `input` is this tensor.
+        """
+    def floor_divide_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `floor_divide`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def fmax(self, other: Tensor) -> Tensor:
+        """Return the larger of two elements, or the other one if one of them is NaN.
+
+        See `interlock.fmax`, whose `input` is this tensor.
+        """
+    def fmin(self, other: Tensor) -> Tensor:
+        """Return the smaller of two elements, or the other one if one of them is NaN.
+
+        See `interlock.fmin`, whose `input` is this tensor.
+        """
+    def fmod(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
+
+        See `interlock.fmod`, whose `input` is this tensor.
+        """
+    def fmod_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `fmod`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def frac(self) -> Tensor:
+        """Return the fractional part of each element, with its sign.
+
+        See `interlock.frac`.
+        """
+    def frac_(self) -> Tensor:
+        """In-place version of `frac`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ge(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
+
+        See `interlock.ge`, whose `input` is this tensor.
+        """
+    def ge_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `ge`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def gt(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are larger than those of `other`.
+
+        See `interlock.gt`, whose `input` is this tensor.
+        """
+    def gt_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `gt`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def hypot(self, other: Tensor) -> Tensor:
+        """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
+
+        See `interlock.hypot`, whose `input` is this tensor.
+        """
+    def hypot_(self, other: Tensor) -> Tensor:
+        """In-place version of `hypot`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def isfinite(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are neither infinite nor NaN.
+
+        See `interlock.isfinite`.
+        """
+    def isinf(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are infinite.
+
+        See `interlock.isinf`.
+        """
+    def isnan(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are NaN.
+
+        See `interlock.isnan`.
+        """
+    def le(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
+
+        See `interlock.le`, whose `input` is this tensor.
+        """
+    def le_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `le`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def lerp(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """Return `self + weight * (end - self)`, elementwise.
+
+        See `interlock.lerp`, whose `input` is this tensor.
+        """
+    def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """In-place version of `lerp`.
+
+        Args:
+            end: The tensor for a weight of 1, of the same dtype.
+            weight: A tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes differ or are not floating point.
+            ShapeError: The operands cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log(self) -> Tensor:
+        """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log`.
+        """
+    def log10(self) -> Tensor:
+        """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log10`.
+        """
+    def log10_(self) -> Tensor:
+        """In-place version of `log10`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log1p(self) -> Tensor:
+        """Return the natural logarithm of 1 plus each element, which is precise near 0.
+
+        See `interlock.log1p`.
+        """
+    def log1p_(self) -> Tensor:
+        """In-place version of `log1p`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log2(self) -> Tensor:
+        """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log2`.
+        """
+    def log2_(self) -> Tensor:
+        """In-place version of `log2`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log_(self) -> Tensor:
+        """In-place version of `log`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_and(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where both elements are nonzero.
+
+        See `interlock.logical_and`, whose `input` is this tensor.
+        """
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_and`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_not(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are zero.
+
+        See `interlock.logical_not`.
+        """
+    def logical_not_(self) -> Tensor:
+        """In-place version of `logical_not`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_or(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where an element is nonzero.
+
+        See `interlock.logical_or`, whose `input` is this tensor.
+        """
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_or`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where exactly one of the elements is nonzero.
+
+        See `interlock.logical_xor`, whose `input` is this tensor.
+        """
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_xor`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def lt(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are smaller than those of `other`.
+
+        See `interlock.lt`, whose `input` is this tensor.
+        """
+    def lt_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `lt`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """Return a copy with `value` where a mask is true.
+
+        See `interlock.masked_fill`, whose `input` is this tensor.
+        """
+    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """In-place version of `masked_fill`.
+
+        Args:
+            mask: A bool tensor, which is broadcast to the shape of this tensor.
+            value: A number or a tensor without dimensions.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The dtype cannot hold the number.
+            DTypeError: `mask` is not a bool tensor.
+            ShapeError: `mask` cannot be broadcast to the shape of this tensor, or `value` has dimensions.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def maximum(self, other: Tensor) -> Tensor:
+        """Return the larger of two elements, or NaN if one of them is NaN.
+
+        See `interlock.maximum`, whose `input` is this tensor.
+        """
+    def minimum(self, other: Tensor) -> Tensor:
+        """Return the smaller of two elements, or NaN if one of them is NaN.
+
+        See `interlock.minimum`, whose `input` is this tensor.
+        """
     def nan_to_num(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Replace NaN and infinities by numbers. Integers and bools are unchanged.
+
+        See `interlock.nan_to_num`.
+        """
     def nan_to_num_(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
-    ) -> Tensor: ...
-    def ne(self, other: Tensor | _Number) -> Tensor: ...
-    def ne_(self, other: Tensor | _Number) -> Tensor: ...
-    def neg(self) -> Tensor: ...
-    def neg_(self) -> Tensor: ...
-    def positive(self) -> Tensor: ...
-    def pow_(self, exponent: Tensor | _Number) -> Tensor: ...
-    def reciprocal(self) -> Tensor: ...
-    def reciprocal_(self) -> Tensor: ...
-    def relu(self) -> Tensor: ...
-    def relu_(self) -> Tensor: ...
-    def remainder(self, other: Tensor | _Number) -> Tensor: ...
-    def remainder_(self, other: Tensor | _Number) -> Tensor: ...
-    def round(self, *, decimals: int | None = None) -> Tensor: ...
-    def round_(self, *, decimals: int | None = None) -> Tensor: ...
-    def rsqrt(self) -> Tensor: ...
-    def rsqrt_(self) -> Tensor: ...
-    def sigmoid(self) -> Tensor: ...
-    def sigmoid_(self) -> Tensor: ...
-    def sign(self) -> Tensor: ...
-    def sign_(self) -> Tensor: ...
-    def signbit(self) -> Tensor: ...
-    def sin(self) -> Tensor: ...
-    def sin_(self) -> Tensor: ...
-    def sinh(self) -> Tensor: ...
-    def sinh_(self) -> Tensor: ...
-    def sqrt(self) -> Tensor: ...
-    def sqrt_(self) -> Tensor: ...
-    def square(self) -> Tensor: ...
-    def square_(self) -> Tensor: ...
-    def tan(self) -> Tensor: ...
-    def tan_(self) -> Tensor: ...
-    def tanh(self) -> Tensor: ...
-    def tanh_(self) -> Tensor: ...
-    def trunc(self) -> Tensor: ...
-    def trunc_(self) -> Tensor: ...
-    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor: ...
+    ) -> Tensor:
+        """In-place version of `nan_to_num`.
+
+        Args:
+            nan: The number that replaces NaN; None means 0.
+            posinf: The number that replaces infinity; None means the largest number of the dtype.
+            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ne(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements differ from those of `other`.
+
+        See `interlock.ne`, whose `input` is this tensor.
+        """
+    def ne_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `ne`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def neg(self) -> Tensor:
+        """Return the negation of each element.
+
+        See `interlock.neg`.
+        """
+    def neg_(self) -> Tensor:
+        """In-place version of `neg`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def positive(self) -> Tensor:
+        """Return the tensor itself.
+
+        See `interlock.positive`.
+        """
+    def pow_(self, exponent: Tensor | _Number) -> Tensor:
+        """In-place version of `pow`.
+
+        Args:
+            exponent: A tensor or a number, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `exponent` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def reciprocal(self) -> Tensor:
+        """Return the reciprocal of each element.
+
+        See `interlock.reciprocal`.
+        """
+    def reciprocal_(self) -> Tensor:
+        """In-place version of `reciprocal`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def relu(self) -> Tensor:
+        """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+        See `interlock.relu`.
+        """
+    def relu_(self) -> Tensor:
+        """In-place version of `relu`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def remainder(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+        See `interlock.remainder`, whose `input` is this tensor.
+        """
+    def remainder_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `remainder`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def round(self, *, decimals: int | None = None) -> Tensor:
+        """Round each element to the nearest integer or decimal place, and halves to the even one.
+
+        See `interlock.round`.
+        """
+    def round_(self, *, decimals: int | None = None) -> Tensor:
+        """In-place version of `round`.
+
+        Args:
+            decimals: The number of decimal places; None means 0.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def rsqrt(self) -> Tensor:
+        """Return the reciprocal of the square root of each element; NaN for negative elements.
+
+        See `interlock.rsqrt`.
+        """
+    def rsqrt_(self) -> Tensor:
+        """In-place version of `rsqrt`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sigmoid(self) -> Tensor:
+        """Return the logistic function `1 / (1 + exp(-x))` of each element.
+
+        See `interlock.sigmoid`.
+        """
+    def sigmoid_(self) -> Tensor:
+        """In-place version of `sigmoid`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sign(self) -> Tensor:
+        """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
+
+        See `interlock.sign`.
+        """
+    def sign_(self) -> Tensor:
+        """In-place version of `sign`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def signbit(self) -> Tensor:
+        """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
+
+        See `interlock.signbit`.
+        """
+    def sin(self) -> Tensor:
+        """Return the sine of each element, in radians.
+
+        See `interlock.sin`.
+        """
+    def sin_(self) -> Tensor:
+        """In-place version of `sin`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sinh(self) -> Tensor:
+        """Return the hyperbolic sine of each element.
+
+        See `interlock.sinh`.
+        """
+    def sinh_(self) -> Tensor:
+        """In-place version of `sinh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sqrt(self) -> Tensor:
+        """Return the square root of each element; NaN for negative elements.
+
+        See `interlock.sqrt`.
+        """
+    def sqrt_(self) -> Tensor:
+        """In-place version of `sqrt`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def square(self) -> Tensor:
+        """Return the square of each element. Bools are converted to int64.
+
+        See `interlock.square`.
+        """
+    def square_(self) -> Tensor:
+        """In-place version of `square`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def tan(self) -> Tensor:
+        """Return the tangent of each element, in radians.
+
+        See `interlock.tan`.
+        """
+    def tan_(self) -> Tensor:
+        """In-place version of `tan`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def tanh(self) -> Tensor:
+        """Return the hyperbolic tangent of each element.
+
+        See `interlock.tanh`.
+        """
+    def tanh_(self) -> Tensor:
+        """In-place version of `tanh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def trunc(self) -> Tensor:
+        """Round each element towards 0 to an integer. Integers are unchanged.
+
+        See `interlock.trunc`.
+        """
+    def trunc_(self) -> Tensor:
+        """In-place version of `trunc`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
+        """Return this tensor where a condition is true and `other` elsewhere.
+
+        See `interlock.where`, whose `input` is this tensor.
+        """
     def bmm(self, mat2: Tensor) -> Tensor:
         """Return the matrix products of two batches of matrices; see `interlock.bmm`.
 
@@ -1336,15 +2270,17 @@ class Tensor:
     def div_(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
     ) -> Tensor:
-        """In-place version of `div`. Only for floating-point tensors.
+        """In-place version of `div`. Only for floating-point tensors, unless a rounding mode is passed.
 
         Args:
             other: A tensor or a number, which is broadcast to the shape of this tensor.
+            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
 
         Returns:
             The tensor itself.
 
         Raises:
+            ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
             DTypeError: The dtype of the result cannot be cast to that of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -2058,6 +2994,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     Args:
         input: The left matrix, of shape [n, k]. Floating point or int64.
         mat2: The right matrix, of shape [k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A matrix of shape [n, m].
@@ -2065,6 +3002,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor is not a matrix, or the inner sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -2079,6 +3017,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     Args:
         input: The left batch, of shape [b, n, k]. Floating point or int64.
         mat2: The right batch, of shape [b, k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of shape [b, n, m].
@@ -2086,6 +3025,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -2112,6 +3052,7 @@ def addmm(
         mat2: A matrix of shape [k, m], of the same dtype.
         beta: A number; None means 1.
         alpha: A number; None means 1. The elements of the product are ignored if it is 0.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A matrix of shape [n, m].
@@ -2119,6 +3060,7 @@ def addmm(
     Raises:
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -2157,6 +3099,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     Args:
         input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
         other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
@@ -2164,6 +3107,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -2580,16 +3524,82 @@ def _rebuild(
     requires_grad: builtins.bool,
     device: _Device | None = None,
 ) -> Tensor: ...
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the absolute value of each element. The gradient at 0 is 0.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.abs(interlock.tensor([-1, 2]))
+        tensor([1, 2])
+    """
+
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.acos(interlock.tensor([1.0, 0.0]))
+        tensor([0.0000, 1.5708])
+    """
+
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic cosine of each element; NaN below 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.acosh(interlock.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
+    """
+
 def add(
     input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     alpha: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Return `input + alpha * other`. The sum of bools is the logical or.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        alpha: A number by which `other` is multiplied first; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ArgumentError: The promoted dtype cannot hold `alpha`.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.add(interlock.tensor([1, 2]), 1, alpha=10)
+        tensor([11, 12])
+    """
+
 def addcdiv(
     input: Tensor,
     tensor1: Tensor,
@@ -2597,7 +3607,28 @@ def addcdiv(
     *,
     value: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Return `input + value * tensor1 / tensor2`, elementwise.
+
+    Args:
+        input: A tensor.
+        tensor1: A tensor.
+        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+        value: A number; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: Neither `tensor1` nor `tensor2` is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([2.0, 4.0])
+        >>> interlock.addcdiv(x, x, x, value=0.5)
+        tensor([2.5000, 4.5000])
+    """
+
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -2605,71 +3636,904 @@ def addcmul(
     *,
     value: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
-def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Return `input + value * tensor1 * tensor2`, elementwise.
+
+    Args:
+        input: A tensor.
+        tensor1: A tensor.
+        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+        value: A number; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([2.0, 4.0])
+        >>> interlock.addcmul(x, x, x, value=0.5)
+        tensor([ 4., 12.])
+    """
+
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.asin(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708])
+    """
+
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic sine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.asinh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
+    """
+
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc tangent of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atan(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
+    """
+
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atan2(interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0]))
+        tensor([ 0.7854, -1.5708])
+    """
+
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atanh(interlock.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.5493])
+    """
+
+def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise and of integers, and the logical and of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_and(interlock.tensor([6, 5]), 3)
+        tensor([2, 1])
+    """
+
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complement of the bits of integers, and the negation of bools.
+
+    Args:
+        input: The tensor, of integers or bools.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_not(interlock.tensor([0, 5]))
+        tensor([-1, -6])
+    """
+
+def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise or of integers, and the logical or of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_or(interlock.tensor([6, 5]), 3)
+        tensor([7, 7])
+    """
+
+def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_xor(interlock.tensor([6, 5]), 3)
+        tensor([5, 6])
+    """
+
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element up to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ceil(interlock.tensor([-0.5, 1.2]))
+        tensor([-0., 2.])
+    """
+
 def clamp(
     input: Tensor,
     min: Tensor | _Number | None = None,
     max: Tensor | _Number | None = None,
     *,
     out: Tensor | None = None,
-) -> Tensor: ...
-def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number; None means no limit.
+        max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `max` if it is larger.
+
+    Args:
+        input: The tensor.
+        max: The upper limit, a tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_max(interlock.tensor([-2, 2]), 0)
+        tensor([-2,  0])
+    """
+
+def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `min` if it is smaller.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_min(interlock.tensor([-2, 2]), 0)
+        tensor([0, 2])
+    """
+
+def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the magnitude of `input` with the sign of `other`, elementwise.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.copysign(interlock.tensor([1.0, 2.0]), -1)
+        tensor([-1., -2.])
+    """
+
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the cosine of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cos(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
+    """
+
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic cosine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cosh(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.5431])
+    """
+
 def div(
     input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     rounding_mode: Literal["floor", "trunc"] | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
-def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def floor_divide(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor: ...
-def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isfinite(input: Tensor) -> Tensor: ...
-def isinf(input: Tensor) -> Tensor: ...
-def isnan(input: Tensor) -> Tensor: ...
-def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor: ...
-def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
+            are integers.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+        DTypeError: Bools are divided with rounding.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.div(interlock.tensor([7, -7]), 2, rounding_mode="floor")
+        tensor([ 3, -4])
+    """
+
+def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are equal to those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.eq(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([ True, False])
+    """
+
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the error function of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.erf(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
+    """
+
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 1 minus the error function of each element, which is precise for large elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.erfc(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.1573])
+    """
+
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.exp(interlock.tensor([0, 1]))
+        tensor([1.0000, 2.7183])
+    """
+
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 2 to the power of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.exp2(interlock.tensor([0, 3]))
+        tensor([1., 8.])
+    """
+
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element, minus 1, which is precise near 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.expm1(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.7183])
+    """
+
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element down to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.floor(interlock.tensor([-0.5, 1.2]))
+        tensor([-1.,  1.])
+    """
+
+def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.floor_divide(interlock.tensor([7, -7]), 2)
+        tensor([ 3, -4])
+    """
+
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of two elements, or the other one if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fmax(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+        tensor([2., 3.])
+    """
+
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of two elements, or the other one if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fmin(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+        tensor([1., 3.])
+    """
+
+def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fmod(interlock.tensor([7, -7]), 3)
+        tensor([ 1, -1])
+    """
+
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the fractional part of each element, with its sign.
+
+    Args:
+        input: The tensor, of a floating-point dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.frac(interlock.tensor([-1.5, 2.25]))
+        tensor([-0.5000,  0.2500])
+    """
+
+def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ge(interlock.tensor([1, 2]), 2)
+        tensor([False,  True])
+    """
+
+def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are larger than those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.gt(interlock.tensor([1, 2]), 1)
+        tensor([False,  True])
+    """
+
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is not floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
+        tensor([5.])
+    """
+
+def isfinite(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are neither infinite nor NaN.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.isfinite(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([ True, False, False])
+    """
+
+def isinf(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are infinite.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.isinf(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([False,  True, False])
+    """
+
+def isnan(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are NaN.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.isnan(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([False, False,  True])
+    """
+
+def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.le(interlock.tensor([1, 2]), 1)
+        tensor([ True, False])
+    """
+
+def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input + weight * (end - input)`, elementwise.
+
+    Args:
+        input: The tensor for a weight of 0, of a floating-point dtype.
+        end: The tensor for a weight of 1, of the same dtype. Shapes are broadcast.
+        weight: A tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The dtypes differ or are not floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.lerp(interlock.tensor([0.0, 10.0]), interlock.tensor([1.0, 20.0]), 0.5)
+        tensor([ 0.5000, 15.0000])
+    """
+
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log(interlock.tensor([1, 2]))
+        tensor([0.0000, 0.6931])
+    """
+
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log10(interlock.tensor([1, 1000]))
+        tensor([0., 3.])
+    """
+
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of 1 plus each element, which is precise near 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log1p(interlock.tensor([0, 1]))
+        tensor([0.0000, 0.6931])
+    """
+
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log2(interlock.tensor([1, 8]))
+        tensor([0., 3.])
+    """
+
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where both elements are nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_and(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+        tensor([False,  True])
+    """
+
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are zero.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_not(interlock.tensor([0, 2]))
+        tensor([ True, False])
+    """
+
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where an element is nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_or(interlock.tensor([0, 2]), interlock.tensor([0, 1]))
+        tensor([False,  True])
+    """
+
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where exactly one of the elements is nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_xor(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+        tensor([ True, False])
+    """
+
+def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are smaller than those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.lt(interlock.tensor([1, 2]), 2)
+        tensor([ True, False])
+    """
+
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
+    """Return a copy of a tensor with `value` where a mask is true.
+
+    Args:
+        input: The tensor, whose dtype the result has.
+        mask: A bool tensor. Shapes are broadcast.
+        value: A number or a tensor without dimensions.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        DTypeError: `mask` is not a bool tensor.
+        ShapeError: The shapes cannot be broadcast, or `value` is a tensor with dimensions.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([-1.0, 2.0])
+        >>> interlock.masked_fill(x, x < 0, 0)
+        tensor([0., 2.])
+    """
+
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of two elements, or NaN if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.maximum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+        tensor([2, 5])
+    """
+
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of two elements, or NaN if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.minimum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+        tensor([1, 3])
+    """
+
+def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input * other`, elementwise. The product of bools is the logical and.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mul(interlock.tensor([1, 2]), 3)
+        tensor([3, 6])
+    """
+
 def nan_to_num(
     input: Tensor,
     nan: _Number | None = None,
@@ -2677,36 +4541,389 @@ def nan_to_num(
     neginf: _Number | None = None,
     *,
     out: Tensor | None = None,
-) -> Tensor: ...
-def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def positive(input: Tensor) -> Tensor: ...
-def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor: ...
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def signbit(input: Tensor) -> Tensor: ...
-def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Replace NaN and infinities by numbers. Integers and bools are unchanged.
+
+    Args:
+        input: The tensor.
+        nan: The number that replaces NaN; None means 0.
+        posinf: The number that replaces infinity; None means the largest number of the dtype.
+        neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.nan_to_num(interlock.tensor([float("nan"), float("inf"), 1.0]), posinf=5)
+        tensor([0., 5., 1.])
+    """
+
+def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements differ from those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ne(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([False,  True])
+    """
+
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the negation of each element.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.neg(interlock.tensor([-1, 2]))
+        tensor([ 1, -2])
+    """
+
+def positive(input: Tensor) -> Tensor:
+    """Return the tensor itself.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Raises:
+        DTypeError: `input` is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.positive(interlock.tensor([-1, 2]))
+        tensor([-1,  2])
+    """
+
+def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input ** exponent`, elementwise.
+
+    Args:
+        input: A tensor or a number.
+        exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
+        DTypeError: Both are bool tensors.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.pow(2, interlock.tensor([1, 3]))
+        tensor([2, 8])
+    """
+
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the reciprocal of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.reciprocal(interlock.tensor([2, 4]))
+        tensor([0.5000, 0.2500])
+    """
+
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.relu(interlock.tensor([-1, 2]))
+        tensor([0, 2])
+    """
+
+def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.remainder(interlock.tensor([5, -5]), 3)
+        tensor([2, 1])
+    """
+
+def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Round each element to the nearest integer or decimal place, and halves to the even one.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        decimals: The number of decimal places of floating-point elements; negative for tens, hundreds and so on.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.round(interlock.tensor([0.5, 1.5, 2.25]), decimals=1)
+        tensor([0.5000, 1.5000, 2.2000])
+    """
+
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the reciprocal of the square root of each element; NaN for negative elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.rsqrt(interlock.tensor([1, 4]))
+        tensor([1.0000, 0.5000])
+    """
+
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logistic function `1 / (1 + exp(-x))` of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sigmoid(interlock.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
+
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sign(interlock.tensor([-3, 0, 2]))
+        tensor([-1,  0,  1])
+    """
+
+def signbit(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
+        tensor([False,  True,  True])
+    """
+
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sine of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sin(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
+    """
+
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic sine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sinh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.1752])
+    """
+
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square root of each element; NaN for negative elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sqrt(interlock.tensor([4, 9]))
+        tensor([2., 3.])
+    """
+
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square of each element. Bools are converted to int64.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.square(interlock.tensor([-3, 2]))
+        tensor([9, 4])
+    """
+
 def sub(
     input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     alpha: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
-def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Return `input - alpha * other`.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        alpha: A number by which `other` is multiplied first; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: An operand is bool.
+        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ArgumentError: The promoted dtype cannot hold `alpha`.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sub(10, interlock.tensor([1, 2]))
+        tensor([9, 8])
+    """
+
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the tangent of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tan(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5574])
+    """
+
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic tangent of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tanh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
+
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element towards 0 to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.trunc(interlock.tensor([-1.5, 1.5]))
+        tensor([-1.,  1.])
+    """
+
 def where(
     condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor: ...
+) -> Tensor:
+    """Return `input` where a condition is true and `other` elsewhere.
+
+    Args:
+        condition: A bool tensor.
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast, and the dtypes of `input` and `other` promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: `condition` is not a bool tensor.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([-1.0, 2.0])
+        >>> interlock.where(x > 0, x, 0)
+        tensor([0., 2.])
+    """
 
 absolute = abs
 arccos = acos
