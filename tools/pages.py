@@ -268,6 +268,16 @@ CREATION = {
     "randint_like": "T.randint_like(x, 2)",
     "randperm": "T.randperm(2, **options)",
 }
+FUNCTIONS = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "square", "reciprocal"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("erf", "erfc", "sigmoid", "relu", "ceil", "floor", "round", "trunc", "frac"),
+)
+IN_PLACE_BINARY = (
+    *("floor_divide", "remainder", "fmod", "pow", "atan2", "hypot", "copysign"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "clamp_min", "clamp_max"),
+)
 OPERATIONS = {
     "Arithmetic": {
         "add": "x + y",
@@ -275,9 +285,17 @@ OPERATIONS = {
         "mul": "x * y",
         "div": "x / y",
         "pow": "x ** y",
+        "floor_divide": "x // y",
         "remainder": "x % y",
+        "fmod": "x.fmod(y)",
         "neg": "-x",
+        "positive": "x.positive()",
         "abs": "abs(x)",
+        "sign": "x.sign()",
+        "copysign": "x.copysign(y)",
+        "addcmul": "x.addcmul(x, y)",
+        "addcdiv": "x.addcdiv(x, y)",
+        "lerp": "x.lerp(y, 0.5)",
     },
     "Matrix products": {
         "matmul": "x @ y",
@@ -300,16 +318,34 @@ OPERATIONS = {
     },
     "Comparison and logic": {
         "eq": "x == y",
-        "__ne__": "x != y",
-        "__lt__": "x < y",
-        "__le__": "x <= y",
-        "__gt__": "x > y",
-        "__ge__": "x >= y",
+        "ne": "x != y",
+        "lt": "x < y",
+        "le": "x <= y",
+        "gt": "x > y",
+        "ge": "x >= y",
+        "isfinite": "x.isfinite()",
+        "isinf": "x.isinf()",
+        "isnan": "x.isnan()",
+        "signbit": "x.signbit()",
         "logical_not": "x.logical_not()",
+        "logical_and": "x.logical_and(y)",
+        "logical_or": "x.logical_or(y)",
+        "logical_xor": "x.logical_xor(y)",
+        "bitwise_not": "~x",
+        "bitwise_and": "x & y",
+        "bitwise_or": "x | y",
+        "bitwise_xor": "x ^ y",
     },
-    "Functions of each element": {
-        name: f"x.{name}()" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
-    }
+    "Selection and limits": {
+        "where": "T.where(x > 0, x, y)",
+        "clamp": "x.clamp(0, 1)",
+        "clamp_min": "x.clamp_min(0)",
+        "clamp_max": "x.clamp_max(y)",
+        **{name: f"x.{name}(y)" for name in ("maximum", "minimum", "fmax", "fmin")},
+        "nan_to_num": "x.nan_to_num()",
+    },
+    "Functions of each element": {name: f"x.{name}()" for name in FUNCTIONS}
+    | {name: f"x.{name}(y)" for name in ("atan2", "hypot")}
     | {name: f"T.nn.functional.{name}(x)" for name in ("gelu", "silu", "softplus", "logsigmoid", "dropout")},
     "Reductions and losses": {
         "sum": "x.sum()",
@@ -411,7 +447,15 @@ OPERATIONS = {
         "sub_": "x.clone().sub_(y)",
         "mul_": "x.clone().mul_(y)",
         "div_": "x.clone().div_(y)",
-        "relu_": "x.clone().relu_()",
+        **{
+            f"{name}_": f"x.clone().{name}_()"
+            for name in (*FUNCTIONS, "neg", "abs", "sign", "logical_not", "bitwise_not", "nan_to_num")
+        },
+        **{f"{name}_": f"x.clone().{name}_(y)" for name in IN_PLACE_BINARY},
+        "addcmul_": "x.clone().addcmul_(x, y)",
+        "addcdiv_": "x.clone().addcdiv_(x, y)",
+        "lerp_": "x.clone().lerp_(y, 0.5)",
+        "clamp_": "x.clone().clamp_(0, 1)",
         "zero_": "x.clone().zero_()",
         "fill_": "x.clone().fill_(1)",
         "copy_": "T.zeros_like(x).copy_(x)",
@@ -452,7 +496,18 @@ OPERATIONS = {
     },
 }
 # The operators of in-place methods.
-IN_PLACE = {"add_": "+=", "sub_": "-=", "mul_": "*=", "div_": "/="}
+IN_PLACE = {
+    "add_": "+=",
+    "sub_": "-=",
+    "mul_": "*=",
+    "div_": "/=",
+    "floor_divide_": "//=",
+    "remainder_": "%=",
+    "pow_": "**=",
+    "bitwise_and_": "&=",
+    "bitwise_or_": "|=",
+    "bitwise_xor_": "^=",
+}
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
     "data",
@@ -575,6 +630,8 @@ def dtypes_of(example: str) -> str:
 
 def is_recorded(example: str) -> bool:
     """Return whether the result of an example with operands that require grad requires grad."""
+    if not succeeds(example, operands("float32", requires_grad=True)):
+        return False
     result = eval(example, operands("float32", requires_grad=True))
     return bool(getattr(result, "requires_grad", False))
 

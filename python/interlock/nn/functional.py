@@ -12,7 +12,10 @@ from interlock._core.tensor import (
     cross_entropy as _cross_entropy,
     dropout,
     dtype,
-    embedding, as, _embedding, gelu, l1_loss, _l1_loss, layer_norm,
+    embedding as _embedding,
+    gelu,
+    l1_loss as _l1_loss,
+    layer_norm,
     linear,
     log_softmax as _log_softmax,
     logsigmoid,
@@ -26,6 +29,7 @@ from interlock._core.tensor import (
     softmax as _softmax,
     softplus,
 )
+from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
     # The functions of the extension module raise for other values.
@@ -35,8 +39,8 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cross_entropy",
-    "embedding",
     "dropout",
+    "embedding",
     "gelu",
     "l1_loss",
     "layer_norm",
@@ -541,6 +545,13 @@ def _warn_of_broadcast(function: str, input: object, target: object) -> None:
         message = f"{function}: target is broadcast, because its shape {tuple(target.shape)} differs from "
         message += f"{tuple(input.shape)}, that of input; this is rarely intended"
         warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _require(function: str, argument: str, given: object, default: object) -> None:
+    """Raise unless an argument for something that does not exist has its default."""
+    if given is not default and (isinstance(given, Tensor) or given != default):
+        shown = "a Tensor" if isinstance(given, Tensor) else repr(given)
+        raise ArgumentError(f"{function}: {argument} must be {default!r}, got {shown}")
 
 
 def _dim(function: str, input: Tensor, dim: int | None, stacklevel: int) -> int:

@@ -5132,12 +5132,13 @@ def is_inference(input: Tensor) -> builtins.bool:
         TypeError: `input` is not a tensor.
     """
 
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two matrices.
 
     Args:
         input: The left matrix, of shape [n, k]. Floating point or int64.
         mat2: The right matrix, of shape [k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A matrix of shape [n, m].
@@ -5145,6 +5146,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor is not a matrix, or the inner sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -5153,12 +5155,13 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
                 [3.]])
     """
 
-def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix products of two batches of matrices.
 
     Args:
         input: The left batch, of shape [b, n, k]. Floating point or int64.
         mat2: The right batch, of shape [b, k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of shape [b, n, m].
@@ -5166,6 +5169,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -5182,6 +5186,7 @@ def addmm(
     *,
     beta: _Number | None = None,
     alpha: _Number | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return `beta * input + alpha * (mat1 @ mat2)`.
 
@@ -5191,6 +5196,7 @@ def addmm(
         mat2: A matrix of shape [k, m], of the same dtype.
         beta: A number; None means 1.
         alpha: A number; None means 1. The elements of the product are ignored if it is 0.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A matrix of shape [n, m].
@@ -5198,6 +5204,7 @@ def addmm(
     Raises:
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -5227,7 +5234,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         tensor([[4., 4.]])
     """
 
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two tensors.
 
     A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
@@ -5236,6 +5243,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Args:
         input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
         other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
@@ -5243,6 +5251,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock

@@ -84,8 +84,14 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "div": (lambda x, y: x / y, (X, Y)),
     "pow": (lambda x, y: x**y, (X, Y)),
     "remainder": (lambda x: x.remainder(0.7) ** 2, (X,)),
+    "fmod": (lambda x, y: interlock.fmod(x, 0.7 * y) ** 2, (X, Y)),
     "neg": (lambda x: -x, (X,)),
     "abs": (lambda x: abs(x - 1), (X,)),
+    "sign": (lambda x: x.sign() * x, (X,)),
+    "copysign": (lambda x, y: x.copysign(y - 1), (X, Y)),
+    "addcmul": (lambda x, y, z: x.addcmul(y, z, value=0.5) ** 2, (X, Y, X)),
+    "addcdiv": (lambda x, y, z: x.addcdiv(y, z, value=0.5) ** 2, (X, Y, X)),
+    "lerp": (lambda x, y, z: x.lerp(y, z) ** 2 + x.lerp(y, 0.7), (X, Y, X)),
     "matmul": (lambda x, y: x @ y, (X, Y)),
     "mm": (lambda x, y: x.mm(y), (X, (3, 2))),
     "bmm": (lambda x, y: x.bmm(y), ((2, 2, 3), (2, 3, 2))),
@@ -108,6 +114,29 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "tanh": (lambda x: x.tanh(), (X,)),
     "sigmoid": (lambda x: x.sigmoid(), (X,)),
     "relu": (lambda x: (x - 1).relu(), (X,)),
+    **{
+        name: (lambda x, name=name: getattr(interlock, name)(x), (X,))
+        for name in (
+            *("exp2", "expm1", "log2", "log10", "log1p", "rsqrt", "square", "reciprocal"),
+            *("tan", "atan", "sinh", "cosh", "asinh", "erf", "erfc"),
+        )
+    },
+    **{name: (lambda x, name=name: getattr(x / 3, name)(), (X,)) for name in ("asin", "acos", "atanh")},
+    "acosh": (lambda x: (x + 1).acosh(), (X,)),
+    **{
+        name: (lambda x, name=name: getattr(x * 1.3, name)() + x, (X,))
+        for name in ("ceil", "floor", "round", "trunc", "frac", "nan_to_num")
+    },
+    "atan2": (lambda x, y: interlock.atan2(x, y), (X, Y)),
+    "hypot": (lambda x, y: interlock.hypot(x, y), (X, Y)),
+    "where": (lambda x, y: interlock.where(x > 1, x, y) ** 2, (X, Y)),
+    "clamp": (lambda x, y, z: x.clamp(0.9 * y, z) + x.clamp(0.7, 1.1) ** 2, (X, Y, X)),
+    "clamp_min": (lambda x, y: x.clamp_min(1.1 * y) ** 2, (X, Y)),
+    "clamp_max": (lambda x: x.clamp_max(1.0) ** 2, (X,)),
+    **{
+        name: (lambda x, y, name=name: getattr(interlock, name)(x, 1.1 * y) ** 2, (X, Y))
+        for name in ("maximum", "minimum", "fmax", "fmin")
+    },
     "sum": (lambda x: x.sum(1), (X,)),
     "mean": (lambda x: x.mean(0), (X,)),
     "max": (lambda x: x.max(), (X,)),
@@ -218,7 +247,49 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "sub_": (lambda x, y: changed(x, lambda copy: copy.sub_(y)) ** 2, (X, Y)),
     "mul_": (lambda x, y: changed(x, lambda copy: copy.mul_(y)), (X, Y)),
     "div_": (lambda x, y: changed(x, lambda copy: copy.div_(y)), (X, Y)),
-    "relu_": (lambda x: changed(x - 1, lambda copy: copy.relu_()) ** 2, (X,)),
+    **{
+        f"{name}_": (lambda x, name=name: changed(x, lambda copy: getattr(copy, f"{name}_")()) ** 2, (X,))
+        for name in (
+            *(
+                "exp",
+                "exp2",
+                "expm1",
+                "log",
+                "log2",
+                "log10",
+                "log1p",
+                "sqrt",
+                "rsqrt",
+                "square",
+                "reciprocal",
+            ),
+            *("sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "erf", "erfc", "sigmoid", "relu"),
+            *("ceil", "floor", "round", "trunc", "frac", "neg", "abs", "sign", "logical_not", "nan_to_num"),
+        )
+    },
+    **{
+        f"{name}_": (
+            lambda x, name=name: changed(x / 3, lambda copy: getattr(copy, f"{name}_")()) ** 2,
+            (X,),
+        )
+        for name in ("asin", "acos", "atanh")
+    },
+    "acosh_": (lambda x: changed(x + 1, lambda copy: copy.acosh_()) ** 2, (X,)),
+    **{
+        f"{name}_": (
+            lambda x, y, name=name: changed(x, lambda copy: getattr(copy, f"{name}_")(0.7 * y)) ** 2,
+            (X, Y),
+        )
+        for name in (
+            *("pow", "fmod", "atan2", "hypot", "copysign", "clamp_min", "clamp_max"),
+            *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"),
+        )
+    },
+    "remainder_": (lambda x: changed(x, lambda copy: copy.remainder_(0.7)) ** 2, (X,)),
+    "addcmul_": (lambda x, y: changed(x, lambda copy: copy.addcmul_(y, y)) ** 2, (X, Y)),
+    "addcdiv_": (lambda x, y: changed(x, lambda copy: copy.addcdiv_(x, y)) ** 2, (X, Y)),
+    "lerp_": (lambda x, y: changed(x, lambda copy: copy.lerp_(y, 0.7)) ** 2, (X, X)),
+    "clamp_": (lambda x: changed(x, lambda copy: copy.clamp_(0.7, 1.1)) ** 2, (X,)),
     "zero_": (lambda x: changed(x, lambda copy: copy[0].zero_()) ** 2, (X,)),
     "fill_": (lambda x: changed(x, lambda copy: copy[0].fill_(2.0)) ** 2, (X,)),
     "copy_": (lambda x, y: changed(x, lambda copy: copy.copy_(y)) * x, (X, X)),
@@ -234,6 +305,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 NOT_FLOAT64 = {"float", "half", "bfloat16", "pin_memory"}
 """Conversions to types whose finite differences are not precise, and one that needs a device."""
 
+NO_GRADIENT = {"floor_divide", "floor_divide_", "positive"}
+"""Operations whose result cannot be differentiated, and one that returns its input."""
+
 
 def differentiable_operations() -> set[str]:
     """Return the operations that docs/tensor_operations.md lists with a gradient."""
@@ -248,7 +322,7 @@ def differentiable_operations() -> set[str]:
 
 
 def test_every_differentiable_operation_has_a_case() -> None:
-    assert differentiable_operations() - NOT_FLOAT64 == set(CASES)
+    assert differentiable_operations() - NOT_FLOAT64 - NO_GRADIENT == set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

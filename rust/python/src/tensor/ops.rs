@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_tensor, try_iter_arg};
 use super::arithmetic::factor;
+use super::elementwise::compute_long;
 use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
 use crate::switches;
 
@@ -66,6 +67,7 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Args:
 ///     input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
 ///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
@@ -73,15 +75,21 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: The shapes are incompatible.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
 ///     >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
 ///     tensor([3., 3.])
 #[pyfunction]
-fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+#[pyo3(signature = (input, other, *, out = None))]
+fn matmul<'py>(
+    input: &Bound<'py, PyAny>,
+    other: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let (a, b) = (extract_tensor("matmul: input", input)?, extract_tensor("matmul: other", other)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || a.matmul(&b))
+    compute_long(input.py(), "matmul", &[&a, &b], out, || a.matmul(&b))
 }
 
 /// Return the matrix product of two matrices.
@@ -89,6 +97,7 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 /// Args:
 ///     input: The left matrix, of shape [n, k]. Floating point or int64.
 ///     mat2: The right matrix, of shape [k, m], of the same dtype.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A matrix of shape [n, m].
@@ -96,6 +105,7 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: A tensor is not a matrix, or the inner sizes differ.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
@@ -103,9 +113,14 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 ///     tensor([[3.],
 ///             [3.]])
 #[pyfunction]
-fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+#[pyo3(signature = (input, mat2, *, out = None))]
+fn mm<'py>(
+    input: &Bound<'py, PyAny>,
+    mat2: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let (left, right) = (extract_tensor("mm: input", input)?, extract_tensor("mm: mat2", mat2)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || left.mm(&right))
+    compute_long(input.py(), "mm", &[&left, &right], out, || left.mm(&right))
 }
 
 /// Return the matrix products of two batches of matrices.
@@ -113,6 +128,7 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Args:
 ///     input: The left batch, of shape [b, n, k]. Floating point or int64.
 ///     mat2: The right batch, of shape [b, k, m], of the same dtype.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A tensor of shape [b, n, m].
@@ -120,6 +136,7 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
@@ -128,9 +145,14 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     <BLANKLINE>
 ///             [[3.]]])
 #[pyfunction]
-fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+#[pyo3(signature = (input, mat2, *, out = None))]
+fn bmm<'py>(
+    input: &Bound<'py, PyAny>,
+    mat2: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let (left, right) = (extract_tensor("bmm: input", input)?, extract_tensor("bmm: mat2", mat2)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || left.bmm(&right))
+    compute_long(input.py(), "bmm", &[&left, &right], out, || left.bmm(&right))
 }
 
 /// Return `beta * input + alpha * (mat1 @ mat2)`.
@@ -141,6 +163,7 @@ fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     mat2: A matrix of shape [k, m], of the same dtype.
 ///     beta: A number; None means 1.
 ///     alpha: A number; None means 1. The elements of the product are ignored if it is 0.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A matrix of shape [n, m].
@@ -148,24 +171,27 @@ fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
 ///     ShapeError: The shapes are incompatible.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
 ///     >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
 ///     tensor([[7., 7.]])
 #[pyfunction]
-#[pyo3(signature = (input, mat1, mat2, *, beta = None, alpha = None))]
-fn addmm(
-    input: &Bound<'_, PyAny>,
-    mat1: &Bound<'_, PyAny>,
-    mat2: &Bound<'_, PyAny>,
-    beta: OptionalArg<'_, '_>,
-    alpha: OptionalArg<'_, '_>,
-) -> PyResult<Tensor> {
+#[pyo3(signature = (input, mat1, mat2, *, beta = None, alpha = None, out = None))]
+fn addmm<'py>(
+    input: &Bound<'py, PyAny>,
+    mat1: &Bound<'py, PyAny>,
+    mat2: &Bound<'py, PyAny>,
+    beta: OptionalArg<'_, 'py>,
+    alpha: OptionalArg<'_, 'py>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let input_tensor = extract_tensor("addmm: input", input)?;
     let (left, right) = (extract_tensor("addmm: mat1", mat1)?, extract_tensor("addmm: mat2", mat2)?);
     let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || input_tensor.addmm(&left, &right, beta, alpha))
+    let inputs = [&input_tensor, &left, &right];
+    compute_long(input.py(), "addmm", &inputs, out, || input_tensor.addmm(&left, &right, beta, alpha))
 }
 
 /// Return `input @ weight.T + bias`, a linear layer.

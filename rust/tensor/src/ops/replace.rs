@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::autograd::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::error::Tuple;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Placement, Result, Tensor};
 
 impl Tensor {
     /// Replaces the elements by the result of an operation on them, such as `|x| x.exp()`. `inputs` are the other
@@ -64,19 +64,18 @@ impl Tensor {
     /// Writes the result of an operation on `inputs` to this tensor: the argument `out` of PyTorch's functions.
     ///
     /// # Errors
-    /// Fails without effect if gradients are recorded for a tensor, if this tensor has another device or shape, or a
-    /// type or memory in which the result cannot be stored.
+    /// Fails without effect if gradients are recorded for a tensor, if this tensor has elements and another shape, or
+    /// another device, or a type or memory in which the result cannot be stored.
     pub fn write_result(
         &self,
         op: &'static str,
         inputs: &[&Tensor],
         operation: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
-        let argument = "out";
         if is_recording() && inputs.iter().chain(&[self]).any(|tensor| tensor.requires_grad()) {
             let expected =
                 "not be passed if a tensor requires grad while gradients are recorded; use no_grad()";
-            return Err(Error::value(op, argument, expected, "a tensor"));
+            return Err(Error::value(op, "out", expected, "a tensor"));
         }
         check_inplace(op, self, &[])?;
         if self.layout().has_internal_overlap() {
@@ -93,12 +92,35 @@ impl Tensor {
             return Err(Error::ResultType { op, result: result.dtype(), target: self.dtype() });
         }
         if result.shape() != self.shape() {
-            let expected = format!("be of shape {}", Tuple(result.shape()));
-            return Err(Error::shape(op, argument, expected, self.shape()));
+            return self.take_result(op, result);
         }
         super::transfer::copy_into(self, &result.detach(), false)?;
         self.storage_handle().bump_version();
         Ok(self)
+    }
+
+    /// Gives a tensor without elements the shape and the elements of a result. As PyTorch announces, tensors with elements
+    /// are not resized: PyTorch still does so with a warning.
+    fn take_result(&self, op: &'static str, result: Tensor) -> Result<&Tensor> {
+        let shape = result.shape().to_vec();
+        let refused = || {
+            let expected =
+                format!("be of shape {}, or a tensor without elements that is no view", Tuple(&shape));
+            Error::shape(op, "out", expected, self.shape())
+        };
+        if self.numel() != 0 || self.meta().view.is_some() {
+            return Err(refused());
+        }
+        let version = self.storage_handle().version();
+        let placement = if self.is_pinned() { Placement::Pinned } else { self.placement() };
+        // The copy has the mode of this tensor, which inference mode must not change.
+        let _mode = interlock::autograd::inference_mode(self.is_inference());
+        let taken = result.detach().cast(self.dtype())?.to((self.dtype(), placement), false)?;
+        drop(result);
+        let is_own = taken.owns_storage() && taken.is_inference() == self.is_inference();
+        let taken = if is_own { taken } else { taken.copy()? };
+        taken.storage_handle().set_version(version.wrapping_add(1));
+        if self.replace_empty(&taken) { Ok(self) } else { Err(refused()) }
     }
 
     /// Returns whether the memory of two dense tensors overlaps without being the same elements in the same order: ATen's
@@ -190,6 +212,8 @@ mod tests {
         assert!(matches!(tail.write_result("sqrt", &[&head], || head.sqrt()), Err(Error::Aliased { .. })));
         x.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
         assert_close(&x, &[1.0, 2.0, 3.0]);
+        let other_shape = Tensor::zeros(&[2], DType::Float64).unwrap();
+        assert!(matches!(other_shape.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::Shape { .. })));
         let ints = Tensor::zeros(&[3], DType::Int64).unwrap();
         assert!(matches!(ints.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::ResultType { .. })));
         let leaf = doubles(&[1.0], &[1]);
@@ -198,5 +222,28 @@ mod tests {
             doubles(&[0.0], &[1]).write_result("sqrt", &[&leaf], || leaf.sqrt()),
             Err(Error::Value { argument: "out", .. })
         ));
+    }
+
+    #[test]
+    fn write_result_gives_a_tensor_without_elements_the_shape_of_the_result() {
+        let x = doubles(&[1.0, 4.0], &[2, 1]);
+        let out = Tensor::zeros(&[0], DType::Float32).unwrap();
+        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_eq!((out.shape(), out.to_vec::<f32>().unwrap()), (&[2, 1][..], vec![1.0, 2.0]));
+        assert_eq!(out.version(), Ok(1));
+        let again = doubles(&[9.0, 16.0], &[2, 1]);
+        out.write_result("sqrt", &[&again], || again.sqrt()).unwrap();
+        assert_eq!((out.to_vec::<f32>().unwrap(), out.version()), (vec![3.0, 4.0], Ok(2)));
+        let part = x.slice(0, Some(0), Some(0), 1).unwrap();
+        assert!(matches!(part.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::Shape { .. })));
+    }
+
+    #[test]
+    fn write_result_does_not_share_memory_with_an_input() {
+        let x = doubles(&[1.0, 4.0], &[2]);
+        let out = Tensor::zeros(&[0], DType::Float64).unwrap();
+        out.write_result("positive", &[&x], || x.positive()).unwrap();
+        out.zero_().unwrap();
+        assert_close(&x, &[1.0, 4.0]);
     }
 }

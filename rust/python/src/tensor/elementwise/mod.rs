@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use super::Tensor;
 use super::args::{TensorOrScalar, extract_tensor};
 pub(super) use basic::rounding_mode;
-pub(super) use out::{compute, replace};
+pub(super) use out::{compute, compute_long, replace};
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 type NewTensor<'py> = PyResult<Bound<'py, Tensor>>;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::{NewTensor, OptionalArg};
 use crate::errors::new_type_error;
 use crate::scope_debug;
-use crate::tensor::{Tensor, maybe_detach, run_op, work_size};
+use crate::tensor::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op, work_size};
 
 /// Runs an operation on `inputs`. Returns a new tensor, or `out` with the result.
 pub(in crate::tensor) fn compute<'py>(
@@ -17,6 +17,27 @@ pub(in crate::tensor) fn compute<'py>(
     operation: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
     let size = inputs.iter().map(|input| work_size(input)).max().unwrap_or(1);
+    compute_sized(py, op, (inputs, size), out, operation)
+}
+
+/// Like [`compute`], for an operation that may take long for few elements.
+pub(in crate::tensor) fn compute_long<'py>(
+    py: Python<'py>,
+    op: &'static str,
+    inputs: &[&CoreTensor],
+    out: OptionalArg<'_, 'py>,
+    operation: impl FnOnce() -> Result<CoreTensor> + Send,
+) -> NewTensor<'py> {
+    compute_sized(py, op, (inputs, DETACH_THRESHOLD), out, operation)
+}
+
+fn compute_sized<'py>(
+    py: Python<'py>,
+    op: &'static str,
+    (inputs, size): (&[&CoreTensor], usize),
+    out: OptionalArg<'_, 'py>,
+    operation: impl FnOnce() -> Result<CoreTensor> + Send,
+) -> NewTensor<'py> {
     let Some(out) = out else { return Bound::new(py, run_op(py, size, operation)?) };
     let Ok(out) = out.cast::<Tensor>() else {
         return Err(new_type_error(&format!("{op}: out"), "a Tensor or None", out));
