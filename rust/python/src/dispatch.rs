@@ -10,6 +10,7 @@ use crate::errors::{IntoPyResult, new_exception};
 use crate::submodule::submodule;
 use crate::tensor::Tensor;
 use crate::tensor::attention::AttentionArguments;
+use crate::tensor::conv::ConvArguments;
 use crate::{scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -255,7 +256,8 @@ struct Explained {
     explain: for<'a, 'py> fn(Given<'a, 'py>) -> PyResult<Call>,
 }
 
-static OPERATIONS: [Explained; 2] = [
+static OPERATIONS: [Explained; 3] = [
+    Explained { name: "conv2d", explain: explain_conv2d },
     Explained { name: "matmul", explain: explain_matmul },
     Explained { name: "scaled_dot_product_attention", explain: explain_attention },
 ];
@@ -265,7 +267,7 @@ static OPERATIONS: [Explained; 2] = [
 /// The kernel that is chosen may still refuse when it runs; the next one is then tried.
 ///
 /// Args:
-///     operation: The name of the operation: ``"matmul"`` or ``"scaled_dot_product_attention"``.
+///     operation: The name of the operation: ``"conv2d"``, ``"matmul"`` or ``"scaled_dot_product_attention"``.
 ///     tensors: The operands.
 ///     options: The keyword arguments of the operation.
 ///
@@ -325,6 +327,30 @@ fn explain_matmul((tensors, options): Given<'_, '_>) -> PyResult<Call> {
         return Err(PyTypeError::new_err(message));
     };
     left.explain_matmul(right).map(Call).into_py_result(tensors.py())
+}
+
+fn explain_conv2d((tensors, options): Given<'_, '_>) -> PyResult<Call> {
+    let arguments = wrap_pyfunction!(conv2d_call, tensors.py())?.call(tensors, options)?;
+    Ok(Call(arguments.cast::<Call>()?.get().0.clone()))
+}
+
+/// Binds arguments as the operation itself does.
+#[pyfunction]
+#[pyo3(
+    name = "conv2d",
+    signature = (input, weight, bias = None, stride = None, padding = None, dilation = None, groups = None)
+)]
+fn conv2d_call(
+    input: &Bound<'_, PyAny>,
+    weight: &Bound<'_, PyAny>,
+    bias: Option<&Bound<'_, PyAny>>,
+    stride: Option<&Bound<'_, PyAny>>,
+    padding: Option<&Bound<'_, PyAny>>,
+    dilation: Option<&Bound<'_, PyAny>>,
+    groups: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Call> {
+    let arguments = ConvArguments::extract([input, weight], [bias, stride, padding, dilation, groups])?;
+    arguments.explain(input.py()).map(Call)
 }
 
 fn explain_attention((tensors, options): Given<'_, '_>) -> PyResult<Call> {

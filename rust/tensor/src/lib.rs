@@ -25,6 +25,7 @@ mod testing;
 /// operation does so too.
 pub fn announce_operations() {
     MATMUL.announce();
+    CONV2D.announce();
     EINSUM.announce();
     ATTENTION.announce();
     MULTI_HEAD_ATTENTION.announce();
@@ -35,11 +36,13 @@ pub use element::Element;
 pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
+pub use kernel::ConvPass;
 pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
-    EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs,
-    MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest,
-    Reduction, cat, einsum, manual_seed, register_foreign_kernel, stack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, CONV2D, Conv2d,
+    ConvArgs, ConvCall, ConvOptions, ConvPadding, EINSUM, Einsum, EinsumArgs, EinsumCall,
+    ForeignAttentionOptions, Index, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall,
+    MultiHeadArgs, MultiHeadAttention, MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat,
+    einsum, manual_seed, register_foreign_kernel, stack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -34,6 +34,16 @@ pub(super) fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<C
     }
 }
 
+/// Extracts an optional tensor.
+pub(super) fn extract_optional(what: &str, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<CoreTensor>> {
+    match given {
+        Some(given) if !given.is_instance_of::<Tensor>() => {
+            Err(new_type_error(what, "a Tensor or None", given))
+        }
+        given => given.map(|given| extract_tensor(what, given)).transpose(),
+    }
+}
+
 /// Returns an iterator over an argument. Exceptions of its `__iter__` propagate.
 pub(super) fn try_iter_arg<'py>(
     what: &str,

@@ -4,7 +4,7 @@ use interlock::dispatch;
 use interlock_tensor::{AttentionOptions, MultiHeadArgs, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{extract_int, extract_tensor, try_extract_scalar};
+use super::args::{extract_int, extract_optional, extract_tensor, try_extract_scalar};
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::{scope_debug, switches};
@@ -21,16 +21,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn extract_float(what: &str, given: Arg<'_, '_>) -> PyResult<f64> {
     let number = try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a float", given))?;
     Ok(number.cast())
-}
-
-/// Extracts an optional tensor.
-fn extract_optional(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<CoreTensor>> {
-    match given {
-        Some(given) if !given.is_instance_of::<Tensor>() => {
-            Err(new_type_error(what, "a Tensor or None", given))
-        }
-        given => given.map(|given| extract_tensor(what, given)).transpose(),
-    }
 }
 
 /// The arguments of `scaled_dot_product_attention`.

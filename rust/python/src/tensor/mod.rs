@@ -4,6 +4,7 @@ mod args;
 mod arithmetic;
 pub(crate) mod attention;
 mod attributes;
+pub(crate) mod conv;
 mod copy;
 mod creation;
 mod dlpack;
@@ -57,6 +58,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     ops::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
+    conv::register(&module)?;
     gradients::register(&module)
 }
 

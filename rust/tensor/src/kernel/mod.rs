@@ -1,6 +1,7 @@
 //! Kernels: loops over elements. They are independent of automatic differentiation.
 
 mod attention;
+mod conv;
 mod elementwise;
 mod foreign;
 mod gather;
@@ -14,6 +15,8 @@ mod strided_iter;
 mod workspace;
 
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
+pub use conv::ConvPass;
+pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
 pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};

@@ -289,7 +289,7 @@ pub(super) fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
 }
 
 /// Returns the operand in the type of arithmetic with rounded elements, in memory of its own unless nothing changes.
-fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
+pub(super) fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
     let is_half = tensor.dtype().is_half();
     if rounding == Rounding::None && !is_half {
         return Ok(Cow::Borrowed(tensor));

@@ -1,0 +1,146 @@
+//! The convolution.
+
+use interlock::dispatch;
+use interlock_tensor::{ConvOptions, ConvPadding, Result, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::args::{extract_int, extract_int_or_ints, extract_optional, extract_tensor};
+use super::{DETACH_THRESHOLD, Tensor, run_op};
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
+
+type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
+type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(conv2d, module)?)
+}
+
+/// Extracts an int, or a tuple or list of one or two ints. The default is two equal ints.
+fn extract_pair(what: &str, given: OptionalArg<'_, '_>, default: i64) -> PyResult<[i64; 2]> {
+    let Some(given) = given else { return Ok([default; 2]) };
+    match extract_int_or_ints(what, given)?.as_slice() {
+        &[both] => Ok([both; 2]),
+        &[rows, columns] => Ok([rows, columns]),
+        others => {
+            let message =
+                format!("{what} must be an int or 2 ints (rows, columns), got {} ints", others.len());
+            Err(new_exception(given.py(), "ArgumentError", message))
+        }
+    }
+}
+
+/// Extracts ints, `"same"` or `"valid"`.
+fn extract_padding(given: OptionalArg<'_, '_>) -> PyResult<ConvPadding> {
+    const PADDING: &str = "conv2d: padding";
+    let Some(name) = given.and_then(|given| given.cast::<PyString>().ok()) else {
+        return Ok(ConvPadding::Sizes(extract_pair(PADDING, given, 0)?));
+    };
+    match name.to_cow()?.as_ref() {
+        "same" => Ok(ConvPadding::Same),
+        "valid" => Ok(ConvPadding::Valid),
+        _ => {
+            let message = format!("{PADDING} must be ints, 'same' or 'valid', got {}", name.repr()?);
+            Err(new_exception(name.py(), "ArgumentError", message))
+        }
+    }
+}
+
+/// The arguments of `conv2d`.
+pub(crate) struct ConvArguments {
+    input: CoreTensor,
+    weight: CoreTensor,
+    bias: Option<CoreTensor>,
+    stride: [i64; 2],
+    padding: ConvPadding,
+    dilation: [i64; 2],
+    groups: i64,
+}
+
+impl ConvArguments {
+    /// Extracts the arguments.
+    pub(crate) fn extract(
+        [input, weight]: [Arg<'_, '_>; 2],
+        [bias, stride, padding, dilation, groups]: [OptionalArg<'_, '_>; 5],
+    ) -> PyResult<Self> {
+        Ok(ConvArguments {
+            input: extract_tensor("conv2d: input", input)?,
+            weight: extract_tensor("conv2d: weight", weight)?,
+            bias: extract_optional("conv2d: bias", bias)?,
+            stride: extract_pair("conv2d: stride", stride, 1)?,
+            padding: extract_padding(padding)?,
+            dilation: extract_pair("conv2d: dilation", dilation, 1)?,
+            groups: groups.map_or(Ok(1), |groups| extract_int("conv2d: groups", groups))?,
+        })
+    }
+
+    fn options(&self) -> ConvOptions<'_> {
+        let ConvArguments { bias, stride, padding, dilation, groups, .. } = self;
+        let (stride, padding, dilation, groups) = (*stride, *padding, *dilation, *groups);
+        ConvOptions { bias: bias.as_ref(), stride, padding, dilation, groups }
+    }
+
+    fn run(&self) -> Result<CoreTensor> {
+        self.input.conv2d(&self.weight, &self.options())
+    }
+
+    /// Returns an upper bound of the multiplications, up to a limit, to decide whether they are worth a detachment.
+    fn work_size(&self) -> usize {
+        self.input.numel().saturating_mul(self.weight.numel())
+    }
+
+    /// Returns the choice of a kernel.
+    pub(crate) fn explain(&self, py: Python<'_>) -> PyResult<dispatch::Call> {
+        self.input.explain_conv2d(&self.weight, &self.options()).into_py_result(py)
+    }
+}
+
+/// Return the convolution of images with filters, as PyTorch's `conv2d`. Pairs are of rows and columns.
+///
+/// On devices the kernel is chosen by the flags of `backends.cudnn`, on the CPU by those of `backends.mkldnn`.
+/// `dispatch.explain` and `dispatch.record` show the choice.
+///
+/// Args:
+///     input: Images of shape [batch, channels, rows, columns], or one of shape [channels, rows, columns]. Any dtype
+///         except bool.
+///     weight: Filters of shape [filters, channels / groups, rows, columns], of the same dtype.
+///     bias: A number for each filter, of shape [filters], or None.
+///     stride: The distance between two positions of a filter: an int, or a pair.
+///     padding: The zeros on each side of the images: an int or a pair, or ``"valid"`` for none, or ``"same"`` for an
+///         output of the size of the images, which needs a stride of 1.
+///     dilation: The distance between two elements of a filter: an int, or a pair.
+///     groups: The number of groups of channels, each of which has its own filters. It divides both numbers of channels.
+///
+/// Returns:
+///     A tensor of shape [batch, filters, rows, columns], without the batch if `input` has none.
+///
+/// Raises:
+///     ShapeError: The shapes are incompatible, or a filter is larger than the padded images.
+///     DTypeError: The dtypes differ or are bool.
+///     ArgumentError: `stride`, `dilation` or `groups` is not positive, or `padding` is negative, another text, or
+///         ``"same"`` for another stride than 1.
+///     RuntimeError: The tensors are on different devices.
+///
+/// Example:
+///     >>> import interlock
+///     >>> image = interlock.arange(9.0).reshape(1, 3, 3)
+///     >>> interlock.conv2d(image, interlock.ones(1, 1, 2, 2))
+///     tensor([[[ 8., 12.],
+///              [20., 24.]]])
+#[pyfunction]
+#[pyo3(
+    signature = (input, weight, bias = None, stride = None, padding = None, dilation = None, groups = None),
+    text_signature = "(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)"
+)]
+fn conv2d(
+    input: Arg<'_, '_>,
+    weight: Arg<'_, '_>,
+    bias: OptionalArg<'_, '_>,
+    stride: OptionalArg<'_, '_>,
+    padding: OptionalArg<'_, '_>,
+    dilation: OptionalArg<'_, '_>,
+    groups: OptionalArg<'_, '_>,
+) -> PyResult<Tensor> {
+    let arguments = ConvArguments::extract([input, weight], [bias, stride, padding, dilation, groups])?;
+    run_op(input.py(), arguments.work_size(), || arguments.run())
+}
