@@ -28,6 +28,7 @@ FILES = (
     "halves.json",
     "attention.json",
     "einsum.json",
+    "layers.json",
 )
 SECONDS = 300.0
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from interlock._core.tensor import (
     Tensor,
+    conv2d,
     cross_entropy as _cross_entropy,
     dtype,
     linear,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     _Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 __all__ = [
+    "conv2d",
     "cross_entropy",
     "l1_loss",
     "linear",

@@ -2,6 +2,7 @@
 
 use interlock::backends::suggest;
 use interlock::dispatch::{self, Outcome};
+use interlock_tensor::ConvPadding;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
@@ -10,7 +11,7 @@ use crate::errors::{IntoPyResult, new_exception};
 use crate::submodule::submodule;
 use crate::tensor::Tensor;
 use crate::tensor::attention::AttentionArguments;
-use crate::tensor::conv::ConvArguments;
+use crate::tensor::conv::{self, ConvArguments};
 use crate::{scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -338,18 +339,18 @@ fn explain_conv2d((tensors, options): Given<'_, '_>) -> PyResult<Call> {
 #[pyfunction]
 #[pyo3(
     name = "conv2d",
-    signature = (input, weight, bias = None, stride = None, padding = None, dilation = None, groups = None)
+    signature = (input, weight, bias = None, stride = [1, 1], padding = ConvPadding::Sizes([0, 0]), dilation = [1, 1], groups = 1)
 )]
 fn conv2d_call(
     input: &Bound<'_, PyAny>,
     weight: &Bound<'_, PyAny>,
     bias: Option<&Bound<'_, PyAny>>,
-    stride: Option<&Bound<'_, PyAny>>,
-    padding: Option<&Bound<'_, PyAny>>,
-    dilation: Option<&Bound<'_, PyAny>>,
-    groups: Option<&Bound<'_, PyAny>>,
+    #[pyo3(from_py_with = conv::stride)] stride: [i64; 2],
+    #[pyo3(from_py_with = conv::padding)] padding: ConvPadding,
+    #[pyo3(from_py_with = conv::dilation)] dilation: [i64; 2],
+    #[pyo3(from_py_with = conv::groups)] groups: i64,
 ) -> PyResult<Call> {
-    let arguments = ConvArguments::extract([input, weight], [bias, stride, padding, dilation, groups])?;
+    let arguments = ConvArguments::extract([input, weight], bias, stride, padding, dilation, groups)?;
     arguments.explain(input.py()).map(Call)
 }
 

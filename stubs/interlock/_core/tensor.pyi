@@ -32,6 +32,7 @@ __all__ = [
     "bmm",
     "bool",
     "cat",
+    "conv2d",
     "cross_entropy",
     "dtype",
     "einsum",
@@ -2186,6 +2187,17 @@ def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum",
         >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
         tensor(1.3133)
     """
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | Literal["same", "valid"] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """"""
 
 def scaled_dot_product_attention(
     query: Tensor,

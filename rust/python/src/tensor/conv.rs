@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::args::{extract_int, extract_int_or_ints, extract_optional, extract_tensor};
-use super::{DETACH_THRESHOLD, Tensor, run_op};
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use super::{Tensor, run_op};
+use crate::errors::{IntoPyResult, new_exception};
 
 type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -16,9 +16,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conv2d, module)?)
 }
 
-/// Extracts an int, or a tuple or list of one or two ints. The default is two equal ints.
-fn extract_pair(what: &str, given: OptionalArg<'_, '_>, default: i64) -> PyResult<[i64; 2]> {
-    let Some(given) = given else { return Ok([default; 2]) };
+/// Extracts an int, or a tuple or list of one or two ints.
+fn extract_pair(what: &str, given: Arg<'_, '_>) -> PyResult<[i64; 2]> {
     match extract_int_or_ints(what, given)?.as_slice() {
         &[both] => Ok([both; 2]),
         &[rows, columns] => Ok([rows, columns]),
@@ -30,11 +29,26 @@ fn extract_pair(what: &str, given: OptionalArg<'_, '_>, default: i64) -> PyResul
     }
 }
 
-/// Extracts ints, `"same"` or `"valid"`.
-fn extract_padding(given: OptionalArg<'_, '_>) -> PyResult<ConvPadding> {
+/// Extracts the argument `stride`.
+pub(crate) fn stride(given: Arg<'_, '_>) -> PyResult<[i64; 2]> {
+    extract_pair("conv2d: stride", given)
+}
+
+/// Extracts the argument `dilation`.
+pub(crate) fn dilation(given: Arg<'_, '_>) -> PyResult<[i64; 2]> {
+    extract_pair("conv2d: dilation", given)
+}
+
+/// Extracts the argument `groups`.
+pub(crate) fn groups(given: Arg<'_, '_>) -> PyResult<i64> {
+    extract_int("conv2d: groups", given)
+}
+
+/// Extracts the argument `padding`: ints, `"same"` or `"valid"`.
+pub(crate) fn padding(given: Arg<'_, '_>) -> PyResult<ConvPadding> {
     const PADDING: &str = "conv2d: padding";
-    let Some(name) = given.and_then(|given| given.cast::<PyString>().ok()) else {
-        return Ok(ConvPadding::Sizes(extract_pair(PADDING, given, 0)?));
+    let Ok(name) = given.cast::<PyString>() else {
+        return Ok(ConvPadding::Sizes(extract_pair(PADDING, given)?));
     };
     match name.to_cow()?.as_ref() {
         "same" => Ok(ConvPadding::Same),
@@ -58,19 +72,23 @@ pub(crate) struct ConvArguments {
 }
 
 impl ConvArguments {
-    /// Extracts the arguments.
+    /// Extracts the tensors. The options were extracted.
     pub(crate) fn extract(
         [input, weight]: [Arg<'_, '_>; 2],
-        [bias, stride, padding, dilation, groups]: [OptionalArg<'_, '_>; 5],
+        bias: OptionalArg<'_, '_>,
+        stride: [i64; 2],
+        padding: ConvPadding,
+        dilation: [i64; 2],
+        groups: i64,
     ) -> PyResult<Self> {
         Ok(ConvArguments {
             input: extract_tensor("conv2d: input", input)?,
             weight: extract_tensor("conv2d: weight", weight)?,
             bias: extract_optional("conv2d: bias", bias)?,
-            stride: extract_pair("conv2d: stride", stride, 1)?,
-            padding: extract_padding(padding)?,
-            dilation: extract_pair("conv2d: dilation", dilation, 1)?,
-            groups: groups.map_or(Ok(1), |groups| extract_int("conv2d: groups", groups))?,
+            stride,
+            padding,
+            dilation,
+            groups,
         })
     }
 
@@ -129,18 +147,18 @@ impl ConvArguments {
 ///              [20., 24.]]])
 #[pyfunction]
 #[pyo3(
-    signature = (input, weight, bias = None, stride = None, padding = None, dilation = None, groups = None),
+    signature = (input, weight, bias = None, stride = [1, 1], padding = ConvPadding::Sizes([0, 0]), dilation = [1, 1], groups = 1),
     text_signature = "(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)"
 )]
 fn conv2d(
     input: Arg<'_, '_>,
     weight: Arg<'_, '_>,
     bias: OptionalArg<'_, '_>,
-    stride: OptionalArg<'_, '_>,
-    padding: OptionalArg<'_, '_>,
-    dilation: OptionalArg<'_, '_>,
-    groups: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = stride)] stride: [i64; 2],
+    #[pyo3(from_py_with = padding)] padding: ConvPadding,
+    #[pyo3(from_py_with = dilation)] dilation: [i64; 2],
+    #[pyo3(from_py_with = groups)] groups: i64,
 ) -> PyResult<Tensor> {
-    let arguments = ConvArguments::extract([input, weight], [bias, stride, padding, dilation, groups])?;
+    let arguments = ConvArguments::extract([input, weight], bias, stride, padding, dilation, groups)?;
     run_op(input.py(), arguments.work_size(), || arguments.run())
 }

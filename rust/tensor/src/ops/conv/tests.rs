@@ -113,9 +113,17 @@ fn algorithms_agree_on_values_and_gradients() {
 
 #[test]
 fn conv2d_passes_gradcheck() {
-    for_each_case(|inputs, options| {
-        gradcheck(|x| x[0].conv2d(&x[1], &ConvOptions { bias: Some(&x[2]), ..options })?.pow(2.0), inputs);
-    });
+    for (groups, stride, padding, dilation) in [
+        (1, [1, 1], ConvPadding::Same, [2, 1]),
+        (1, [2, 1], ConvPadding::Sizes([1, 0]), [1, 1]),
+        (2, [1, 2], ConvPadding::Valid, [1, 2]),
+    ] {
+        let inputs = [random(1, &[2, 2, 5, 4]), random(2, &[2, 2 / groups, 3, 2]), random(3, &[2])];
+        let options = ConvOptions { stride, padding, dilation, groups: groups as i64, bias: None };
+        let squares =
+            |x: &[Tensor]| x[0].conv2d(&x[1], &ConvOptions { bias: Some(&x[2]), ..options })?.pow(2.0);
+        gradcheck(squares, &inputs);
+    }
 }
 
 #[test]
