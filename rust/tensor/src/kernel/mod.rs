@@ -21,6 +21,6 @@ pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
 pub(crate) use foreign::{ForeignLaunch, foreign_tensor};
 pub(crate) use gather::{RowIndices, gather, index_add, index_put, index_select, scatter_add};
 pub(crate) use launch::{launch_nullary, result_placement};
-pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
+pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
 pub(crate) use strided_iter::StridedIter;

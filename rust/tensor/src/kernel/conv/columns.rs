@@ -1,5 +1,6 @@
-//! Matrices of image patches, as `im2col` of Caffe and `torch.nn.functional.unfold`: one row for each channel and tap of
-//! the kernel, and one column for each output position.
+//! Matrices of image patches, as `im2col` of Caffe: one row for each tap of the kernel and channel, and one column for each
+//! output position. The channels of a tap are consecutive, unlike those of `torch.nn.functional.unfold`, so that products
+//! are summed in the order of oneDNN.
 
 use std::ops::Range;
 
@@ -45,9 +46,9 @@ pub(super) fn write_columns<T: Element>(
 ) {
     let ([_, width], step) = (geometry.input, geometry.stride[1].max(1));
     let mut rows = matrix.chunks_exact_mut(positions.len().max(1));
-    for plane in image.chunks_exact(geometry.plane().max(1)) {
-        for ([tap_row, tap_column], row) in geometry.taps().zip(&mut rows) {
-            let (lines, inside) = (geometry.inside(0, tap_row), geometry.inside(1, tap_column));
+    for [tap_row, tap_column] in geometry.taps() {
+        let (lines, inside) = (geometry.inside(0, tap_row), geometry.inside(1, tap_column));
+        for (plane, row) in image.chunks_exact(geometry.plane().max(1)).zip(&mut rows) {
             for Segment { row: line, columns, start } in segments(geometry, positions) {
                 let Some(out) = row.get_mut(start..start.saturating_add(columns.len())) else { continue };
                 let first = inside.start.clamp(columns.start, columns.end);
@@ -84,9 +85,9 @@ pub(super) fn add_patches<T: Element>(
 ) {
     let ([_, width], step) = (geometry.input, geometry.stride[1].max(1));
     let mut rows = matrix.chunks_exact(positions.len().max(1));
-    for plane in image.chunks_exact_mut(geometry.plane().max(1)) {
-        for ([tap_row, tap_column], row) in geometry.taps().zip(&mut rows) {
-            let (lines, inside) = (geometry.inside(0, tap_row), geometry.inside(1, tap_column));
+    for [tap_row, tap_column] in geometry.taps() {
+        let (lines, inside) = (geometry.inside(0, tap_row), geometry.inside(1, tap_column));
+        for (plane, row) in image.chunks_exact_mut(geometry.plane().max(1)).zip(&mut rows) {
             for Segment { row: line, columns, start } in segments(geometry, positions) {
                 let first = inside.start.clamp(columns.start, columns.end);
                 let end = inside.end.clamp(first, columns.end);

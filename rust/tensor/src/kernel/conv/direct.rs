@@ -95,7 +95,6 @@ impl Direct {
         let (filters, step) = (g.groups * g.filters, g.stride[1].max(1));
         let (image, filter) = (number / filters.max(1), number % filters.max(1));
         let group = filter / g.filters.max(1);
-        out.fill(bias.get(filter).copied().unwrap_or_default());
         for channel in 0..g.channels {
             let plane = ((image * g.groups + group) * g.channels + channel) * g.plane();
             let plane = part(input, plane, g.plane());
@@ -105,6 +104,9 @@ impl Direct {
                     add_scaled((out, line.output, 1), (plane, line.input, step), line.length, *factor);
                 }
             }
+        }
+        if let Some(bias) = bias.get(filter) {
+            out.iter_mut().for_each(|out| *out = out.plus(*bias));
         }
     }
 

@@ -83,21 +83,23 @@ impl Forward {
         let g = &self.geometry;
         let (depth, positions) = (g.depth(), g.positions());
         let first = block.group * g.filters + block.channels.start;
-        for (out, bias) in block.out.chunks_mut(positions.max(1)).zip(bias.iter().skip(first)) {
-            out.fill(*bias);
-        }
         let image_start = (block.image * g.groups + block.group) * g.channels * g.plane();
         let image = part(input, image_start, g.channels * g.plane());
         let rows = Matrix::of_rows(block.channels.len(), depth, depth).at(first * depth);
         if g.is_pointwise() {
             let image_matrix = Matrix::of_rows(depth, positions, positions);
-            return T::add_product(block.out, positions, (weight, rows), (image, image_matrix));
+            T::add_product(block.out, positions, (weight, rows), (image, image_matrix))?;
+        } else {
+            for tile in g.tiles() {
+                write_columns(g, image, &tile, scratch);
+                let patches = Matrix::of_rows(depth, tile.len(), tile.len());
+                let out = block.out.get_mut(tile.start..).unwrap_or_default();
+                T::add_product(out, positions, (weight, rows), (&*scratch, patches))?;
+            }
         }
-        for tile in g.tiles() {
-            write_columns(g, image, &tile, scratch);
-            let patches = Matrix::of_rows(depth, tile.len(), tile.len());
-            let out = block.out.get_mut(tile.start..).unwrap_or_default();
-            T::add_product(out, positions, (weight, rows), (&*scratch, patches))?;
+        // Added last, as by oneDNN: its rounding is that of a separate addition.
+        for (out, bias) in block.out.chunks_mut(positions.max(1)).zip(bias.iter().skip(first)) {
+            out.iter_mut().for_each(|out| *out = out.plus(*bias));
         }
         Ok(())
     }
@@ -143,21 +145,28 @@ impl InputGradient {
         scratch: &mut [T],
     ) -> Result<()> {
         let g = &self.geometry;
-        let (depth, positions, taps) = (g.depth(), g.positions(), area(g.kernel));
-        let rows = block.channels.len() * taps;
-        let first = block.group * g.filters * depth + block.channels.start * taps;
-        let weights = Matrix::of_rows(g.filters, rows, depth).at(first).transposed();
+        let (depth, positions, channels) = (g.depth(), g.positions(), block.channels.len());
+        let weights = Matrix::of_rows(g.filters, depth, depth).at(block.group * g.filters * depth);
         let image = (block.image * g.groups + block.group) * g.filters * positions;
         let gradients =
             |tile: &Range<usize>| Matrix::of_rows(g.filters, tile.len(), positions).at(image + tile.start);
+        // The rows of all taps are consecutive if the block has all channels.
+        let taps = area(g.kernel);
+        let (products, rows) = if channels == g.channels { (1, depth) } else { (taps, channels) };
+        let factors = |product: usize| {
+            let first = product * g.channels + block.channels.start;
+            let rows = Matrix { columns: rows, ..weights.at(weights.start + first) };
+            (weight, rows.transposed())
+        };
         if g.is_pointwise() {
-            let of_output = gradients(&(0..positions));
-            return T::add_product(block.out, positions, (weight, weights), (gradient, of_output));
+            return T::add_product(block.out, positions, factors(0), (gradient, gradients(&(0..positions))));
         }
         for tile in g.tiles() {
-            let Some(patches) = scratch.get_mut(..rows * tile.len()) else { continue };
+            let Some(patches) = scratch.get_mut(..taps * channels * tile.len()) else { continue };
             patches.fill(T::default());
-            T::add_product(patches, tile.len(), (weight, weights), (gradient, gradients(&tile)))?;
+            for (product, patches) in patches.chunks_mut(rows * tile.len()).take(products).enumerate() {
+                T::add_product(patches, tile.len(), factors(product), (gradient, gradients(&tile)))?;
+            }
             add_patches(g, patches, &tile, block.out);
         }
         Ok(())

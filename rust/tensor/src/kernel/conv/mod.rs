@@ -110,6 +110,12 @@ impl ConvGeometry {
         images.saturating_mul(self.depth()).saturating_mul(self.positions())
     }
 
+    /// Returns the shape of the weight with the channels after the taps, as products of matrices read it.
+    pub fn channels_last_weight_shape(&self) -> [usize; 4] {
+        let [filters, channels, rows, columns] = self.weight_shape();
+        [filters, rows, columns, channels]
+    }
+
     /// Returns the number of products in an element of the output: the rows of a matrix of patches.
     pub fn depth(&self) -> usize {
         self.channels.saturating_mul(area(self.kernel))
@@ -247,7 +253,8 @@ fn for_each_task<T: MatmulElement, I: Send>(
     })
 }
 
-/// Computes a pass of a convolution from contiguous operands of one type. `bias` has an element for each output channel
+/// Computes a pass of a convolution from contiguous operands of one type. All algorithms but `Direct` have weights, and
+/// return gradients of them, with the channels last: the shape is `channels_last_weight_shape`. `bias` has an element for each output channel
 /// and is added by the pass [`Forward`](ConvPass::Forward).
 pub(crate) fn convolve<T: MatmulElement>(
     op: &'static str,

@@ -208,15 +208,32 @@ fn convolve(
     let [first, second] = args.operands.map(operand);
     let (first, second) = (&first?, &second?);
     let bias = args.bias.map(|bias| loaded(&bias.detach(), Rounding::None)?.contiguous()).transpose()?;
-    let (pass, geometry, operands, bias) = (call.pass(), *call.geometry(), [first, second], bias.as_ref());
+    let (operands, bias) = ([first, second], bias.as_ref());
     let out = match first.dtype() {
-        DType::Float32 => kernel::convolve::<f32>(OP, algorithm, pass, geometry, operands, bias)?,
-        DType::Float64 => kernel::convolve::<f64>(OP, algorithm, pass, geometry, operands, bias)?,
-        DType::Int64 => kernel::convolve::<i64>(OP, algorithm, pass, geometry, operands, bias)?,
+        DType::Float32 => run_algorithm::<f32>(algorithm, call, operands, bias)?,
+        DType::Float64 => run_algorithm::<f64>(algorithm, call, operands, bias)?,
+        DType::Int64 => run_algorithm::<i64>(algorithm, call, operands, bias)?,
         // Halves were converted.
-        _ => {
-            return Err(Error::not_numeric(OP, "input", "; float() converts it"));
-        }
+        _ => return Err(Error::not_numeric(OP, "input", "; float() converts it")),
     };
     kernel::cast(&out, call.dtype())
+}
+
+/// Runs an algorithm with contiguous operands without history.
+pub(super) fn run_algorithm<T: kernel::MatmulElement>(
+    algorithm: ConvAlgorithm,
+    call: &ConvCall,
+    [first, second]: [&Tensor; 2],
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
+    let (pass, geometry) = (call.pass(), *call.geometry());
+    if algorithm == ConvAlgorithm::Direct {
+        return kernel::convolve::<T>(OP, algorithm, pass, geometry, [first, second], bias);
+    }
+    if pass == ConvPass::WeightGradient {
+        let out = kernel::convolve::<T>(OP, algorithm, pass, geometry, [first, second], bias)?;
+        return out.permute(&[0, 3, 1, 2])?.contiguous();
+    }
+    let weight = second.permute(&[0, 2, 3, 1])?.contiguous()?;
+    kernel::convolve::<T>(OP, algorithm, pass, geometry, [first, &weight], bias)
 }

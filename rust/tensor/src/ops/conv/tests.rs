@@ -87,7 +87,8 @@ fn conv2d_of_pointwise_filters_and_strided_operands() {
 
 #[test]
 fn algorithms_agree_on_values_and_gradients() {
-    use crate::kernel::{ConvAlgorithm, convolve};
+    use super::kernels::run_algorithm;
+    use crate::kernel::ConvAlgorithm;
     for_each_case(|[x, w, bias], options| {
         let geometry = shape::geometry(x, w, &options).unwrap();
         let gradient = random(5, &geometry.output_shape());
@@ -97,11 +98,11 @@ fn algorithms_agree_on_values_and_gradients() {
             (ConvPass::WeightGradient, [&gradient, x]),
         ] {
             let bias = (pass == ConvPass::Forward).then_some(bias);
-            let run = |algorithm| convolve::<f64>(OP, algorithm, pass, geometry, operands, bias).unwrap();
+            let call = ConvCall::new(pass, geometry, &ConvArgs::new(operands[0], operands[1], bias));
+            let run = |algorithm| run_algorithm::<f64>(algorithm, &call, operands, bias).unwrap();
             let expected = run(ConvAlgorithm::Direct).to_vec::<f64>().unwrap();
             assert_close(&run(ConvAlgorithm::Gemm), &expected);
             assert_close(&run(ConvAlgorithm::Unordered), &expected);
-            let call = ConvCall::new(pass, geometry, &ConvArgs::new(operands[0], operands[1], bias));
             let args = ConvArgs::new(operands[0], operands[1], bias);
             let Ok(out) = im2col::run_im2col(&call, interlock::dispatch::Numerics::default(), &args) else {
                 panic!("im2col refuses");
