@@ -29,6 +29,7 @@ FILES = (
     "attention.json",
     "einsum.json",
     "order.json",
+    "layers.json",
 )
 SECONDS = 300.0
 

@@ -9,6 +9,7 @@ from interlock._core.tensor import (
     Tensor,
     binary_cross_entropy as _binary_cross_entropy,
     binary_cross_entropy_with_logits as _binary_cross_entropy_with_logits,
+    conv2d,
     cross_entropy as _cross_entropy,
     dropout,
     dtype,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "conv2d",
     "cross_entropy",
     "dropout",
     "embedding",

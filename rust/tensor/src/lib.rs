@@ -37,6 +37,7 @@ pub mod elementwise {
 /// operation does so too.
 pub fn announce_operations() {
     MATMUL.announce();
+    CONV2D.announce();
     EINSUM.announce();
     ATTENTION.announce();
     MULTI_HEAD_ATTENTION.announce();
@@ -53,14 +54,16 @@ pub use element::Element;
 pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
+pub use kernel::ConvPass;
 pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, ClassLossOptions,
-    EINSUM, EMPTY, Einsum, EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions,
-    GeluApproximation, INDEX_ADD, INDEX_PUT, Index, IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall,
-    LstmLayer, LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs,
-    MultiHeadAttention, MultiHeadCall, Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD,
-    ScatterAdd, ScatterArgs, ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum,
-    explain_einsum, hstack, lstm, manual_seed, register_foreign_kernel, stack, vstack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, CONV2D,
+    ClassLossOptions, Conv2d, ConvArgs, ConvCall, ConvOptions, ConvPadding, EINSUM, EMPTY, Einsum,
+    EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions, GeluApproximation, INDEX_ADD,
+    INDEX_PUT, Index, IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL,
+    MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
+    Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD, ScatterAdd, ScatterArgs,
+    ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack,
+    lstm, manual_seed, register_foreign_kernel, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import EllipsisType, TracebackType
 from typing import Literal, Self, final, overload
 
@@ -166,4 +166,28 @@ def explain(
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["conv2d"],
+    /,
+    *tensors: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | Literal["same", "valid"] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["lstm"],
+    input: Tensor,
+    hx: Iterable[Tensor],
+    params: Iterable[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: Literal[False],
+    batch_first: bool,
 ) -> Call: ...

@@ -74,6 +74,7 @@ __all__ = [
     "clamp_min",
     "clip",
     "clone",
+    "conv2d",
     "copysign",
     "cos",
     "cosh",
@@ -5453,6 +5454,17 @@ def nll_loss(
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
     """."""
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | Literal["same", "valid"] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """"""
 
 def binary_cross_entropy(
     input: Tensor,

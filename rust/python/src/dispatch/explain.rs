@@ -6,7 +6,7 @@ use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use super::Call;
 use crate::errors::{new_exception, new_type_error};
-use crate::tensor::{attention, einsum, matmul};
+use crate::tensor::{attention, conv, einsum, lstm, matmul};
 
 /// An operation that `explain` accepts. The module of the operation declares it.
 pub(crate) struct Explained {
@@ -17,14 +17,16 @@ pub(crate) struct Explained {
 }
 
 /// The operations whose kernels are chosen.
-static OPERATIONS: &[&Explained] = &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED];
+static OPERATIONS: &[&Explained] =
+    &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED, &conv::EXPLAINED, &lstm::EXPLAINED];
 
 /// Return the choice of a kernel for a call on this thread now, without running it.
 ///
 /// The kernel that is chosen may still refuse when it runs; the next one is then tried.
 ///
 /// Args:
-///     operation: The name of the operation: ``"matmul"``, ``"einsum"`` or ``"scaled_dot_product_attention"``.
+///     operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
+///         ``"conv2d"`` or ``"lstm"``.
 ///     tensors: The arguments of the operation: its operands, for einsum after the equation.
 ///     options: The keyword arguments of the operation.
 ///

@@ -6,6 +6,7 @@ mod arithmetic;
 pub(crate) mod attention;
 mod attributes;
 mod broadcasting;
+pub(crate) mod conv;
 mod copy;
 mod creation;
 mod dims;
@@ -32,7 +33,7 @@ mod join;
 mod layers;
 mod like;
 mod losses;
-mod lstm;
+pub(crate) mod lstm;
 pub(crate) mod matmul;
 mod node;
 mod num_threads;
@@ -98,6 +99,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     einsum::register(&module)?;
     attention::register(&module)?;
     lstm::register(&module)?;
+    conv::register(&module)?;
     gradients::register(&module)
 }
 

@@ -2,6 +2,7 @@
 
 mod along;
 mod attention;
+mod conv;
 mod copy;
 mod elementwise;
 mod flip;
@@ -23,6 +24,8 @@ mod zip_rows;
 
 pub(crate) use along::{gather_rows, recurrence, scatter_rows};
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
+pub use conv::ConvPass;
+pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
 pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use elementwise::{add_strided, cast, map, map_as, update, zip};
 pub(crate) use flip::flip;
@@ -33,7 +36,7 @@ pub(crate) use indexed::{
 };
 pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
-pub(crate) use matmul::{Matrix, MatrixBatch, matmul};
+pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
 pub(crate) use sample::{bernoulli, multinomial};

@@ -14,6 +14,7 @@ mod bitwise;
 mod cast;
 mod closeness;
 mod compare;
+mod conv;
 mod creation;
 mod cross_entropy;
 mod dims;
@@ -85,6 +86,7 @@ pub use bitwise::{bitwise_and, bitwise_or, bitwise_xor, logical_and, logical_or,
 pub(crate) use cast::copy_with_layout;
 pub use closeness::Tolerance;
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
+pub use conv::{CONV2D, Conv2d, ConvArgs, ConvCall, ConvOptions, ConvPadding};
 pub use dims::broadcast_tensors;
 pub use einsum::{
     EINSUM, Einsum, EinsumArgs, EinsumCall, PathOptimizer, PathRequest, einsum, explain_einsum,
