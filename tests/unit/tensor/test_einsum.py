@@ -156,3 +156,9 @@ def test_einsum_refuses_arguments_of_other_types() -> None:
         untyped(x, [52])
     with pytest.raises(errors.ArgumentError, match="einsum: operands must contain at least one tensor"):
         untyped("")
+
+
+def test_einsum_broadcasts_a_size_of_1_to_0() -> None:
+    x, y = interlock.ones(1, 0), interlock.ones(2, 1)
+    assert interlock.einsum("i...,j...->ij...", x, y).shape == (1, 2, 0)
+    assert interlock.einsum("i...,j...->ij", x, y).tolist() == [[0.0, 0.0]]

@@ -120,6 +120,8 @@ pub(super) fn contract(left: &Term, right: &Term, keep: &impl Fn(Label) -> bool)
             .map_err(|error| error.during(OP))?
     };
     let labels = [batch, rows, columns].concat();
-    let size = |label: &Label| i64::try_from(a.size(*label).max(b.size(*label))).unwrap_or(i64::MAX);
+    // A label of both has one size. A term has size 1 for a label that it lacks; the size of the other may be 0.
+    let owner = |label: &Label| if a.labels.contains(label) { &a } else { &b };
+    let size = |label: &Label| i64::try_from(owner(label).size(*label)).unwrap_or(i64::MAX);
     Ok(Term { tensor: tensor.reshape(&labels.iter().map(size).collect::<Vec<_>>())?, labels })
 }
