@@ -270,7 +270,7 @@ fn randn_like(
 ///     >>> x.min(), x.max()
 ///     (tensor(3), tensor(4))
 #[pyfunction]
-#[pyo3(signature = (low = None, high = None, size = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (low = None, high = None, size = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false), text_signature = None)]
 fn randint(
     py: Python<'_>,
     low: OptionalArg<'_, '_>,
