@@ -167,7 +167,6 @@ impl Tensor {
     #[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_full(
         &self,
-        py: Python<'_>,
         size: &Bound<'_, PyAny>,
         fill_value: &Bound<'_, PyAny>,
         dtype: OptionalArg<'_, '_>,
@@ -176,7 +175,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::new_full::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
         let x = &self.0;
-        let what = "new_full: size";
+        let (py, what) = (size.py(), "new_full: size");
         let shape = checked_sizes(py, what, &extract_int_or_ints(what, size)?)?;
         let value = extract_scalar("new_full: fill_value", fill_value)?;
         let options = new_options(py, function_of(what), x, dtype, device, pin_memory)?;
