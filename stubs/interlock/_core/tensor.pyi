@@ -3548,10 +3548,10 @@ def randn_like(
         (2, 3)
     """
 
-@overload
 def randint(
-    high: int,
-    size: _Sizes,
+    low: int | None = None,
+    high: int | _Sizes | None = None,
+    size: _Sizes | None = None,
     *,
     dtype: _DType | None = None,
     device: _Device | None = None,
@@ -3583,17 +3583,6 @@ def randint(
         (tensor(3), tensor(4))
     """
 
-@overload
-def randint(
-    low: int,
-    high: int,
-    size: _Sizes,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor: ...
 def randint_like(
     input: Tensor,
     low: int | None = None,

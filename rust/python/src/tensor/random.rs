@@ -270,7 +270,7 @@ fn randn_like(
 ///     >>> x.min(), x.max()
 ///     (tensor(3), tensor(4))
 #[pyfunction]
-#[pyo3(signature = (low = None, high = None, size = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false), text_signature = None)]
+#[pyo3(signature = (low = None, high = None, size = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 #[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
 fn randint(
     py: Python<'_>,
