@@ -477,16 +477,20 @@ impl Error {
         Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, cure }
     }
 
-    /// Replaces the operation of an error for operands or an unavailable device with the operation of the caller.
+    /// Replaces the operation of an error for arguments or an unavailable device with the operation of the caller.
     #[must_use]
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
             Error::Broadcast { op, .. }
             | Error::Shapes { op, .. }
             | Error::Shape { op, .. }
+            | Error::ViewNeedsCopy { op, .. }
             | Error::DTypes { op, .. }
             | Error::DType { op, .. }
-            | Error::Devices { op, .. } => *op = caller,
+            | Error::Devices { op, .. }
+            | Error::Dimension { op, .. }
+            | Error::Value { op, .. }
+            | Error::OutOfBounds { op, .. } => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}
         }

@@ -4250,7 +4250,11 @@ def atleast_1d(tensor: Tensor, /) -> Tensor:
     """
 
 @overload
-def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d() -> tuple[()]: ...
+@overload
+def atleast_1d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @overload
 def atleast_2d(tensor: Tensor, /) -> Tensor:
     """Return tensors with at least 2 dimensions.
@@ -4271,7 +4275,11 @@ def atleast_2d(tensor: Tensor, /) -> Tensor:
     """
 
 @overload
-def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d() -> tuple[()]: ...
+@overload
+def atleast_2d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 @overload
 def atleast_3d(tensor: Tensor, /) -> Tensor:
     """Return tensors with at least 3 dimensions.
@@ -4292,7 +4300,11 @@ def atleast_3d(tensor: Tensor, /) -> Tensor:
     """
 
 @overload
-def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d() -> tuple[()]: ...
+@overload
+def atleast_3d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
 def flip(input: Tensor, dims: _Dims) -> Tensor:
     """Return a copy with the elements of dimensions in reverse order.
 
@@ -4801,10 +4813,10 @@ def randn_like(
         (2, 3)
     """
 
-@overload
 def randint(
-    high: int,
-    size: _Sizes,
+    low: int | None = None,
+    high: int | _Sizes | None = None,
+    size: _Sizes | None = None,
     *,
     dtype: _DType | None = None,
     device: _Device | None = None,
@@ -4836,17 +4848,6 @@ def randint(
         (tensor(3), tensor(4))
     """
 
-@overload
-def randint(
-    low: int,
-    high: int,
-    size: _Sizes,
-    *,
-    dtype: _DType | None = None,
-    device: _Device | None = None,
-    requires_grad: builtins.bool = False,
-    pin_memory: builtins.bool = False,
-) -> Tensor: ...
 def randint_like(
     input: Tensor,
     low: int | None = None,

@@ -48,6 +48,61 @@ def own_gradient() -> None:
 
 
 CASES: list[tuple[str, type[Exception], str]] = [
+    # parts and dimensions
+    (
+        "ones(3).split([1, 1])",
+        ArgumentError,
+        "split_with_sizes: split_sizes must add up to 3, the size of dimension 0, got (1, 1)",
+    ),
+    ("ones(3).chunk(0)", ArgumentError, "chunk: chunks must be positive, got 0"),
+    ("ones(3).narrow(0, 4, 0)", IndexError, "narrow: start must be from -3 to 3, got 4"),
+    (
+        "ones(3).narrow(0, 2, 2)",
+        ArgumentError,
+        "narrow: length must be at most 1 from start 2 of size 3, got 2",
+    ),
+    ("tensor(1).unbind()", IndexError, "unbind: input must have a dimension, got shape ()"),
+    (
+        "(leaf(2) * 1).split(1)[0].add_(1)",
+        RuntimeError,
+        "this view is one of several that split(), chunk() or unbind() returned, and its history does not"
+        " record in-place changes of it or of its base; use narrow() or clone() it",
+    ),
+    ("ones(2, 3).swapaxes(0, 2)", IndexError, "swapaxes: dim must be from -2 to 1, got 2"),
+    ("ones(2, 3).moveaxis(0, 2)", IndexError, "moveaxis: dim must be from -2 to 1, got 2"),
+    (
+        "ones(2, 3).view_as(ones(5))",
+        ShapeError,
+        "view_as: shape must have as many elements as (2, 3), got (5,)",
+    ),
+    ("ones(2, 3).flip(0, 0)", ArgumentError, "flip: dims must name each dimension once, got (0, 0)"),
+    (
+        "ones(2, 3).repeat(2)",
+        ArgumentError,
+        "repeat: repeats must have a number for each of 2 dimensions, got (2,)",
+    ),
+    ("ones(3).tril()", ShapeError, "tril: input must have at least 2 dimensions, got shape (3,)"),
+    ("ones(3).mT", ShapeError, "mT: the tensor must have at least 2 dimensions, got shape (3,)"),
+    (
+        "ones(3).dot(ones(2))",
+        ShapeError,
+        "dot: operands must be vectors of one size for shapes (3,) and (2,)",
+    ),
+    # random numbers
+    ("randint(3, 3, (2,))", ArgumentError, "randint: high must be greater than low, 3, got 3"),
+    ("full((1,), 2.0).bernoulli()", ArgumentError, "bernoulli: each probability must be from 0 to 1, got 2"),
+    ("zeros(2).bernoulli(-1)", ArgumentError, "bernoulli: p must be from 0 to 1, got -1.0"),
+    (
+        "zeros(2).multinomial(1)",
+        ArgumentError,
+        "multinomial: the weights of each row must not all be 0, got 0",
+    ),
+    ("zeros(2).uniform_(2, 1)", ArgumentError, "uniform_: to must not be less than from_, 2.0, got 1.0"),
+    (
+        "ones(2, dtype=int64).new_full((2,), float('nan'))",
+        ArgumentError,
+        "new_full: fill_value must be a number that int64 can hold, got nan",
+    ),
     # creation
     (
         "full((2,), 65505.0, dtype=float16)",

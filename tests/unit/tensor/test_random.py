@@ -137,9 +137,9 @@ REFUSED: list[tuple[Callable[[Tensor], object], type[Exception]]] = [
     (lambda x: interlock.rand_like(x.long()), DTypeError),
     (lambda x: interlock.randint(3, 3, (2,)), ArgumentError),
     (lambda x: interlock.randint(0, (2,)), ArgumentError),
-    (lambda x: interlock.randint(3), TypeError),  # type: ignore[call-overload]
-    (lambda x: interlock.randint((2,)), TypeError),  # type: ignore[call-overload]
-    (lambda x: interlock.randint(2.5, (2,)), TypeError),  # type: ignore[call-overload]
+    (lambda x: interlock.randint(3), TypeError),
+    (lambda x: interlock.randint((2,)), TypeError),  # type: ignore[arg-type]
+    (lambda x: interlock.randint(2.5, (2,)), TypeError),  # type: ignore[arg-type]
     (lambda x: interlock.randint(0, 3, (2,), dtype=interlock.bool), ArgumentError),
     (lambda x: interlock.randint(0, 10**6, (2,), dtype=interlock.float16), ArgumentError),
     (lambda x: interlock.randint(3, (-2,)), ArgumentError),

@@ -170,6 +170,9 @@ ELEMENTWISE: dict[str, tuple[tuple[str, ...], Binary]] = {
     "logical_not": (DTYPES, lambda x, _: x.logical_not()),
     "clone": (DTYPES, lambda x, _: x.clone()),
     "contiguous": (DTYPES, lambda x, _: x.contiguous()),
+    "flip": (DTYPES, lambda x, _: x.flip(0, -1)),
+    "tril": (DTYPES, lambda x, _: x.tril()),
+    "repeat": (DTYPES, lambda x, _: x.tile(2)),
 }
 
 

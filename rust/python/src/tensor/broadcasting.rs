@@ -115,7 +115,7 @@ impl Tensor {
         #[pyo3(from_py_with = lists::broadcast_to::size)] size: Vec<i64>,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.expand(&size))
+        run_op(py, 0, || x.expand(&size).map_err(|error| error.during("broadcast_to")))
     }
 }
 
@@ -140,7 +140,7 @@ fn broadcast_to(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("broadcast_to: input", input)?;
-    run_op(py, 0, || x.expand(&size))
+    run_op(py, 0, || x.expand(&size).map_err(|error| error.during("broadcast_to")))
 }
 
 /// Return views of tensors that are expanded to their common shape.

@@ -347,6 +347,7 @@ fn full(
 ///     tensor([1.0000, 1.2500, 1.5000, 1.7500])
 #[pyfunction]
 #[pyo3(signature = (start = None, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
 fn arange(
     py: Python<'_>,
     start: OptionalArg<'_, '_>,

@@ -33,7 +33,7 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.zeros(2, 3, 4).flatten(1).shape
     ///     (2, 12)
-    #[pyo3(signature = (start_dim = 0, end_dim = -1))]
+    #[pyo3(signature = (start_dim = 0, end_dim = -1), text_signature = "($self, start_dim=0, end_dim=-1)")]
     fn flatten(
         slf: Bound<'_, Self>,
         #[pyo3(from_py_with = ints::flatten::start_dim)] start_dim: i64,
@@ -124,7 +124,7 @@ impl Tensor {
 ///     >>> interlock.flatten(interlock.zeros(2, 3, 4), 1).shape
 ///     (2, 12)
 #[pyfunction]
-#[pyo3(signature = (input, start_dim = 0, end_dim = -1))]
+#[pyo3(signature = (input, start_dim = 0, end_dim = -1), text_signature = "(input, start_dim=0, end_dim=-1)")]
 fn flatten<'py>(
     input: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = ints::flatten::start_dim)] start_dim: i64,

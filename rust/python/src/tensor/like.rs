@@ -65,7 +65,9 @@ impl Tensor {
         let x = &self.0;
         let shape = extract_size("new_zeros: size", size)?;
         let options = new_options(py, "new_zeros", x, dtype, device, pin_memory)?;
-        build(py, requires_grad, || CoreTensor::zeros(&shape, options))
+        build(py, requires_grad, || {
+            CoreTensor::zeros(&shape, options).map_err(|error| error.during("new_zeros"))
+        })
     }
 
     /// Return a tensor of ones with the dtype and device of this one.
@@ -100,7 +102,9 @@ impl Tensor {
         let x = &self.0;
         let shape = extract_size("new_ones: size", size)?;
         let options = new_options(py, "new_ones", x, dtype, device, pin_memory)?;
-        build(py, requires_grad, || CoreTensor::ones(&shape, options))
+        build(py, requires_grad, || {
+            CoreTensor::ones(&shape, options).map_err(|error| error.during("new_ones"))
+        })
     }
 
     /// Return an uninitialized tensor with the dtype and device of this one.
@@ -135,7 +139,9 @@ impl Tensor {
         let x = &self.0;
         let shape = extract_size("new_empty: size", size)?;
         let options = new_options(py, "new_empty", x, dtype, device, pin_memory)?;
-        build(py, requires_grad, || CoreTensor::empty(&shape, options))
+        build(py, requires_grad, || {
+            CoreTensor::empty(&shape, options).map_err(|error| error.during("new_empty"))
+        })
     }
 
     /// Return a tensor filled with a number, with the dtype and device of this one.
@@ -161,7 +167,6 @@ impl Tensor {
     #[pyo3(signature = (size, fill_value, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_full(
         &self,
-        py: Python<'_>,
         size: &Bound<'_, PyAny>,
         fill_value: &Bound<'_, PyAny>,
         dtype: OptionalArg<'_, '_>,
@@ -170,11 +175,13 @@ impl Tensor {
         #[pyo3(from_py_with = switches::new_full::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
         let x = &self.0;
-        let what = "new_full: size";
+        let (py, what) = (size.py(), "new_full: size");
         let shape = checked_sizes(py, what, &extract_int_or_ints(what, size)?)?;
         let value = extract_scalar("new_full: fill_value", fill_value)?;
         let options = new_options(py, function_of(what), x, dtype, device, pin_memory)?;
-        build(py, requires_grad, || CoreTensor::full(&shape, value, options))
+        build(py, requires_grad, || {
+            CoreTensor::full(&shape, value, options).map_err(|error| error.during("new_full"))
+        })
     }
 
     /// Return a tensor with a copy of `data`, with the dtype and device of this one.
@@ -211,7 +218,7 @@ impl Tensor {
         let x = &self.0;
         let options = new_options(py, "new_tensor", x, dtype, device, pin_memory)?;
         let tensor = from_data::from_data("new_tensor", data, Some(options.dtype))?;
-        build(py, requires_grad, || tensor.to(options, false))
+        build(py, requires_grad, || tensor.to(options, false).map_err(|error| error.during("new_tensor")))
     }
 }
 

@@ -271,6 +271,7 @@ fn randn_like(
 ///     (tensor(3), tensor(4))
 #[pyfunction]
 #[pyo3(signature = (low = None, high = None, size = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
 fn randint(
     py: Python<'_>,
     low: OptionalArg<'_, '_>,

@@ -1,6 +1,7 @@
 //! Copies with the elements in another order, repeated, or partly replaced by zeros.
 
 use interlock_tensor::Tensor as CoreTensor;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -20,6 +21,16 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tril, module)?)?;
     module.add_function(wrap_pyfunction!(triu, module)?)?;
     module.add_function(wrap_pyfunction!(trace, module)?)
+}
+
+/// Extracts ints that are passed as separate arguments or as one tuple or list, of which there must be one at least.
+fn required_ints(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
+    if given.is_empty() {
+        return Err(PyTypeError::new_err(format!(
+            "{what} must be ints, or one tuple or list of them, got nothing"
+        )));
+    }
+    extract_ints(what, given)
 }
 
 /// Repeats elements as often as an int or a tensor says. `output_size` is checked if it is passed.
@@ -73,7 +84,7 @@ impl Tensor {
     #[pyo3(signature = (*dims))]
     fn flip(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         let x = &self.0;
-        let dims = extract_ints("flip: dims", dims)?;
+        let dims = required_ints("flip: dims", dims)?;
         run_op(py, work_size(x), || x.flip(&dims))
     }
 
@@ -121,7 +132,7 @@ impl Tensor {
     #[pyo3(signature = (*repeats))]
     fn repeat(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         let x = &self.0;
-        let repeats = extract_ints("repeat: repeats", repeats)?;
+        let repeats = required_ints("repeat: repeats", repeats)?;
         run_op(py, super::DETACH_THRESHOLD, || x.repeat(&repeats))
     }
 
@@ -142,7 +153,7 @@ impl Tensor {
     #[pyo3(signature = (*dims))]
     fn tile(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         let x = &self.0;
-        let dims = extract_ints("tile: dims", dims)?;
+        let dims = required_ints("tile: dims", dims)?;
         run_op(py, super::DETACH_THRESHOLD, || x.tile(&dims))
     }
 

@@ -117,6 +117,7 @@ fn linspace(
 ///     tensor([  1.,  10., 100.])
 #[pyfunction]
 #[pyo3(signature = (start, end, steps, base = 10.0, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
 fn logspace(
     start: &Bound<'_, PyAny>,
     end: &Bound<'_, PyAny>,

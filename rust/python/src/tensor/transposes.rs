@@ -63,7 +63,7 @@ impl Tensor {
         #[pyo3(from_py_with = lists::moveaxis::destination)] destination: Vec<i64>,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.movedim(&source, &destination))
+        run_op(py, 0, || x.movedim(&source, &destination).map_err(|error| error.during("moveaxis")))
     }
 
     /// Return a view with two dimensions exchanged, as `transpose`.
@@ -86,7 +86,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::swapaxes::axis1)] axis1: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.transpose(axis0, axis1))
+        run_op(py, 0, || x.transpose(axis0, axis1).map_err(|error| error.during("swapaxes")))
     }
 
     /// Return a view with two dimensions exchanged, as `transpose`.
@@ -109,7 +109,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::swapdims::dim1)] dim1: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.transpose(dim0, dim1))
+        run_op(py, 0, || x.transpose(dim0, dim1).map_err(|error| error.during("swapdims")))
     }
 
     /// A view with the last two dimensions exchanged: the transpose of a matrix, or of each matrix of a batch.
@@ -211,7 +211,7 @@ fn moveaxis(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("moveaxis: input", input)?;
-    run_op(py, 0, || x.movedim(&source, &destination))
+    run_op(py, 0, || x.movedim(&source, &destination).map_err(|error| error.during("moveaxis")))
 }
 
 /// Return a view with two dimensions exchanged, as `transpose`.
@@ -236,7 +236,7 @@ fn swapaxes(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("swapaxes: input", input)?;
-    run_op(py, 0, || x.transpose(axis0, axis1))
+    run_op(py, 0, || x.transpose(axis0, axis1).map_err(|error| error.during("swapaxes")))
 }
 
 /// Return a view with two dimensions exchanged, as `transpose`.
@@ -261,7 +261,7 @@ fn swapdims(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("swapdims: input", input)?;
-    run_op(py, 0, || x.transpose(dim0, dim1))
+    run_op(py, 0, || x.transpose(dim0, dim1).map_err(|error| error.during("swapdims")))
 }
 
 /// Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.

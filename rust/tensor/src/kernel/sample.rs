@@ -1,6 +1,7 @@
 //! Kernels that draw samples from distributions.
 
 use super::launch::launch_unary;
+use crate::fallible_alloc::try_collect;
 use crate::{Element, Error, Result, Tensor};
 
 /// Returns 1 with the probability of each element of a contiguous tensor, else 0.
@@ -36,9 +37,9 @@ pub(crate) fn multinomial<T: Element>(
         for (out, row) in out.chunks_exact_mut(samples.max(1)).zip(rows) {
             let row = checked_weights(op, row)?;
             if replacement {
-                draw_with_replacement(out, &row, &mut generator);
+                draw_with_replacement(out, &row, &mut generator)?;
             } else {
-                draw_without_replacement(out, &row, &mut generator);
+                draw_without_replacement(out, &row, &mut generator)?;
             }
         }
         Ok(())
@@ -47,7 +48,7 @@ pub(crate) fn multinomial<T: Element>(
 
 /// Returns the weights of a row, or an error unless they describe a distribution.
 fn checked_weights<T: Element>(op: &'static str, row: &[T]) -> Result<Vec<f64>> {
-    let weights: Vec<f64> = row.iter().map(|weight| weight.to_f64()).collect();
+    let weights = try_collect(row.len(), row.iter().map(|weight| weight.to_f64()))?;
     if let Some(wrong) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
         return Err(Error::value(op, "each weight", "be finite and not negative", wrong));
     }
@@ -58,17 +59,15 @@ fn checked_weights<T: Element>(op: &'static str, row: &[T]) -> Result<Vec<f64>> 
 }
 
 /// Draws each index by inversion of the cumulative weights.
-fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) {
+fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) -> Result<()> {
     // Divided by the largest weight, so that their sum is finite.
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let mut total = 0.0;
-    let bounds: Vec<f64> = weights
-        .iter()
-        .map(|weight| {
-            total += weight / largest;
-            total
-        })
-        .collect();
+    let bounds = weights.iter().map(|weight| {
+        total += weight / largest;
+        total
+    });
+    let bounds = try_collect(weights.len(), bounds)?;
     // An index of weight 0 has the bound of its predecessor, and rounding may return the total.
     let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
     for out in out {
@@ -76,20 +75,22 @@ fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastr
         let index = bounds.partition_point(|&bound| bound <= drawn).min(last);
         *out = i64::try_from(index).unwrap_or(i64::MAX);
     }
+    Ok(())
 }
 
 /// Draws distinct indices: those of the least of exponentially distributed numbers, whose rates are the weights, in
 /// their order. Indices of weight 0 come last.
-fn draw_without_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) {
-    let mut arrivals: Vec<(f64, i64)> = weights
-        .iter()
-        .zip(0..)
-        .map(|(weight, index)| (-(1.0 - generator.f64()).ln() / weight, index))
-        .collect();
-    // 0 / 0 is NaN, which is ordered behind all numbers if it is positive.
-    let key = |arrival: f64| if arrival.is_nan() { f64::INFINITY } else { arrival };
-    arrivals.sort_by(|a, b| key(a.0).total_cmp(&key(b.0)));
+fn draw_without_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) -> Result<()> {
+    // 0 / 0 is NaN: the index has weight 0.
+    let arrival = |weight: f64, drawn: f64| {
+        let time = -(1.0 - drawn).ln() / weight;
+        if time.is_nan() { f64::INFINITY } else { time }
+    };
+    let arrivals = weights.iter().zip(0..).map(|(&weight, index)| (arrival(weight, generator.f64()), index));
+    let mut arrivals: Vec<(f64, i64)> = try_collect(weights.len(), arrivals)?;
+    arrivals.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (out, (_, index)) in out.iter_mut().zip(arrivals) {
         *out = index;
     }
+    Ok(())
 }

@@ -38,12 +38,7 @@ impl Tensor {
 
     /// Returns a tensor filled with `value`, like [`zeros_like`](Tensor::zeros_like).
     pub fn full_like(&self, value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
-        let full = Tensor::full(self.shape(), value, options).map_err(|error| match error {
-            Error::OutOfBounds { argument, value, dtype, .. } => {
-                Error::OutOfBounds { op: "full_like", argument, value, dtype }
-            }
-            error => error.during("full_like"),
-        })?;
+        let full = Tensor::full(self.shape(), value, options).map_err(|error| error.during("full_like"))?;
         Ok(full.alias(self.layout().preserve_format()))
     }
 

@@ -67,17 +67,17 @@ impl Tensor {
 
     /// Returns a view with the shape of another tensor.
     pub fn view_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.view(&signed(other.shape()))
+        self.view(&signed(other.shape())).map_err(|error| error.during("view_as"))
     }
 
     /// Returns the elements in the shape of another tensor: a view if possible, else a copy.
     pub fn reshape_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.reshape(&signed(other.shape()))
+        self.reshape(&signed(other.shape())).map_err(|error| error.during("reshape_as"))
     }
 
     /// Returns a view expanded to the shape of another tensor.
     pub fn expand_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.expand(&signed(other.shape()))
+        self.expand(&signed(other.shape())).map_err(|error| error.during("expand_as"))
     }
 
     /// Returns a view with dimension `source[i]` moved to position `destination[i]`. The others keep their order.

@@ -26,12 +26,7 @@ impl Tensor {
     /// Returns a tensor of this shape and type that is 1 with probability `p`, else 0, without history.
     pub fn bernoulli_p(&self, p: f64) -> Result<Tensor> {
         let out = Tensor::zeros(self.shape(), self.options())?;
-        out.bernoulli_(p).map_err(|error| match error {
-            Error::Value { argument, expected, given, .. } => {
-                Error::Value { op: "bernoulli", argument, expected, given }
-            }
-            other => other,
-        })?;
+        out.bernoulli_(p).map_err(|error| error.during("bernoulli"))?;
         // The result is not visible to the program yet, so its version stays 0.
         out.storage_handle().set_version(0);
         Ok(out)
