@@ -239,7 +239,7 @@ def test_where_selects_broadcasts_and_promotes() -> None:
         interlock.where(tensor([True, False, True]), tensor([1.0, 2.0]), 0)
 
 
-def test_where_and_masked_fill_pass_no_gradient_where_they_select_another_value() -> None:
+def test_where_and_masked_fill_pass_no_gradient_to_replaced_elements() -> None:
     x = tensor([0.0, 4.0], requires_grad=True)
     gradient = tensor([INF, 2.0])
     interlock.where(x > 0, x, NAN).backward(gradient)
