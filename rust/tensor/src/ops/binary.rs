@@ -245,7 +245,9 @@ pub(super) fn scale_by_alpha<'a>(
     let product = match other {
         Operand::Scalar(value) => Product::Operand(Operand::Scalar(match dtype {
             DType::Bool => Scalar::Bool(value.cast::<i64>() != 0 && alpha.cast::<f64>() != 0.0),
-            DType::Int64 => Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>())),
+            dtype if !dtype.is_floating_point() => {
+                Scalar::Int(value.cast::<i64>().wrapping_mul(alpha.cast::<i64>()))
+            }
             _ => Scalar::Float(value.rounded(dtype).cast::<f64>() * alpha.cast::<f64>()),
         })),
         Operand::Tensor(tensor) if dtype == DType::Bool => {

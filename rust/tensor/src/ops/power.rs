@@ -52,11 +52,11 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
                 return Err(Error::not_numeric(op, "the base", "; long() converts it"));
             }
         },
-        DType::Int64 => {
+        dtype if !dtype.is_floating_point() => {
             if let Operand::Scalar(exponent) = exponent
                 && exponent.cast::<i64>() < 0
             {
-                let expected = "not be negative if the base is int64 (float() converts it)";
+                let expected = format!("not be negative if the base is {dtype} (float() converts it)");
                 return Err(Error::value(op, "exponent", expected, exponent));
             }
             operands.zip(op, integer_power)?
