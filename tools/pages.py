@@ -638,8 +638,9 @@ def is_recorded(example: str) -> bool:
 
 def device_of(example: str) -> str | None:
     """Return what an example does on a device; None if it raises there."""
-    names = operands("float32", "host:0")
-    if not succeeds(example, names):
+    candidates = (operands(dtype, "host:0") for dtype in ("float32", "int64"))
+    names = next((names for names in candidates if succeeds(example, names)), None)
+    if names is None:
         return None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

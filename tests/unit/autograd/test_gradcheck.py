@@ -130,7 +130,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "atan2": (lambda x, y: interlock.atan2(x, y), (X, Y)),
     "hypot": (lambda x, y: interlock.hypot(x, y), (X, Y)),
     "where": (lambda x, y: interlock.where(x > 1, x, y) ** 2, (X, Y)),
-    "clamp": (lambda x, y, z: x.clamp(0.9 * y, z) + x.clamp(0.7, 1.1) ** 2, (X, Y, X)),
+    "clamp": (lambda x, y, z: x.clamp(0.9 * y, 1.05 * z) + x.clamp(0.7, 1.1) ** 2, (X, Y, X)),
     "clamp_min": (lambda x, y: x.clamp_min(1.1 * y) ** 2, (X, Y)),
     "clamp_max": (lambda x: x.clamp_max(1.0) ** 2, (X,)),
     **{
@@ -248,7 +248,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "mul_": (lambda x, y: changed(x, lambda copy: copy.mul_(y)), (X, Y)),
     "div_": (lambda x, y: changed(x, lambda copy: copy.div_(y)), (X, Y)),
     **{
-        f"{name}_": (lambda x, name=name: changed(x, lambda copy: getattr(copy, f"{name}_")()) ** 2, (X,))
+        f"{name}_": (
+            lambda x, name=name: changed(1.1 * x, lambda copy: getattr(copy, f"{name}_")()) ** 2,
+            (X,),
+        )
         for name in (
             *(
                 "exp",

@@ -56,7 +56,7 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             if let Operand::Scalar(exponent) = exponent
                 && exponent.cast::<i64>() < 0
             {
-                let expected = "not be negative if the base is an integer (float() converts it)";
+                let expected = format!("not be negative if the base is {dtype} (float() converts it)");
                 return Err(Error::value(op, "exponent", expected, exponent));
             }
             operands.zip(op, integer_power)?

@@ -11,7 +11,9 @@ const OP: &str = "remainder";
 
 /// Returns the remainder of `left / right` with the sign of `right`, as Python's `%`.
 pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let operands = promote(OP, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+    let (left, right) = (left.into(), right.into());
+    let node = if matches!(right, Operand::Scalar(_)) { "RemainderBackward0" } else { "RemainderBackward1" };
+    let operands = promote(OP, (left, right), Numbers::Rounded, |dtype| dtype)?;
     check_divisible(OP, &operands)?;
     if !operands.dtype.is_floating_point() {
         return operands.zip(OP, |x: i64, y: i64| {
@@ -23,7 +25,7 @@ pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>
         let remainder = x % y;
         if remainder != 0.0 && (remainder < 0.0) != (y < 0.0) { remainder + y } else { remainder }
     }))?;
-    if let Some(mut builder) = NodeBuilder::new("RemainderBackward0", &[&operands.left, &operands.right])? {
+    if let Some(mut builder) = NodeBuilder::new(node, &[&operands.left, &operands.right])? {
         let (left, right) = (builder.save_for(1, &operands.left)?, builder.save_for(1, &operands.right)?);
         builder.set_history(&out, move |ctx, gradient| {
             let of_right = || {

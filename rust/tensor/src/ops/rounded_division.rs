@@ -27,7 +27,7 @@ pub fn divide_with<'a>(
 ) -> Result<Tensor> {
     let Some(mode) = rounding else { return divide(left, right) };
     let (operands, out) = rounded_quotient("div", (left.into(), right.into()), mode)?;
-    if let Some(builder) = NodeBuilder::new("DivBackward1", &[&operands.left, &operands.right])? {
+    if let Some(builder) = NodeBuilder::new("DivBackward2", &[&operands.left, &operands.right])? {
         builder.set_history(&out, |_, gradient| {
             let zeros = Tensor::zeros(gradient.shape(), gradient.options())?;
             Ok(vec![Some(zeros.clone()), Some(zeros)])
@@ -57,15 +57,16 @@ pub fn floor_divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'
 /// # Errors
 /// Fails for bools, and if integers on the CPU are divided by 0.
 pub fn fmod<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let op = "fmod";
-    let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+    let (op, left, right) = ("fmod", left.into(), right.into());
+    let node = if matches!(right, Operand::Scalar(_)) { "FmodBackward0" } else { "FmodBackward1" };
+    let operands = promote(op, (left, right), Numbers::Rounded, |dtype| dtype)?;
     check_divisible(op, &operands)?;
     if !operands.dtype.is_floating_point() {
         return operands.zip(op, |x: i64, y: i64| x.checked_rem(y).unwrap_or_default());
     }
     let out = dispatch_float!(operands.dtype, T => operands.zip(op, |x: T, y: T| x % y))?;
     record_pair(
-        "FmodBackward1",
+        node,
         &operands,
         &out,
         [

@@ -68,9 +68,11 @@ pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
     if let Some(max) = &max {
         out = limited(op, &out, max, false)?;
     }
+    let has_tensor_limit = operands.iter().skip(1).any(|limit| matches!(limit, Operand::Tensor(_)));
+    let node = if has_tensor_limit { "ClampBackward0" } else { "ClampBackward1" };
     let limits: Vec<&Tensor> = min.iter().chain(&max).collect();
     let inputs: Vec<&Tensor> = std::iter::once(input).chain(limits).collect();
-    if let Some(mut builder) = NodeBuilder::new("ClampBackward0", &inputs)? {
+    if let Some(mut builder) = NodeBuilder::new(node, &inputs)? {
         let (has_min, has_max) = (min.is_some(), max.is_some());
         for input in &inputs {
             builder.save(input)?;
