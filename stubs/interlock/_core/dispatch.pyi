@@ -151,7 +151,10 @@ def explain(operation: Literal["einsum"], equation: str, /, *operands: Tensor) -
 def explain(operation: Literal["einsum"], equation: str, operands: Sequence[Tensor], /) -> Call: ...
 @overload
 def explain(
-    operation: Literal["einsum"], operand: Tensor, /, *operands_and_labels: Tensor | Sequence[int | EllipsisType]
+    operation: Literal["einsum"],
+    operand: Tensor,
+    /,
+    *operands_and_labels: Tensor | Sequence[int | EllipsisType],
 ) -> Call: ...
 @overload
 def explain(

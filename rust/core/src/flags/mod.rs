@@ -50,8 +50,8 @@ pub use environment::{problems as environment_problems, variables as environment
 pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;
 pub(crate) use flag::FlagWord;
-pub(crate) use flag_spec::qualified;
 pub use flag_spec::FlagSpec;
+pub(crate) use flag_spec::qualified;
 pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;

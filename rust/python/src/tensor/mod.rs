@@ -2,13 +2,13 @@
 
 mod args;
 mod arithmetic;
-pub(crate) mod attention;
+mod attention;
 mod attributes;
 mod copy;
 mod creation;
 mod dlpack;
 mod dtype;
-pub(crate) mod einsum;
+mod einsum;
 mod errors;
 mod fallible_alloc;
 mod foreign_memory;
@@ -20,7 +20,7 @@ mod identity;
 mod indexing;
 mod inplace;
 mod iterator;
-pub(crate) mod matmul;
+mod matmul;
 mod node;
 mod num_threads;
 mod numpy;
@@ -36,6 +36,7 @@ use pyo3::prelude::*;
 
 use crate::deferred_drop;
 use crate::detach::detach;
+use crate::dispatch::explain::{self, Explained};
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 use crate::submodule::submodule;
@@ -43,9 +44,13 @@ use crate::submodule::submodule;
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
 const DETACH_THRESHOLD: usize = 4096;
 
+/// The operations whose kernels are chosen. Each module of one declares it.
+static EXPLAINED: &[&Explained] = &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED];
+
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
     node::install_forward_stack_provider();
+    explain::set_operations(EXPLAINED);
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
     module.add_class::<node::Node>()?;
