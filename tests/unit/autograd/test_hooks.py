@@ -420,7 +420,9 @@ def test_hooks_of_several_threads_run_on_the_thread_of_their_pass() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # "is multi-threaded", since CPython 3.12
+@pytest.mark.filterwarnings(
+    "ignore:This process:DeprecationWarning"
+)  # "is multi-threaded", since CPython 3.12
 def test_hook_that_was_registered_before_a_fork_runs_in_the_child() -> None:
     x = leaf(1)
     x.register_hook(lambda grad: grad * 7)
@@ -431,7 +433,7 @@ def test_hook_that_was_registered_before_a_fork_runs_in_the_child() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_backward_passes_inside_of_each_other_do_not_overflow_a_small_stack() -> None:
+def test_backward_passes_inside_of_each_other_fit_small_stacks() -> None:
     done = run_program("autograd/passes_on_small_stacks.py")
     assert (done.code, done.stdout, done.stderr) == (0, "ok\n", "")
 
