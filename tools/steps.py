@@ -54,7 +54,10 @@ def environment() -> dict[str, str]:
 
 
 def rust_tests() -> list[str]:
-    """Return the command of the Rust tests. nextest runs each test in its own process, with new statics."""
+    """Return the command of the Rust tests. nextest runs each test in its own process, with new statics.
+
+    In the one process of `cargo test`, tests of flags and of the allocator see what other tests have written.
+    """
     if shutil.which("cargo-nextest") is not None:
         return ["cargo", "nextest", "run", *RUST_PACKAGES]
     return ["cargo", "test", *RUST_PACKAGES, "--lib", "--bins", "--tests"]

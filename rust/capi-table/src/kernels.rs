@@ -30,7 +30,8 @@ unsafe fn register_kernel(operation: InterlockText, kernel: *const InterlockKern
     let register = hooks::register_kernel()
         .ok_or_else(|| Failure::unsupported("kernel_register: this process has no tensors of interlock"))?;
     // SAFETY: guaranteed by the caller. The layouts are compared below.
-    Ok(unsafe { register(operation, kernel.cast::<ForeignKernelDescriptor>())? })
+    unsafe { register(operation, kernel.cast::<ForeignKernelDescriptor>())? };
+    Ok(())
 }
 
 /// Compares the fields of a struct of the C interface with those of the runtime.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import interlock
 import pytest
 from interlock import Tensor
-from interlock.autograd import detect_anomaly, set_detect_anomaly
+from interlock.autograd import Function, detect_anomaly, set_detect_anomaly
 
 
 def leaf(*values: float) -> Tensor:
@@ -88,6 +89,34 @@ def test_node_of_a_forward_without_anomaly_mode_has_no_line() -> None:
         pytest.raises(RuntimeError, match="its line is not known"),
     ):
         y.backward()
+
+
+def test_failing_node_of_a_second_derivative_names_its_creator() -> None:
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Tensor:
+            (x,) = ctx.saved_tensors
+            return grad * (invalid(x) * 0)
+
+    with detect_anomaly():
+        x = leaf(0)
+        y = Cube.apply(x)  # the forward line of the program
+        with detect_anomaly(check_nan=False):
+            (first,) = interlock.autograd.grad(y, x, create_graph=True)
+        with (
+            pytest.warns(UserWarning, match="failed") as caught,
+            pytest.raises(RuntimeError, match="NaN elements"),
+        ):
+            first.backward()
+    (text,) = [str(warning.message) for warning in caught if "failed" in str(warning.message)]
+    failing, _, creator = text.partition("It was created by the backward function of CubeBackward; ")
+    assert "the failing forward line" in failing
+    assert "the forward line of the program" in creator
 
 
 def test_warning_that_raises_has_the_error_as_cause() -> None:

@@ -357,3 +357,16 @@ def test_function_runs_on_devices_and_among_operations() -> None:
     x = leaf(1, 2)
     (Square.apply(x * 2) * 3).sum().backward()
     assert gradient(x) == [24.0, 48.0]
+
+
+def test_gradient_on_another_device_is_refused_but_for_numbers() -> None:
+    x = interlock.ones(2, device="host:0", requires_grad=True)
+    moved = function(backward=lambda ctx, grad: grad.cpu())
+    with pytest.raises(RuntimeError, match=r"MadeBackward: gradient 0 must be on host:0, got one on cpu"):
+        moved.apply(x).sum().backward()
+    assert x.grad is None
+    # As in PyTorch.
+    number = interlock.ones((), device="host:0", requires_grad=True)
+    moved.apply(number).backward()
+    assert number.grad is not None
+    assert (number.grad.item(), str(number.grad.device)) == (1.0, "host:0")

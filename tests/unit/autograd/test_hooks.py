@@ -16,7 +16,7 @@ import pytest
 from interlock import Tensor
 from interlock.errors import ArgumentError, DTypeError, ShapeError
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_python, run_program
 
 ROOT = Path(__file__).parents[3]
 
@@ -420,6 +420,9 @@ def test_hooks_of_several_threads_run_on_the_thread_of_their_pass() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+@pytest.mark.filterwarnings(
+    "ignore:This process:DeprecationWarning"
+)  # "is multi-threaded", since CPython 3.12
 def test_hook_that_was_registered_before_a_fork_runs_in_the_child() -> None:
     x = leaf(1)
     x.register_hook(lambda grad: grad * 7)
@@ -428,6 +431,11 @@ def test_hook_that_was_registered_before_a_fork_runs_in_the_child() -> None:
         (x * 2).backward()
         os._exit(0 if x.grad is not None and x.grad.tolist() == [14.0] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_backward_passes_inside_of_each_other_fit_small_stacks() -> None:
+    done = run_program("autograd/passes_on_small_stacks.py")
+    assert (done.code, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
 def test_backward_passes_inside_of_each_other_are_limited() -> None:

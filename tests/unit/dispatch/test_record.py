@@ -148,6 +148,32 @@ def test_explain_returns_the_choice_without_a_call() -> None:
     assert (explained.kernel, explained.is_model, explained.inputs) == ("mkldnn", True, "bf16")
 
 
+def test_explain_binds_the_arguments_of_einsum() -> None:
+    x = interlock.ones(2, 3)
+    for arguments in (("ij,kj->ik", x, x), ("ij,kj->ik", [x, x]), (x, [0, 1], x, [2, 1], [0, 2])):
+        explained = dispatch.explain("einsum", *arguments)  # type: ignore[call-overload]
+        assert (explained.operation, explained.kernel) == ("einsum", "left_to_right")
+    assert str(explained.considered[0]) == "opt_einsum: needs more than 2 operands, got 2"
+    with pytest.raises(errors.DTypeError, match="einsum: dtypes must match, got float32 and float64"):
+        dispatch.explain("einsum", "ij,ij->", x, x.double())
+    with pytest.raises(TypeError, match="einsum: each operand must be a Tensor"):
+        dispatch.explain("einsum", "ij->", 3)  # type: ignore[call-overload]
+
+
+def test_record_names_the_arithmetic_of_the_dtype() -> None:
+    for dtype, arithmetic in [
+        (interlock.float32, ("float32", None)),
+        (interlock.float64, (None, None)),
+        (interlock.int64, (None, None)),
+        (interlock.float16, (None, "float32")),
+        (interlock.bfloat16, (None, "float32")),
+    ]:
+        x = interlock.ones(2, 2, dtype=dtype)
+        with dispatch.record() as calls:
+            x @ x
+        assert (calls[0].inputs, calls[0].sums) == arithmetic, dtype
+
+
 def test_explain_refuses_other_operations_and_operands() -> None:
     x = interlock.ones(2, 3)
     with pytest.raises(errors.ArgumentError, match='got "matmull"; did you mean "matmul"'):

@@ -3,6 +3,7 @@
 use super::FlagSpec;
 use super::flag_spec::{Backing, Projection};
 use super::kind::{FlagValue, Kind};
+use super::precision::{Node, Precision};
 use super::{registry, table};
 
 /// The kind of a flag's values.
@@ -90,10 +91,15 @@ impl FlagSpec {
         Some(PlainWord { address: word.resolved_address(), bias })
     }
 
-    /// Returns the active value on this thread of a flag with a [plain word](FlagSpec::plain_word). Never panics.
+    /// Returns the active value on this thread of a flag with a [plain word](FlagSpec::plain_word), and of an alias of
+    /// nodes, which is a bool. Never panics.
     #[inline]
     pub fn plain_value(&self) -> Option<PlainValue> {
-        let Backing::Word(word, Projection::Whole) = self.backing else { return None };
+        let word = match self.backing {
+            Backing::Word(word, Projection::Whole) => word,
+            Backing::Tf32(nodes) => return Some(PlainValue::Bool(Node::all_read(nodes, Precision::Tf32))),
+            _ => return None,
+        };
         match word.kind {
             Kind::Switch { .. } => Some(PlainValue::Bool(FlagValue::decode(word.payload()))),
             Kind::Count { .. } => Some(PlainValue::Integer(u64::decode(word.payload()).cast_signed())),
@@ -160,7 +166,9 @@ mod tests {
         ];
         for (name, kind) in names {
             let spec = find(name).unwrap();
-            assert_eq!((spec.plain_word(), spec.plain_value(), spec.kind()), (None, None, kind), "{name}");
+            assert_eq!((spec.plain_word(), spec.kind()), (None, kind), "{name}");
+            let alias = (kind == FlagKind::Bool).then_some(PlainValue::Bool(true));
+            assert_eq!(spec.plain_value(), alias, "{name}");
         }
     }
 }

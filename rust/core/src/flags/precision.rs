@@ -153,6 +153,10 @@ impl Node {
     #[inline]
     pub(super) fn all_read(nodes: &[Node], precision: Precision) -> bool {
         let word = word();
+        if word == RESOLVED {
+            // Every node is empty.
+            return nodes.iter().all(|node| node.default() == precision);
+        }
         nodes.iter().all(|node| node.resolved_in(word).0 == precision)
     }
 

@@ -11,14 +11,23 @@ use super::{DeviceSlots, FlagSlots};
 pub struct Slots {
     pub(crate) flags: FlagSlots,
     pub(super) devices: DeviceSlots,
-    /// The recording of calls; `dispatch` knows its type.
-    pub(super) recording: Option<Arc<dyn Any + Send + Sync>>,
-    /// The hooks of saved tensors; `autograd` of `interlock-tensor` knows their type.
-    pub(super) saved_tensor_hooks: Option<Arc<dyn Any + Send + Sync>>,
+    /// What few layers decide. Behind a pointer, so that scopes of flags remain small.
+    pub(super) objects: Option<Arc<Objects>>,
     /// Whether the layers below have no effect. Slots that an opaque layer does not name have their values without
     /// scopes. A write to a device slot that it does not name changes this layer; a write to a flag changes the
     /// process.
     pub(super) is_opaque: bool,
+}
+
+/// An object of another module, which knows its type.
+type Object = Option<Arc<dyn Any + Send + Sync>>;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Objects {
+    /// The recording of calls, for `dispatch`.
+    recording: Object,
+    /// The hooks of saved tensors, for `autograd` of `interlock-tensor`.
+    saved_tensor_hooks: Object,
 }
 
 impl Slots {
@@ -34,12 +43,26 @@ impl Slots {
 
     /// Returns slots that decide only the recording of calls.
     pub(crate) fn of_recording(recording: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Arc::new(Slots { recording: Some(recording), ..Slots::default() })
+        Slots::of_objects(Objects { recording: Some(recording), ..Objects::default() })
     }
 
     /// Returns slots that decide only the hooks of saved tensors.
     pub(crate) fn of_saved_tensor_hooks(hooks: Arc<dyn Any + Send + Sync>) -> Arc<Self> {
-        Arc::new(Slots { saved_tensor_hooks: Some(hooks), ..Slots::default() })
+        Slots::of_objects(Objects { saved_tensor_hooks: Some(hooks), ..Objects::default() })
+    }
+
+    fn of_objects(objects: Objects) -> Arc<Self> {
+        Arc::new(Slots { objects: Some(Arc::new(objects)), ..Slots::default() })
+    }
+
+    /// Returns the recording of calls.
+    pub(super) fn recording(&self) -> Object {
+        self.objects.as_ref()?.recording.clone()
+    }
+
+    /// Returns the hooks of saved tensors.
+    pub(super) fn saved_tensor_hooks(&self) -> Object {
+        self.objects.as_ref()?.saved_tensor_hooks.clone()
     }
 
     /// Returns opaque slots that name nothing.
@@ -51,11 +74,23 @@ impl Slots {
     pub(super) fn fill_from(&mut self, below: &Slots) {
         self.flags.fill_from(&below.flags);
         self.devices.fill_from(&below.devices);
-        if self.recording.is_none() {
-            self.recording.clone_from(&below.recording);
+        match (&mut self.objects, &below.objects) {
+            (_, None) => {}
+            (objects @ None, Some(_)) => objects.clone_from(&below.objects),
+            (Some(objects), Some(below)) => Arc::make_mut(objects).fill_from(below),
         }
-        if self.saved_tensor_hooks.is_none() {
-            self.saved_tensor_hooks.clone_from(&below.saved_tensor_hooks);
+    }
+}
+
+impl Objects {
+    fn fill_from(&mut self, below: &Objects) {
+        for (object, below) in [
+            (&mut self.recording, &below.recording),
+            (&mut self.saved_tensor_hooks, &below.saved_tensor_hooks),
+        ] {
+            if object.is_none() {
+                object.clone_from(below);
+            }
         }
     }
 }

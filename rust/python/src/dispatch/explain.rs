@@ -1,12 +1,12 @@
 //! `explain`: the choice of a kernel without a call.
 
 use interlock::backends::suggest;
+use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 
 use super::Call;
 use crate::errors::{new_exception, new_type_error};
-use crate::tensor::{attention, conv, einsum, lstm, matmul};
 
 /// An operation that `explain` accepts. The module of the operation declares it.
 pub(crate) struct Explained {
@@ -17,8 +17,14 @@ pub(crate) struct Explained {
 }
 
 /// The operations whose kernels are chosen.
-static OPERATIONS: &[&Explained] =
-    &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED, &conv::EXPLAINED, &lstm::EXPLAINED];
+type Operations = &'static [&'static Explained];
+
+static OPERATIONS: OnceBox<Operations> = OnceBox::new();
+
+/// Sets the operations that `explain` accepts. Only the first call has an effect.
+pub(crate) fn set_operations(operations: Operations) {
+    let _ = OPERATIONS.set(Box::new(operations));
+}
 
 /// Return the choice of a kernel for a call on this thread now, without running it.
 ///
@@ -59,8 +65,9 @@ pub(super) fn explain<'py>(
         return Err(new_type_error("explain: operation", "a str", operation));
     };
     let operation = &*name.to_cow()?;
-    let names = || OPERATIONS.iter().map(|operation| operation.name);
-    if let Some(found) = OPERATIONS.iter().find(|found| found.name == operation) {
+    let operations = OPERATIONS.get().copied().unwrap_or_default();
+    let names = || operations.iter().map(|operation| operation.name);
+    if let Some(found) = operations.iter().find(|found| found.name == operation) {
         return Ok((found.function)(tensors.py())?.call(tensors, options)?.cast_into::<Call>()?);
     }
     let cure = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));

@@ -78,7 +78,7 @@ impl AttentionArguments {
     }
 }
 
-pub(crate) static EXPLAINED: Explained =
+pub(super) static EXPLAINED: Explained =
     Explained { name: "scaled_dot_product_attention", function: |py| wrap_pyfunction!(explain, py) };
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.

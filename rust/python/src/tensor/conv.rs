@@ -114,7 +114,7 @@ impl ConvArguments {
     }
 }
 
-pub(crate) static EXPLAINED: Explained =
+pub(super) static EXPLAINED: Explained =
     Explained { name: "conv2d", function: |py| wrap_pyfunction!(explain, py) };
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.

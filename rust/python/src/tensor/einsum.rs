@@ -93,7 +93,7 @@ fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResul
     run_op(py, super::DETACH_THRESHOLD, || interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum)))
 }
 
-pub(crate) static EXPLAINED: Explained =
+pub(super) static EXPLAINED: Explained =
     Explained { name: "einsum", function: |py| wrap_pyfunction!(explain, py) };
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.

@@ -119,7 +119,7 @@ fn layer_of(params: &[CoreTensor]) -> Option<LstmLayer<'_>> {
     Some(LstmLayer { weight_ih, weight_hh, biases })
 }
 
-pub(crate) static EXPLAINED: Explained =
+pub(super) static EXPLAINED: Explained =
     Explained { name: "lstm", function: |py| wrap_pyfunction!(explain, py) };
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.

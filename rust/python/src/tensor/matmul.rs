@@ -9,7 +9,7 @@ use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::IntoPyResult;
 
-pub(crate) static EXPLAINED: Explained =
+pub(super) static EXPLAINED: Explained =
     Explained { name: "matmul", function: |py| wrap_pyfunction!(explain, py) };
 
 #[pyfunction]

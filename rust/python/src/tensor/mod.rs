@@ -3,16 +3,16 @@
 mod activations;
 mod args;
 mod arithmetic;
-pub(crate) mod attention;
+mod attention;
 mod attributes;
 mod broadcasting;
-pub(crate) mod conv;
+mod conv;
 mod copy;
 mod creation;
 mod dims;
 mod dlpack;
 mod dtype;
-pub(crate) mod einsum;
+mod einsum;
 mod elementwise;
 mod errors;
 mod fallible_alloc;
@@ -33,8 +33,8 @@ mod join;
 mod layers;
 mod like;
 mod losses;
-pub(crate) mod lstm;
-pub(crate) mod matmul;
+mod lstm;
+mod matmul;
 mod node;
 mod num_threads;
 mod numeric_args;
@@ -59,6 +59,7 @@ use pyo3::prelude::*;
 
 use crate::deferred_drop;
 use crate::detach::detach;
+use crate::dispatch::explain::{self, Explained};
 use crate::errors::IntoPyResult;
 use crate::scope_debug;
 use crate::submodule::submodule;
@@ -66,10 +67,15 @@ use crate::submodule::submodule;
 /// Operations on at least this many elements detach from the interpreter, so that other Python threads can run.
 const DETACH_THRESHOLD: usize = 4096;
 
+/// The operations whose kernels are chosen. Each module of one declares it.
+static EXPLAINED: &[&Explained] =
+    &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED, &conv::EXPLAINED, &lstm::EXPLAINED];
+
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
     node::install_forward_stack_provider();
     op_warnings::install();
+    explain::set_operations(EXPLAINED);
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
     module.add_class::<node::Node>()?;

@@ -170,12 +170,12 @@ impl LayerStack {
 
     /// Returns the recording of the innermost layer that has one.
     pub(super) fn recording(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.visible().find_map(|slots| slots.recording.clone())
+        self.visible().find_map(|slots| slots.recording())
     }
 
     /// Returns the hooks of saved tensors of the innermost layer that has them.
     pub(super) fn saved_tensor_hooks(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.visible().find_map(|slots| slots.saved_tensor_hooks.clone())
+        self.visible().find_map(|slots| slots.saved_tensor_hooks())
     }
 
     /// Merges the slots of all visible layers into one opaque layer.
