@@ -1203,7 +1203,20 @@ class Tensor:
             DTypeError: The tensor is a bool tensor.
         """
     def relu_(self) -> Self:
-        """."""
+        """Replace each negative element by 0: the in-place version of `relu`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([-1, 2]).relu_()
+            tensor([0, 2])
+        """
     def neg(self) -> Tensor:
         """Return the negation of each element.
 
@@ -2183,7 +2196,33 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
+
+    Args:
+        input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
+        target: Class indices, int64, of the shape of `input` without the dimension of classes.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
+        ignore_index: The class index of samples that do not count.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
+            weights of the target classes.
+
+    Returns:
+        A tensor of the shape of `target` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, `target` is not int64, or `weight` has another dtype than `input`.
+        ArgumentError: `weight` requires grad.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[0.0, 1.0]])
+        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
+        tensor(1.3133)
+    """
 
 def binary_cross_entropy(
     input: Tensor,
@@ -2192,7 +2231,32 @@ def binary_cross_entropy(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the binary cross entropy of probabilities.
+
+    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100, so that losses are finite.
+
+    Args:
+        input: Probabilities from 0 to 1, floating point.
+        target: Probabilities from 0 to 1, of the shape and dtype of `input`.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the elements is
+            reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, or `target` has another dtype.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
+        tensor(0.3993)
+    """
 
 def binary_cross_entropy_with_logits(
     input: Tensor,
@@ -2202,7 +2266,34 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the binary cross entropy of the logistic function of logits, also where that underflows.
+
+    The loss of a logit x for the target t is `-p * t * log(s) - (1 - t) * log(1 - s)` with `s = sigmoid(x)` and p from
+    `pos_weight`.
+
+    Args:
+        input: Logits, floating point.
+        target: Probabilities of the shape of `input`, floating point.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        pos_weight: Factors of the losses of targets of 1, which are broadcast to the shape of `input`, or None.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        ArgumentError: `weight` or `pos_weight` requires grad.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` or `target` is not floating point.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
+        >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
+        tensor([0.6931, 0.0000])
+    """
 
 def mse_loss(
     input: Tensor,
@@ -2211,7 +2302,29 @@ def mse_loss(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the squares of the differences of two tensors.
+
+    Args:
+        input: A tensor.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse. One of the two is floating point.
+        weight: Factors of the squares, of the shape of `input`, or None.
+        reduction: "sum" of the squares, "none" for each of them, or "mean": the sum, divided by the number of squares,
+            or by the sum of the weights.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+
+    Raises:
+        DTypeError: No tensor is floating point.
+        ShapeError: The shapes are incompatible.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.mse_loss(interlock.tensor([1.0, 3.0]), interlock.zeros(2))
+        tensor(5.)
+    """
 
 def l1_loss(
     input: Tensor,
@@ -2220,22 +2333,136 @@ def l1_loss(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the absolute values of the differences of two tensors.
+
+    Args:
+        input: A tensor, of any dtype except bool.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse.
+        weight: Factors of the absolute values, of the shape of `input`, or None.
+        reduction: "sum" of the absolute values, "none" for each of them, or "mean": the sum, divided by the number of
+            absolute values, or by the sum of the weights. Integers have no mean.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+
+    Raises:
+        DTypeError: The tensors are bool, or integers with `reduction` "mean".
+        ShapeError: The shapes are incompatible.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
+        tensor(2.)
+    """
 
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
-    """."""
+    """Return each element times the probability that a standard normal variable is at most the element.
+
+    `x * (1 + erf(x / sqrt(2))) / 2`, from Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016). The
+    approximation is `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`.
+
+    Args:
+        input: A floating-point tensor.
+        approximate: "none", or "tanh" for the approximation.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        ArgumentError: `approximate` has another value.
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
+    """
 
 def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """."""
+    """Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
+
+    Args:
+        input: A floating-point tensor.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
 
 def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
-    """."""
+    """Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
+
+    Args:
+        input: A floating-point tensor.
+        beta: The sharpness. The result approaches `relu` as it grows.
+        threshold: Elements x with `beta * x` above it are returned as they are.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
+        tensor([ 0.3133,  0.6931, 30.0000])
+    """
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """."""
+    """Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
+
+    It is accurate also where the logistic function underflows.
+
+    Args:
+        input: A floating-point tensor.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
+        tensor([-1.0000e+03, -6.9315e-01])
+    """
 
 def relu_(input: Tensor) -> Tensor:
-    """."""
+    """Replace each negative element by 0: the in-place version of `relu`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        DTypeError: `input` is a bool tensor.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.relu_(interlock.tensor([-1, 2]))
+        tensor([0, 2])
+    """
 
 def layer_norm(
     input: Tensor,
@@ -2244,12 +2471,66 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: builtins.float = 1e-5,
 ) -> Tensor:
-    """."""
+    """Normalize the elements of the last dimensions to a mean of 0 and a variance of 1.
+
+    `(x - mean) / sqrt(variance + eps) * weight + bias`, with the biased variance, from Ba, Kiros and Hinton, "Layer
+    Normalization" (2016).
+
+    Args:
+        input: A floating-point tensor of shape [..., *normalized_shape].
+        normalized_shape: The sizes of the last dimensions, as a tuple or list.
+        weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for halves.
+        bias: Summands of shape `normalized_shape`, or None. Of the dtype of `weight`.
+        eps: A number that is added to the variance.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point, or a parameter has another dtype.
+        ShapeError: `normalized_shape` is empty or does not end the shape of `input`, or a parameter has another shape.
+        RuntimeError: The tensors are on different devices.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.layer_norm(interlock.tensor([[1.0, 3.0], [0.0, 8.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [-1.0000,  1.0000]])
+    """
 
 def dropout(
     input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False
 ) -> Tensor:
-    """."""
+    """Set each element to 0 with a probability, and divide the others by the probability of keeping them.
+
+    The elements are drawn from the generator that `manual_seed` seeds: after one seed they are the same on every
+    device. From Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (2014).
+
+    Args:
+        input: A floating-point tensor.
+        p: The probability of 0.
+        training: Whether elements are dropped. Otherwise `input` itself is returned.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`, or `input` itself if `training` is False or `p` is 0.
+
+    Raises:
+        ValueError: `p` is not from 0 to 1.
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = functional.dropout(interlock.ones(1000), p=0.75)
+        >>> set(x.tolist()) == {0.0, 4.0}
+        True
+        >>> functional.dropout(interlock.ones(3), training=False)
+        tensor([1., 1., 1.])
+    """
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -2355,7 +2636,37 @@ def cross_entropy(
     reduction: Literal["mean", "sum", "none"] = "mean",
     label_smoothing: builtins.float = 0.0,
 ) -> Tensor:
-    """."""
+    """Return the cross entropy of logits for target classes, or for probabilities of the classes.
+
+    The loss of a sample is `-weight[target] * log_softmax(input)[target]`. A target with probabilities has the loss
+    `-sum(weight * target * log_softmax(input))`.
+
+    Args:
+        input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
+        target: Class indices, int64, of the shape of `input` without the dimension of classes; or probabilities of the
+            shape of `input`, floating point.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
+        ignore_index: The class index of samples that do not count. For probabilities it must be negative.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
+            weights of the target classes, or by the number of samples if targets are probabilities.
+        label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed, from Szegedy et
+            al., "Rethinking the Inception Architecture for Computer Vision" (2016).
+
+    Returns:
+        A tensor of the shape of class indices if `reduction` is "none", else without dimensions.
+
+    Raises:
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, or another tensor has a wrong dtype.
+        ArgumentError: `label_smoothing` is not from 0 to 1, or `weight` requires grad.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
+        tensor(1.0986)
+    """
 
 def backward(
     tensors: _Tensors,
