@@ -125,54 +125,57 @@ def test_activations_of_special_numbers() -> None:
     assert found["logsigmoid"][4] == -1000.0
 
 
+untyped: Any = functional
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         (
-            lambda x: functional.gelu(x, approximate="erf"),
+            lambda x: untyped.gelu(x, approximate="erf"),
             errors.ArgumentError,
             "gelu: approximate must be 'none' or 'tanh', got 'erf'",
         ),
-        (lambda x: functional.gelu(x, approximate=1), TypeError, "gelu: approximate must be a str, got int"),
-        (lambda x: functional.softplus(x, "1"), TypeError, "softplus: beta must be a float, got str"),
-        (lambda x: functional.silu([1.0]), TypeError, "silu: input must be a Tensor, got list"),
-        (lambda x: functional.silu(x, inplace=1), TypeError, "silu: inplace must be a bool, got int"),
-        (lambda x: functional.relu(x, inplace=1), TypeError, "relu: inplace must be a bool, got int"),
-        (lambda x: functional.dropout(x, 1.5), ValueError, "dropout: p must be from 0 to 1, got 1.5"),
-        (lambda x: functional.dropout(x, math.nan), ValueError, "dropout: p must be from 0 to 1, got nan"),
-        (lambda x: functional.dropout(x, "a"), TypeError, "dropout: p must be a float, got str"),
+        (lambda x: untyped.gelu(x, approximate=1), TypeError, "gelu: approximate must be a str, got int"),
+        (lambda x: untyped.softplus(x, "1"), TypeError, "softplus: beta must be a float, got str"),
+        (lambda x: untyped.silu([1.0]), TypeError, "silu: input must be a Tensor, got list"),
+        (lambda x: untyped.silu(x, inplace=1), TypeError, "silu: inplace must be a bool, got int"),
+        (lambda x: untyped.relu(x, inplace=1), TypeError, "relu: inplace must be a bool, got int"),
+        (lambda x: untyped.dropout(x, 1.5), ValueError, "dropout: p must be from 0 to 1, got 1.5"),
+        (lambda x: untyped.dropout(x, math.nan), ValueError, "dropout: p must be from 0 to 1, got nan"),
+        (lambda x: untyped.dropout(x, "a"), TypeError, "dropout: p must be a float, got str"),
         (
-            lambda x: functional.dropout(x, 0.5, "yes"),
+            lambda x: untyped.dropout(x, 0.5, "yes"),
             TypeError,
             "dropout: training must be a bool, got str",
         ),
         (
-            lambda x: functional.layer_norm(x, 3),
+            lambda x: untyped.layer_norm(x, 3),
             TypeError,
             "layer_norm: normalized_shape must be a tuple or list of ints, got int",
         ),
         (
-            lambda x: functional.layer_norm(x, ()),
+            lambda x: untyped.layer_norm(x, ()),
             errors.ShapeError,
             "layer_norm: normalized_shape must be the last sizes of the input shape (2, 3), got ()",
         ),
         (
-            lambda x: functional.layer_norm(x, (2,)),
+            lambda x: untyped.layer_norm(x, (2,)),
             errors.ShapeError,
             "layer_norm: normalized_shape must be the last sizes of the input shape (2, 3), got (2,)",
         ),
         (
-            lambda x: functional.layer_norm(x, (3,), interlock.ones(2)),
+            lambda x: untyped.layer_norm(x, (3,), interlock.ones(2)),
             errors.ShapeError,
             "layer_norm: weight must be of shape (3,), normalized_shape, got shape (2,)",
         ),
         (
-            lambda x: functional.layer_norm(x, (3,), None, interlock.ones(3)),
+            lambda x: untyped.layer_norm(x, (3,), None, interlock.ones(3)),
             errors.DTypeError,
             "layer_norm: bias must be float64, the dtype of the input, got float32",
         ),
         (
-            lambda x: functional.layer_norm(x, (3,), eps="a"),
+            lambda x: untyped.layer_norm(x, (3,), eps="a"),
             TypeError,
             "layer_norm: eps must be a float, got str",
         ),
