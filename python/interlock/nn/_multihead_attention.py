@@ -274,7 +274,7 @@ class MultiheadAttention:
             )
         if unexpected:
             raise ArgumentError(
-                f"load_state_dict: state_dict must have only the names {names}, got {unexpected[0]!r}"
+                f"load_state_dict: state_dict must have the names {names} only, got {unexpected[0]!r}"
             )
         for name, parameter in parameters.items():
             given = state_dict[name]

@@ -571,5 +571,5 @@ def _reduction(function: str, reduction: str, size_average: bool | None, reduce:
         return cast("_Reduction", reduction)
     chosen: _Reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     message = f"{function}: size_average and reduce are deprecated; use reduction={chosen!r}"
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=3)
     return chosen

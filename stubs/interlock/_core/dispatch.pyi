@@ -128,7 +128,7 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
     Raises:
         ArgumentError: There is no operation of this name.
         ShapeError: The shapes are incompatible.
-        TypeError: The operation takes other arguments, or an operand is not a tensor.
+        TypeError: `operation` is not a str, the operation takes other arguments, or an operand is not a tensor.
 
     Example:
         >>> import interlock

@@ -2,8 +2,7 @@
 
 use super::loss::Reduction;
 use super::masked::zero_where;
-use super::nll_loss::{check_device, check_no_gradient};
-use super::operand::{check_floating_point, result_type};
+use super::operand::{check_device, check_floating_point, check_no_gradient, result_type};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;

@@ -2,8 +2,8 @@
 
 use super::loss::Reduction;
 use super::masked::zero_where;
-use super::nll_loss::{ClassLossOptions, ClassTargets, check_device, check_weight};
-use super::operand::check_floating_point;
+use super::nll_loss::{ClassLossOptions, ClassTargets, check_weight};
+use super::operand::{check_device, check_floating_point};
 use crate::{Error, Result, Tensor};
 
 impl Tensor {

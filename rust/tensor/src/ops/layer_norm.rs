@@ -1,7 +1,6 @@
 //! Layer normalization.
 
-use super::nll_loss::check_device;
-use super::operand::check_floating_point;
+use super::operand::{check_device, check_floating_point};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder, is_recording};
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;

@@ -1,8 +1,8 @@
 //! The negative log-likelihood loss.
 
 use super::loss::Reduction;
-use super::operand::check_floating_point;
-use crate::autograd::{NodeBuilder, is_recording};
+use super::operand::{check_device, check_floating_point, check_no_gradient};
+use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
 use crate::kernel::ClassGrid;
@@ -22,28 +22,6 @@ pub struct ClassLossOptions<'a> {
 impl Default for ClassLossOptions<'_> {
     fn default() -> Self {
         ClassLossOptions { weight: None, ignore_index: -100, reduction: Reduction::Mean }
-    }
-}
-
-/// Returns an error if an argument of an operation that has no gradient for it requires grad.
-pub(super) fn check_no_gradient(
-    op: &'static str,
-    argument: &'static str,
-    tensor: Option<&Tensor>,
-) -> Result<()> {
-    if is_recording() && tensor.is_some_and(Tensor::requires_grad) {
-        let given = "a tensor that requires grad; detach() returns one that does not";
-        return Err(Error::value(op, argument, "not require grad, because it has no gradient", given));
-    }
-    Ok(())
-}
-
-/// Returns an error if two tensors are on different devices.
-pub(super) fn check_device(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
-    if input.device() == other.device() {
-        Ok(())
-    } else {
-        Err(Error::Devices { op, left: input.device(), right: other.device() })
     }
 }
 
@@ -283,7 +261,7 @@ mod tests {
         for reduction in [Reduction::None, Reduction::Mean, Reduction::Sum] {
             for weight in [None, Some(&weight)] {
                 let options = ClassLossOptions { weight, ignore_index: 9, reduction };
-                gradcheck(|x| x[0].nll_loss(&target, &options)?.exp(), &[x.clone()]);
+                gradcheck(|x| x[0].nll_loss(&target, &options)?.exp(), std::slice::from_ref(&x));
             }
         }
     }

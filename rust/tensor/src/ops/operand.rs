@@ -1,5 +1,6 @@
 //! Operands and type promotion.
 
+use crate::autograd::is_recording;
 use crate::dtype::dispatch;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
@@ -47,6 +48,28 @@ impl Operand<'_> {
 pub(super) fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
     let dtype = tensor.dtype();
     if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, dtype)) }
+}
+
+/// Returns an error if an argument of an operation that has no gradient for it requires grad.
+pub(super) fn check_no_gradient(
+    op: &'static str,
+    argument: &'static str,
+    tensor: Option<&Tensor>,
+) -> Result<()> {
+    if is_recording() && tensor.is_some_and(Tensor::requires_grad) {
+        let given = "a tensor that requires grad; detach() returns one that does not";
+        return Err(Error::value(op, argument, "not require grad, because it has no gradient", given));
+    }
+    Ok(())
+}
+
+/// Returns an error if two tensors are on different devices.
+pub(super) fn check_device(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
+    if input.device() == other.device() {
+        Ok(())
+    } else {
+        Err(Error::Devices { op, left: input.device(), right: other.device() })
+    }
 }
 
 /// How an operation on halves uses a number. In other types there is no difference.
