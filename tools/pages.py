@@ -248,6 +248,7 @@ CREATION = {
     "zeros_like": "T.zeros_like(x)",
     "ones_like": "T.ones_like(x)",
     "empty_like": "T.empty_like(x)",
+    "empty_strided": "T.empty_strided((2,), (2,), **options)",
     "rand": "T.rand(2, **options)",
     "randn": "T.randn(2, **options)",
 }

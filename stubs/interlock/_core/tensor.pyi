@@ -38,6 +38,7 @@ __all__ = [
     "embedding",
     "empty",
     "empty_like",
+    "empty_strided",
     "exp",
     "float16",
     "float32",
@@ -2586,6 +2587,15 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         tensor([2., 1.])
     """
 
+def empty_strided(
+    size: _Sizes,
+    stride: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Return the rows of a matrix at positions, such as the vectors of words.
 
