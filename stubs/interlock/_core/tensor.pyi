@@ -687,7 +687,6 @@ class Tensor:
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            ShapeError: `index` has more than one dimension.
             DTypeError: `index` is not int64.
 
         Example:
@@ -866,7 +865,7 @@ class Tensor:
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            DTypeError: `index` is not int64.
             ArgumentError: The dtype cannot hold the number.
 
         Example:
@@ -887,7 +886,7 @@ class Tensor:
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            DTypeError: `index` is not int64.
             ArgumentError: The dtype cannot hold the number.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -949,7 +948,7 @@ class Tensor:
             value: A number, or a tensor without dimensions.
 
         Raises:
-            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            DTypeError: `mask` is not bool.
             ShapeError: The shapes cannot be broadcast.
             ArgumentError: The dtype cannot hold the number.
 
@@ -970,7 +969,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            DTypeError: `mask` is not bool.
             ShapeError: The shapes cannot be broadcast.
             ArgumentError: The dtype cannot hold the number.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -1018,7 +1017,6 @@ class Tensor:
 
         Raises:
             IndexError: A number is out of bounds.
-            ShapeError: The numbers of elements differ.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
                 `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -1042,7 +1040,6 @@ class Tensor:
 
         Raises:
             IndexError: A number is out of bounds.
-            ShapeError: The numbers of elements differ.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
                 `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -2271,8 +2268,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         A new tensor, whose size in `dim` is the number of positions.
 
     Raises:
-        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        ShapeError: `index` has more than one dimension.
+        IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
         DTypeError: `index` is not int64.
 
     Example:
@@ -2427,7 +2423,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | _Number) 
 
     Raises:
         IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+        DTypeError: `index` is not int64.
         ArgumentError: The dtype cannot hold the number.
 
     Example:
@@ -2473,7 +2469,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
         value: A number, or a tensor without dimensions.
 
     Raises:
-        DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+        DTypeError: `mask` is not bool.
         ShapeError: The shapes cannot be broadcast.
         ArgumentError: The dtype cannot hold the number.
 
@@ -2514,8 +2510,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
             element is stored is not determined.
 
     Raises:
-        IndexError: A number is out of bounds.
-        ShapeError: The numbers of elements differ.
+        IndexError: A number is out of bounds, or the numbers of elements differ.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
             `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -2595,7 +2590,32 @@ def empty_strided(
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
     pin_memory: builtins.bool = False,
-) -> Tensor: ...
+) -> Tensor:
+    """Return an uninitialized tensor with these strides.
+
+    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+
+    Args:
+        size: The sizes, as a tuple or list.
+        stride: The distances of neighbours in each dimension, in elements. Not negative.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size or a stride is negative, or their numbers differ.
+        ShapeError: The memory has more elements than can be addressed.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Return the rows of a matrix at positions, such as the vectors of words.
 

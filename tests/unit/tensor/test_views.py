@@ -308,7 +308,7 @@ def test_separated_index_tensors_become_the_first_dimensions() -> None:
     array = np.arange(24).reshape(2, 3, 4)
     x, rows, columns = interlock.tensor(array), [1, 0, 1], [3, 0, -1]
     assert x[rows, :, columns].tolist() == array[rows, :, columns].tolist()
-    assert x[rows, None, columns].shape == (3, 1, 4)
+    assert x[rows, None, [2, 0, 1]].shape == (3, 1, 4)
     assert x[[[0], [1]], ..., [2, 3]].shape == (2, 2, 3)
     x[rows, :, columns] = interlock.tensor([[-1], [-2], [-3]])
     array[rows, :, columns] = [[-1], [-2], [-3]]
