@@ -18,12 +18,15 @@ LEGACY = "size_average=None, reduce=None, reduction='mean'"
 SIGNATURES = {
     "cross_entropy": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean', label_smoothing=0.0",
+    "embedding": "input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, "
+    "sparse=False",
     "l1_loss": f"input, target, {LEGACY}, weight=None",
     "linear": "input, weight, bias=None",
     "log_softmax": "input, dim=None, _stacklevel=3, dtype=None",
     "mse_loss": f"input, target, {LEGACY}, weight=None",
     "nll_loss": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean'",
+    "one_hot": "tensor, num_classes=-1",
     "relu": "input, inplace=False",
     "scaled_dot_product_attention": "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, "
     "scale=None, enable_gqa=False",
