@@ -2641,7 +2641,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
                 [1., 2.]])
     """
 
-def one_hot(tensor: Tensor, num_classes: int | None = None) -> Tensor:
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Return zeros with a last dimension, in which the element at the position of each class is 1.
 
     Args:

@@ -14,7 +14,11 @@ from interlock.utils import deterministic
 
 from tests.unit.tensor.same_bits import assert_same_bits
 
-DETERMINISTIC = {"deterministic_algorithms": True}
+DETERMINISTIC: backends.Flags = {"deterministic_algorithms": True}
+WARN_ONLY: backends.Flags = {
+    "deterministic_algorithms": True,
+    "deterministic_algorithms_warn_only": True,
+}
 ADDITIONS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "index_add": lambda x, index, values: x.index_add(0, index, values),
     "index_put": lambda x, index, values: x.index_put((index,), values, accumulate=True),
@@ -60,7 +64,7 @@ def test_flag_chooses_the_kernel_of_an_addition(name: str) -> None:
     assert kernels_of(add) == [(name, "atomic")]
     with backends.override(DETERMINISTIC):
         assert kernels_of(add) == [(name, "ordered")]
-    with backends.override(DETERMINISTIC | {"deterministic_algorithms_warn_only": True}):
+    with backends.override(WARN_ONLY):
         assert kernels_of(add) == [(name, "ordered")]
     with dispatch.record() as calls:
         ADDITIONS[name](x.long(), index, interlock.ones(2).long())
@@ -105,16 +109,15 @@ def test_put_without_accumulate_has_no_fixed_order() -> None:
 
 def test_put_warns_if_the_flag_only_warns() -> None:
     x, index, values = interlock.zeros(3), interlock.tensor([0, 2]), interlock.ones(2)
-    flags = DETERMINISTIC | {"deterministic_algorithms_warn_only": True}
     with (
-        backends.override(flags),
+        backends.override(WARN_ONLY),
         pytest.warns(UserWarning, match="^put_: no kernel has a fixed order") as caught,
         dispatch.record() as calls,
     ):
         x.put_(index, values)
     assert (len(caught), calls[0].kernel) == (1, "unordered_with_warning")
     assert x.tolist() == [1.0, 0.0, 1.0]
-    with backends.override(flags), warnings.catch_warnings():
+    with backends.override(WARN_ONLY), warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match=r"^put: no kernel"):
             x.put(index, values)
