@@ -1,8 +1,8 @@
 """The switch of determinism for memory that is not initialized, as in `torch.utils.deterministic`.
 
 `fill_uninitialized_memory` is the flag `backends.deterministic_fill_uninitialized_memory`: whether `empty`
-and similar functions fill their result while `deterministic_algorithms` is set. They write NaN, the largest
-integer or True.
+and similar functions fill their result with NaN, the largest integer or True while `deterministic_algorithms`
+is set.
 
 Example:
     >>> import interlock

@@ -188,7 +188,7 @@ ERRORS: dict[str, tuple[Callable[[Tensor], Any], type[Exception], str]] = {
     "dtype": (
         lambda x: x.gather(1, interlock.zeros(1, 1)),
         DTypeError,
-        "^gather: index must be int64, got float32",
+        "^gather: index must be int64 or int32, got float32",
     ),
     "dim": (
         lambda x: x.gather(2, interlock.zeros(1, 1).long()),
