@@ -260,6 +260,7 @@ CREATION = {
     "new_empty": "x.new_empty(2)",
     "new_full": "x.new_full((2,), 1)",
     "new_tensor": "x.new_tensor([1, 0])",
+    "empty_strided": "T.empty_strided((2,), (2,), **options)",
     "rand": "T.rand(2, **options)",
     "randn": "T.randn(2, **options)",
     "rand_like": "T.rand_like(x)",

@@ -77,12 +77,6 @@ DIFFERENCES = (
         "PyTorch notices first that an expanded tensor is copied to itself",
     ),
     IntentionalDifference(
-        ("getitem", "setitem"),
-        "must be adjacent",
-        "^no error",
-        "lists and tensors of an index that a slice or None separates are refused",
-    ),
-    IntentionalDifference(
         ("setitem",),
         "several elements of the target share one memory location",
         "^no error",

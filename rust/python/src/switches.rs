@@ -68,6 +68,7 @@ switches! {
     dropout: inplace training;
     empty: requires_grad pin_memory;
     empty_like: requires_grad pin_memory;
+    empty_strided: requires_grad pin_memory;
     event "Event": enable_timing blocking interprocess;
     full: requires_grad pin_memory;
     grad: retain_graph create_graph allow_unused materialize_grads;

@@ -90,6 +90,7 @@ __all__ = [
     "embedding",
     "empty",
     "empty_like",
+    "empty_strided",
     "eq",
     "erf",
     "erfc",
@@ -129,10 +130,10 @@ __all__ = [
     "index_fill",
     "index_put",
     "index_select",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "is_inference",
     "is_tensor",
     "isfinite",
@@ -147,9 +148,9 @@ __all__ = [
     "linear",
     "linspace",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "log_softmax",
     "logical_and",
     "logical_not",
@@ -3796,6 +3797,40 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         tensor([2., 1.])
     """
 
+def empty_strided(
+    size: _Sizes,
+    stride: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return an uninitialized tensor with these strides.
+
+    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+
+    Args:
+        size: The sizes, as a tuple or list.
+        stride: The distances of neighbours in each dimension, in elements. Not negative.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A size or a stride is negative, or their numbers differ.
+        ShapeError: The memory has more elements than can be addressed.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Return the rows of a matrix at positions, such as the vectors of words.
 
@@ -3821,7 +3856,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
                 [1., 2.]])
     """
 
-def one_hot(tensor: Tensor, num_classes: int | None = None) -> Tensor:
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Return zeros with a last dimension, in which the element at the position of each class is 1.
 
     Args:

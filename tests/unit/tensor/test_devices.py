@@ -108,7 +108,10 @@ def test_views_share_memory_and_versions_on_a_device(devices: tuple[str, ...]) -
     assert column._version == x._version == 4
     assert x[interlock.tensor([1, 0])][:, [0, 2]].tolist() == [[8.0, 8.0], [5.0, 0.0]]
     with pytest.raises(IndexError, match="index 2"):
-        x[interlock.tensor([2], device=devices[0])]
+        x[interlock.tensor([2])]
+    beyond = x[interlock.tensor([2], device=devices[0])]
+    with pytest.raises(errors.AcceleratorError, match="index 2"):
+        beyond.tolist()
     with pytest.raises(RuntimeError, match="index"):
         interlock.ones(2)[interlock.tensor([0], device=devices[0])]
     with interlock.inference_mode():

@@ -589,11 +589,6 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "tensors in an index must be broadcastable, got shapes (2,) and (3,)",
     ),
     (
-        "ones(2, 2, 2)[[0], :, [0]]",
-        IndexError,
-        "tensors, lists and bools in an index must be adjacent, got another item between them",
-    ),
-    (
         'ones(3)[["a"]]',
         DTypeError,
         "index: data must be a number, an array, a tensor or a nested sequence of them, got str",

@@ -33,6 +33,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arange, module)?)?;
     module.add_function(wrap_pyfunction!(zeros_like, module)?)?;
     module.add_function(wrap_pyfunction!(ones_like, module)?)?;
+    module.add_function(wrap_pyfunction!(empty_strided, module)?)?;
     module.add_function(wrap_pyfunction!(rand, module)?)?;
     module.add_function(wrap_pyfunction!(randn, module)?)?;
     module.add_function(wrap_pyfunction!(manual_seed, module)?)?;
@@ -278,6 +279,47 @@ fn empty(
     let shape = extract_size("empty: size", size)?;
     let options = tensor_options(size.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
+}
+
+/// Return an uninitialized tensor with these strides.
+///
+/// It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+///
+/// Args:
+///     size: The sizes, as a tuple or list.
+///     stride: The distances of neighbours in each dimension, in elements. Not negative.
+///     dtype: The element type; None means float32.
+///     device: The device; None means the default device.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     ArgumentError: A size or a stride is negative, or their numbers differ.
+///     ShapeError: The memory has more elements than can be addressed.
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.empty_strided((2, 3), (1, 2)).stride()
+///     (1, 2)
+#[pyfunction]
+#[pyo3(signature = (size, stride, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+fn empty_strided(
+    size: &Bound<'_, PyAny>,
+    stride: &Bound<'_, PyAny>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::empty_strided::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::empty_strided::pin_memory)] pin_memory: bool,
+) -> PyResult<Py<Tensor>> {
+    let (py, op, size_name, stride_name) =
+        (size.py(), "empty_strided", "empty_strided: size", "empty_strided: stride");
+    let shape = checked_sizes(py, size_name, &extract_int_or_ints(size_name, size)?)?;
+    let strides = checked_sizes(py, stride_name, &extract_int_or_ints(stride_name, stride)?)?;
+    let options = tensor_options(py, op, dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(py, requires_grad, || CoreTensor::empty_strided(&shape, &strides, options))
 }
 
 /// Return a tensor filled with a number.

@@ -52,7 +52,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     tensor([[2],
 ///             [3]])
 #[pyfunction]
-
 fn gather(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::gather(&extract_tensor("gather: input", input)?, dim, index)
 }
@@ -76,7 +75,6 @@ fn gather(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<
 ///     >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
 ///     tensor([7, 5])
 #[pyfunction]
-
 fn index_select(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::index_select(&extract_tensor("index_select: input", input)?, dim, index)
 }
@@ -99,7 +97,6 @@ fn index_select(input: Arg<'_, '_>, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyR
 ///     >>> interlock.take(interlock.tensor([[5, 6], [7, 8]]), interlock.tensor([0, -1]))
 ///     tensor([5, 8])
 #[pyfunction]
-
 fn take(input: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::take(&extract_tensor("take: input", input)?, index)
 }
@@ -150,7 +147,6 @@ fn take_along_dim(input: Arg<'_, '_>, indices: Arg<'_, '_>, dim: OptionalArg<'_,
 ///     >>> interlock.masked_select(x, x > 0)
 ///     tensor([1, 3])
 #[pyfunction]
-
 fn masked_select(input: Arg<'_, '_>, mask: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::masked_select(&extract_tensor("masked_select: input", input)?, mask)
 }
@@ -240,7 +236,6 @@ fn index_add(
 ///     >>> interlock.index_copy(interlock.zeros(3), 0, interlock.tensor([2]), interlock.ones(1))
 ///     tensor([0., 0., 1.])
 #[pyfunction]
-
 fn index_copy(
     input: Arg<'_, '_>,
     dim: Arg<'_, '_>,
@@ -268,7 +263,6 @@ fn index_copy(
 ///     >>> interlock.index_fill(interlock.zeros(3), 0, interlock.tensor([-1]), 7)
 ///     tensor([0., 0., 7.])
 #[pyfunction]
-
 fn index_fill(
     input: Arg<'_, '_>,
     dim: Arg<'_, '_>,
@@ -336,7 +330,6 @@ fn index_put(
 ///     >>> interlock.masked_fill(x, x < 0, 0)
 ///     tensor([1, 0, 3])
 #[pyfunction]
-
 fn masked_fill(input: Arg<'_, '_>, mask: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::masked_fill(WriteTo::Copy, &extract_tensor("masked_fill: input", input)?, mask, value)
 }
@@ -358,7 +351,6 @@ fn masked_fill(input: Arg<'_, '_>, mask: Arg<'_, '_>, value: Arg<'_, '_>) -> PyR
 ///     >>> interlock.masked_scatter(interlock.zeros(3), mask, interlock.ones(2))
 ///     tensor([1., 0., 1.])
 #[pyfunction]
-
 fn masked_scatter(input: Arg<'_, '_>, mask: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
     index_ops::masked_scatter(WriteTo::Copy, &extract_tensor("masked_scatter: input", input)?, mask, source)
 }
@@ -462,7 +454,6 @@ fn scatter(
 ///     >>> interlock.scatter_add(interlock.zeros(2), 0, index, interlock.ones(3))
 ///     tensor([2., 1.])
 #[pyfunction]
-
 fn scatter_add(
     input: Arg<'_, '_>,
     dim: Arg<'_, '_>,

@@ -58,7 +58,6 @@ impl Tensor {
     ///     ShapeError: The shapes are incompatible.
     ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
     fn index_copy_<'py>(
         slf: Bound<'py, Self>,
         dim: Arg<'_, 'py>,
@@ -84,7 +83,6 @@ impl Tensor {
     ///     DTypeError: `index` is not int64.
     ///     ArgumentError: The dtype cannot hold the number.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
     fn index_fill_<'py>(
         slf: Bound<'py, Self>,
         dim: Arg<'_, 'py>,
@@ -140,7 +138,6 @@ impl Tensor {
     ///     ShapeError: The shapes cannot be broadcast.
     ///     ArgumentError: The dtype cannot hold the number.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
     fn masked_fill_<'py>(
         slf: Bound<'py, Self>,
         mask: Arg<'_, 'py>,
@@ -163,7 +160,6 @@ impl Tensor {
     ///     DTypeError: `mask` is not bool, or the dtypes differ.
     ///     ShapeError: The shapes are incompatible.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
     fn masked_scatter_<'py>(
         slf: Bound<'py, Self>,
         mask: Arg<'_, 'py>,
@@ -255,7 +251,6 @@ impl Tensor {
     ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
     ///     RuntimeError: A position is negative or out of bounds.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-
     fn scatter_add_<'py>(
         slf: Bound<'py, Self>,
         dim: Arg<'_, 'py>,

@@ -31,7 +31,6 @@ impl Tensor {
     ///     >>> x.gather(1, interlock.tensor([[1], [0]]))
     ///     tensor([[2],
     ///             [3]])
-
     fn gather(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::gather(&self.0, dim, index)
     }
@@ -53,7 +52,6 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([5, 6, 7]).index_select(0, interlock.tensor([2, 0]))
     ///     tensor([7, 5])
-
     fn index_select(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::index_select(&self.0, dim, index)
     }
@@ -74,7 +72,6 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([[5, 6], [7, 8]]).take(interlock.tensor([0, -1]))
     ///     tensor([5, 8])
-
     fn take(&self, index: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::take(&self.0, index)
     }
@@ -121,7 +118,6 @@ impl Tensor {
     ///     >>> x = interlock.tensor([1, -2, 3])
     ///     >>> x.masked_select(x > 0)
     ///     tensor([1, 3])
-
     fn masked_select(&self, mask: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::masked_select(&self.0, mask)
     }
@@ -198,7 +194,6 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.zeros(3).index_copy(0, interlock.tensor([2]), interlock.ones(1))
     ///     tensor([0., 0., 1.])
-
     fn index_copy(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::index_copy(WriteTo::Copy, &self.0, dim, index, source)
     }
@@ -219,7 +214,6 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.zeros(3).index_fill(0, interlock.tensor([-1]), 7)
     ///     tensor([0., 0., 7.])
-
     fn index_fill(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::index_fill(WriteTo::Copy, &self.0, dim, index, value)
     }
@@ -272,7 +266,6 @@ impl Tensor {
     ///     >>> x = interlock.tensor([1, -2, 3])
     ///     >>> x.masked_fill(x < 0, 0)
     ///     tensor([1, 0, 3])
-
     fn masked_fill(&self, mask: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::masked_fill(WriteTo::Copy, &self.0, mask, value)
     }
@@ -292,7 +285,6 @@ impl Tensor {
     ///     >>> mask = interlock.tensor([True, False, True])
     ///     >>> interlock.zeros(3).masked_scatter(mask, interlock.ones(2))
     ///     tensor([1., 0., 1.])
-
     fn masked_scatter(&self, mask: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::masked_scatter(WriteTo::Copy, &self.0, mask, source)
     }
@@ -382,7 +374,6 @@ impl Tensor {
     ///     >>> index = interlock.tensor([0, 1, 0])
     ///     >>> interlock.zeros(2).scatter_add(0, index, interlock.ones(3))
     ///     tensor([2., 1.])
-
     fn scatter_add(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, src: Arg<'_, '_>) -> PyResult<Tensor> {
         index_ops::scatter_add(WriteTo::Copy, &self.0, dim, index, src)
     }

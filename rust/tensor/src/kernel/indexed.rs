@@ -127,34 +127,35 @@ pub(crate) fn gather_at<T: Element>(
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
     let kernel = move |out: &mut [T], data: &[T], index: &[i64]| {
         let [base_step, index_step] = iter.row_strides;
-        for_each_tile(threads, out, &|first, tile| {
-            let mut rest = tile.iter_mut();
+        for_each_tile(threads, out, &|first, mut rest| {
             let elements = first..first.saturating_add(rest.len());
             iter.for_each_row_in(elements, |[base, at], length| {
-                let mut row = rest.by_ref().take(length);
+                let row = rest.split_off_mut(..length).unwrap_or_default();
                 if index_step == 0 {
+                    // Skipped elements have no values: they remain 0.
                     let start = position(base, index.get(at).copied().unwrap_or(SKIPPED), step);
                     let values = start.and_then(|start| data.get(start..)).unwrap_or_default();
-                    if base_step == 0 {
-                        let value = values.first().copied().unwrap_or_default();
-                        row.for_each(|out| *out = value);
-                    } else {
-                        // Elements that are skipped have no values: they remain 0.
-                        let mut values = values.iter().step_by(base_step);
-                        row.for_each(|out| *out = values.next().copied().unwrap_or_default());
-                    }
-                } else {
-                    let indices = index.get(at..).unwrap_or_default().iter().step_by(index_step);
-                    for (number, (&index, out)) in indices.zip(&mut row).enumerate() {
-                        let base = base.saturating_add(number.saturating_mul(base_step));
-                        let found = position(base, index, step).and_then(|at| data.get(at));
-                        *out = found.copied().unwrap_or_default();
-                    }
+                    return read_row(row, values, base_step);
+                }
+                let indices = index.get(at..).unwrap_or_default().iter().step_by(index_step);
+                for (number, (&index, out)) in indices.zip(row).enumerate() {
+                    let base = base.saturating_add(number.saturating_mul(base_step));
+                    let found = position(base, index, step).and_then(|at| data.get(at));
+                    *out = found.copied().unwrap_or_default();
                 }
             });
         })
     };
     launch_binary(op, source.placement(), &layout.shape, [Some(source), Some(index)], kernel)
+}
+
+/// Copies values at equal distances into a row. The row remains 0 where there are none.
+fn read_row<T: Element>(row: &mut [T], values: &[T], step: usize) {
+    match (step, values.get(..row.len())) {
+        (1, Some(values)) => row.copy_from_slice(values),
+        (0, _) => row.fill(values.first().copied().unwrap_or_default()),
+        _ => row.iter_mut().zip(values.iter().step_by(step)).for_each(|(out, &value)| *out = value),
+    }
 }
 
 /// How a value is combined with the element that it is written to.
@@ -217,6 +218,17 @@ impl Writes {
             }
         });
     }
+
+    /// Calls `write` with the position and the values of each row, if rows are contiguous and have one index each.
+    fn for_each_slice<'a, T>(&self, index: &[i64], values: &'a [T], mut write: impl FnMut(usize, &'a [T])) {
+        self.iter.for_each_row(|[base, at, from]| {
+            let start = index.get(at).and_then(|&index| position(base, index, self.step));
+            let values = values.get(from..from.saturating_add(self.iter.row_len));
+            if let (Some(start), Some(values)) = (start, values) {
+                write(start, values);
+            }
+        });
+    }
 }
 
 /// Writes the values to the addressed elements of `target` in row-major order: of several values for one element the
@@ -232,6 +244,18 @@ pub(crate) fn scatter_in_order<T: Element>(
 ) -> Result<()> {
     let writes = Writes::new(layout, index, values);
     launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
+        if writes.iter.row_strides == [1, 0, 1] {
+            writes.for_each_slice(index, values, |at, values| {
+                let row = data.get_mut(at..).unwrap_or_default();
+                match (combine, row.get_mut(..values.len())) {
+                    (Combine::Replace, Some(row)) => row.copy_from_slice(values),
+                    _ => {
+                        row.iter_mut().zip(values).for_each(|(out, &value)| *out = combine.apply(*out, value))
+                    }
+                }
+            });
+            return Ok(());
+        }
         writes.for_each(0..writes.iter.numel(), index, values, |at, value| {
             if let Some(element) = data.get_mut(at) {
                 *element = combine.apply(*element, value);

@@ -3,7 +3,7 @@
 use super::index::squeeze_leading_ones;
 use super::indexed::{INDEX, WriteTo};
 use super::positions::Positions;
-use super::scatter_kernels::Scatter;
+use super::scatter_kernels::IndexedWrite;
 use crate::shape::check_broadcastable_to;
 use crate::{Result, Tensor};
 
@@ -51,6 +51,6 @@ impl Tensor {
             self.index_put_expanded(dim, indices, &value)?;
             return Ok(self.clone());
         }
-        self.assign_at(to, (op, INDEX.add_node), INDEX, &positions, &value, Some(Scatter::IndexPut))
+        self.assign_at(to, (op, INDEX.add_node), INDEX, &positions, &value, Some(IndexedWrite::IndexPut))
     }
 }

@@ -6,7 +6,7 @@ use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_FILL_UN
 use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Stop};
 
 use crate::error::Sizes;
-use crate::shape::{Layout, checked_numel};
+use crate::shape::{Layout, checked_numel, err_stride_count};
 use crate::storage::{Placement, Storage};
 use crate::{DType, Error, Result, Scalar, Tensor, TensorOptions};
 
@@ -100,6 +100,22 @@ impl Tensor {
         EMPTY.call(&EmptyCall::new(shape, options), None, &())
     }
 
+    /// Returns an [`empty`](Tensor::empty) tensor with these strides. The memory between its elements is part of it.
+    pub fn empty_strided(
+        shape: &[usize],
+        strides: &[usize],
+        options: impl Into<TensorOptions>,
+    ) -> Result<Self> {
+        let (op, options) = ("empty_strided", options.into());
+        if shape.len() != strides.len() {
+            return Err(err_stride_count(op, shape, strides));
+        }
+        checked_numel(shape, options.dtype.size())?;
+        let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset: 0 };
+        let count = layout.required_len().unwrap_or(usize::MAX);
+        Ok(Tensor::empty(&[count], options).map_err(|error| error.during(op))?.alias(layout))
+    }
+
     /// Returns an [`empty`](Tensor::empty) tensor of the shape of this one, with the memory order of its dimensions.
     pub fn empty_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
         let empty = Tensor::empty(self.shape(), options).map_err(|error| error.during("empty_like"))?;
@@ -110,6 +126,18 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_strided_has_the_strides() {
+        let x = Tensor::empty_strided(&[2, 3], &[1, 4], DType::Float32).unwrap();
+        assert_eq!((x.shape(), x.strides()), (&[2, 3][..], &[1, 4][..]));
+        assert_eq!(x.storage().nbytes(), 10 * 4);
+        assert!(matches!(
+            Tensor::empty_strided(&[2], &[usize::MAX], DType::Bool),
+            Err(Error::TooLarge { .. })
+        ));
+        assert!(matches!(Tensor::empty_strided(&[2], &[1, 1], DType::Bool), Err(Error::Value { .. })));
+    }
 
     #[test]
     fn empty_is_filled_as_the_flags_request() {

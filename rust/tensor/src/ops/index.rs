@@ -124,17 +124,14 @@ impl Tensor {
             let message = format!("an index must contain ... at most once, got it {ellipses} times");
             return Err(Error::Indexing { message });
         }
-        let err_not_adjacent = || Error::Indexing {
-            message: "tensors, lists and bools in an index must be adjacent, got another item between them"
-                .to_owned(),
-        };
         // A view even without indices: the result is never the tensor itself.
         let mut view = self.alias_view()?;
         let mut dim = 0usize;
         // The dimension of this tensor that the next item indexes, for errors.
         let mut source_dim = 0usize;
-        let mut first = None;
         let mut indexed: Vec<(Tensor, usize)> = Vec::new();
+        // The dimension of the view of each of them.
+        let mut dims = Vec::new();
         for index in indices {
             let at = i64::try_from(dim).unwrap_or(i64::MAX);
             match index {
@@ -154,30 +151,32 @@ impl Tensor {
                 // A single bool is a new dimension of size 1, of which index 0 is selected if it is true and none if
                 // it is false.
                 Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {
-                    let start = *first.get_or_insert(dim);
-                    if start + indexed.len() != dim {
-                        return Err(err_not_adjacent());
-                    }
                     let size: i64 = value.item()?.cast();
                     view = view.unsqueeze(at)?;
                     let selected = Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?;
                     indexed.push((selected, source_dim));
+                    dims.push(dim);
                     dim += 1;
                 }
                 Index::Tensor(tensor) => {
-                    let start = *first.get_or_insert(dim);
-                    if start + indexed.len() != dim {
-                        return Err(err_not_adjacent());
-                    }
                     let sizes = view.shape().get(dim..).unwrap_or_default();
                     let found = to_indices(tensor, sizes)?;
+                    dims.extend((dim..).take(found.len()));
                     dim += found.len();
                     indexed.extend(found.into_iter().zip(source_dim..));
                 }
             }
             source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
         }
-        Ok(AdvancedIndex { view, dim: first.unwrap_or(0), indices: indexed })
+        let first = dims.first().copied().unwrap_or(0);
+        if dims.iter().copied().eq((first..).take(dims.len())) {
+            return Ok(AdvancedIndex { view, dim: first, indices: indexed });
+        }
+        // Dimensions that other items separate become the first ones.
+        let others = (0..view.ndim()).filter(|dim| !dims.contains(dim));
+        let order = dims.iter().copied().chain(others).map(|dim| i64::try_from(dim).unwrap_or(i64::MAX));
+        let view = view.permute(&order.collect::<Vec<_>>())?;
+        Ok(AdvancedIndex { view, dim: 0, indices: indexed })
     }
 
     fn alias_view(&self) -> Result<Tensor> {

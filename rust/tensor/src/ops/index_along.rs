@@ -68,7 +68,9 @@ impl Tensor {
     ) -> Result<Tensor> {
         let op = name_of(to, ["index_add", "index_add_"]);
         check_same_dtype(op, self, source)?;
-        let positions = positions_along(IndexRule::along(op), self, dim, index)?;
+        // As in PyTorch the error of an index depends on the number of dimensions.
+        let rule = if self.ndim() > 1 { IndexRule::coordinate(op) } else { IndexRule::along(op) };
+        let positions = positions_along(rule, self, dim, index)?;
         let values = slices(op, &scaled(op, source, alpha)?, &positions)?;
         self.add_at(to, op, SELECT, &positions, &values, None)
     }

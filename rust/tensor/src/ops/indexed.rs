@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::positions::Positions;
-use super::scatter_kernels::{Scatter, ScatterArgs};
+use super::scatter_kernels::{IndexedWrite, ScatterArgs};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::kernel::Combine;
 use crate::{Error, Result, Tensor};
@@ -17,7 +17,7 @@ pub(super) struct Access {
     pub read: &'static str,
     pub read_node: &'static str,
     /// The operation that adds.
-    pub scatter: Scatter,
+    pub scatter: IndexedWrite,
     pub add: &'static str,
     pub add_node: &'static str,
 }
@@ -26,7 +26,7 @@ pub(super) struct Access {
 pub(super) const SELECT: Access = Access {
     read: "index_select",
     read_node: "IndexSelectBackward0",
-    scatter: Scatter::IndexAdd,
+    scatter: IndexedWrite::IndexAdd,
     add: "index_add",
     add_node: "IndexAddBackward0",
 };
@@ -35,7 +35,7 @@ pub(super) const SELECT: Access = Access {
 pub(super) const GATHER: Access = Access {
     read: "gather",
     read_node: "GatherBackward0",
-    scatter: Scatter::ScatterAdd,
+    scatter: IndexedWrite::ScatterAdd,
     add: "scatter_add",
     add_node: "ScatterAddBackward0",
 };
@@ -44,7 +44,7 @@ pub(super) const GATHER: Access = Access {
 pub(super) const TAKE: Access = Access {
     read: "take",
     read_node: "TakeBackward0",
-    scatter: Scatter::Put,
+    scatter: IndexedWrite::Put,
     add: "put",
     add_node: "PutBackward0",
 };
@@ -53,7 +53,7 @@ pub(super) const TAKE: Access = Access {
 pub(super) const INDEX: Access = Access {
     read: "index",
     read_node: "IndexBackward0",
-    scatter: Scatter::IndexPut,
+    scatter: IndexedWrite::IndexPut,
     add: "index_put",
     add_node: "IndexPutBackward0",
 };
@@ -162,7 +162,7 @@ impl Tensor {
         access: Access,
         positions: &Arc<Positions>,
         values: &Tensor,
-        scatter: Option<Scatter>,
+        scatter: Option<IndexedWrite>,
     ) -> Result<Tensor> {
         let work = |target: &Tensor| match scatter {
             Some(scatter) => scatter.run(&ScatterArgs { op, target, values, positions }, false, None),

@@ -16,6 +16,8 @@ pub(super) struct IndexRule {
     pub op: &'static str,
     /// Whether negative indices count from the end.
     pub wraps: bool,
+    /// Whether the index may be of an integer type of 32 bits.
+    pub narrow: bool,
     /// An index whose elements are neither read nor written.
     pub skipped: Option<i64>,
     /// Creates the error for an index.
@@ -26,12 +28,13 @@ impl IndexRule {
     /// The rule of `index_select` and similar operations: indices that are not negative, or an `IndexError`.
     pub fn along(op: &'static str) -> Self {
         let error = |bounds: IndexBounds, index| Error::Position { op: bounds.op, index, size: bounds.size };
-        IndexRule { op, wraps: false, skipped: None, error }
+        IndexRule { op, wraps: false, narrow: true, skipped: None, error }
     }
 
-    /// The rule of `take` and `put`: like [`along`](IndexRule::along), with negative indices from the end.
+    /// The rule of `take` and `put`: like [`along`](IndexRule::along), with negative indices from the end, and
+    /// int64 only.
     pub fn wrapped(op: &'static str) -> Self {
-        IndexRule { wraps: true, ..IndexRule::along(op) }
+        IndexRule { wraps: true, narrow: false, ..IndexRule::along(op) }
     }
 
     /// The rule of `gather` and `scatter`: indices that are not negative, or a `RuntimeError`.
@@ -42,17 +45,17 @@ impl IndexRule {
             dim: bounds.dim,
             size: bounds.size,
         };
-        IndexRule { op, wraps: false, skipped: None, error }
+        IndexRule { op, wraps: false, narrow: true, skipped: None, error }
     }
 
     /// The rule of an index expression.
     pub fn expression(op: &'static str) -> Self {
         let error = |bounds: IndexBounds, index| Error::Index { index, dim: bounds.dim, size: bounds.size };
-        IndexRule { op, wraps: true, skipped: None, error }
+        IndexRule { op, wraps: true, narrow: true, skipped: None, error }
     }
 
     fn bounds(self, dim: usize, size: usize) -> IndexBounds {
-        let IndexRule { op, wraps, skipped, error } = self;
+        let IndexRule { op, wraps, skipped, error, narrow: _ } = self;
         IndexBounds { op, dim, size, wraps, skipped, error }
     }
 }
@@ -76,13 +79,17 @@ enum Kind {
     Elements { dim: usize },
 }
 
-/// Returns an index as a kernel reads it.
-fn int64_index(op: &'static str, index: &Tensor) -> Result<Tensor> {
-    if index.dtype() != DType::Int64 {
-        let (expected, given) = ("int64".to_owned(), index.dtype());
-        return Err(Error::DType { op, argument: "index", expected, given, cure: "; long() converts it" });
+impl IndexRule {
+    /// Returns an index as a kernel reads it.
+    fn int64_index(self, index: &Tensor) -> Result<Tensor> {
+        let (op, given) = (self.op, index.dtype());
+        let is_narrow = !given.is_floating_point() && given.size() == size_of::<i32>();
+        if given == DType::Int64 || self.narrow && is_narrow {
+            return kernel::cast(&index.detach(), DType::Int64);
+        }
+        let expected = if self.narrow { "int64 or int32" } else { "int64" }.to_owned();
+        Err(Error::DType { op, argument: "index", expected, given, cure: "; long() converts it" })
     }
-    Ok(index.detach())
 }
 
 /// Returns an error unless an index is on the device of the indexed tensor.
@@ -117,8 +124,8 @@ impl Positions {
         let mut checked: Option<Tensor> = None;
         for (number, (index, dim)) in indices.iter().enumerate() {
             let size = source.shape().get(first.saturating_add(number)).copied().unwrap_or(0);
-            let bounds = IndexRule::expression(op).bounds(*dim, size);
-            let own = int64_index(op, index)?;
+            let rule = IndexRule::expression(op);
+            let (bounds, own) = (rule.bounds(*dim, size), rule.int64_index(index)?);
             let next = match &checked {
                 Some(before) => {
                     let (before, own) = on_one_device(op, before, &own)?;
@@ -140,7 +147,7 @@ impl Positions {
         check_device(rule.op, source, index)?;
         let size = source.shape().get(dim).copied().unwrap_or(1);
         let index =
-            kernel::check_index(&int64_index(rule.op, index)?, None, index.shape(), rule.bounds(dim, size))?;
+            kernel::check_index(&rule.int64_index(index)?, None, index.shape(), rule.bounds(dim, size))?;
         Self::checked(source, index, Kind::Rows { first: dim, count: 1.min(source.ndim()) })
     }
 
@@ -148,7 +155,7 @@ impl Positions {
     pub fn of_elements(rule: IndexRule, source: &Tensor, index: &Tensor) -> Result<Arc<Self>> {
         check_device(rule.op, source, index)?;
         let bounds = rule.bounds(0, source.numel());
-        let index = kernel::check_index(&int64_index(rule.op, index)?, None, index.shape(), bounds)?;
+        let index = kernel::check_index(&rule.int64_index(index)?, None, index.shape(), bounds)?;
         Self::checked(source, index, Kind::Rows { first: 0, count: source.ndim() })
     }
 
@@ -156,7 +163,8 @@ impl Positions {
     /// A tensor without dimensions counts as one with one dimension.
     pub fn coordinates(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
         let dim = wrap_dim(op, dim, source.ndim())?;
-        let own = int64_index(op, index)?;
+        let rule = IndexRule::coordinate(op);
+        let own = rule.int64_index(index)?;
         check_device(op, source, index)?;
         if index.ndim().max(1) != source.ndim().max(1) {
             let expected =
@@ -171,8 +179,7 @@ impl Positions {
             return Err(Error::shape(op, "index", expected, index.shape()));
         }
         let size = source.shape().get(dim).copied().unwrap_or(1);
-        let index =
-            kernel::check_index(&own, None, index.shape(), IndexRule::coordinate(op).bounds(dim, size))?;
+        let index = kernel::check_index(&own, None, index.shape(), rule.bounds(dim, size))?;
         Self::checked(source, index, Kind::Elements { dim })
     }
 

@@ -182,25 +182,25 @@ fn run_unordered(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Res
 }
 
 fn run_with_warning(call: &ScatterCall, _: Numerics, args: &ScatterArgs<'_>) -> Result<(), Stop<Error>> {
-    let done = run(call, args, Order::Any)?;
+    run(call, args, Order::Any)?;
     warning::issue(&format!(
         "{}: no kernel has a fixed order of assignments, although backends.deterministic_algorithms is True; \
          accumulate=True has one, or use index_put_",
         args.op
     ));
-    Ok(done)
+    Ok(())
 }
 
 /// Which of the operations writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scatter {
+pub(super) enum IndexedWrite {
     IndexAdd,
     IndexPut,
     Put,
     ScatterAdd,
 }
 
-impl Scatter {
+impl IndexedWrite {
     /// Writes values to the elements of `target` at `positions`, without recording. `composite` is the operation that
     /// this one is part of.
     pub fn run(
@@ -212,13 +212,13 @@ impl Scatter {
         let call = ScatterCall::new(args.target, args.values, accumulates);
         let composite = composite.map(|name| Composite { name, numerics: None });
         let done = match self {
-            Scatter::IndexAdd => INDEX_ADD.call(&call, composite, args),
-            Scatter::IndexPut => INDEX_PUT.call(&call, composite, args),
-            Scatter::Put => PUT.call(&call, composite, args),
-            Scatter::ScatterAdd => SCATTER_ADD.call(&call, composite, args),
+            IndexedWrite::IndexAdd => INDEX_ADD.call(&call, composite, args),
+            IndexedWrite::IndexPut => INDEX_PUT.call(&call, composite, args),
+            IndexedWrite::Put => PUT.call(&call, composite, args),
+            IndexedWrite::ScatterAdd => SCATTER_ADD.call(&call, composite, args),
         };
         done.map_err(|error| match error {
-            Error::NoKernel(_) if self == Scatter::Put && DETERMINISTIC_ALGORITHMS.get() => {
+            Error::NoKernel(_) if self == IndexedWrite::Put && DETERMINISTIC_ALGORITHMS.get() => {
                 Error::NotDeterministic { op: args.op }
             }
             error => error,

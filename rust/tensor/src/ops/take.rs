@@ -2,7 +2,7 @@
 
 use super::indexed::{TAKE, WriteTo, check_same_dtype, name_of};
 use super::positions::{IndexRule, Positions};
-use super::scatter_kernels::Scatter;
+use super::scatter_kernels::IndexedWrite;
 use crate::error::Tuple;
 use crate::{Error, Result, Tensor};
 
@@ -31,6 +31,6 @@ impl Tensor {
         if accumulate {
             return self.add_at(to, op, TAKE, &positions, &values, None);
         }
-        self.assign_at(to, (op, "PutBackward0"), TAKE, &positions, &values, Some(Scatter::Put))
+        self.assign_at(to, (op, "PutBackward0"), TAKE, &positions, &values, Some(IndexedWrite::Put))
     }
 }
