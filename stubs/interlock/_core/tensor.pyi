@@ -16,6 +16,7 @@ from typing import (
 )
 
 import numpy.typing as npt
+from interlock import return_types as _return_types
 from interlock._core.accelerator import _CudaStream, device as _DeviceObject
 from typing_extensions import disjoint_base
 
@@ -24,18 +25,30 @@ __all__ = [
     "RemovableHandle",
     "Tensor",
     "addmm",
+    "all",
+    "allclose",
+    "amax",
+    "amin",
+    "aminmax",
+    "any",
     "arange",
     "argmax",
+    "argmin",
+    "argsort",
     "as_tensor",
     "backward",
     "bfloat16",
     "bmm",
     "bool",
     "cat",
+    "count_nonzero",
     "cross_entropy",
+    "cumprod",
+    "cumsum",
     "dtype",
     "einsum",
     "empty",
+    "equal",
     "exp",
     "float16",
     "float32",
@@ -46,24 +59,30 @@ __all__ = [
     "get_num_threads",
     "grad",
     "half",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "is_inference",
     "is_tensor",
+    "isclose",
     "linear",
     "log",
     "log_softmax",
+    "logsumexp",
     "lstm",
     "manual_seed",
     "matmul",
+    "max",
     "mean",
+    "min",
     "mm",
     "multi_head_attention",
     "nll_loss",
+    "norm",
     "ones",
     "ones_like",
+    "prod",
     "rand",
     "randn",
     "relu",
@@ -71,10 +90,16 @@ __all__ = [
     "scaled_dot_product_attention",
     "set_num_threads",
     "softmax",
+    "sort",
     "stack",
+    "std",
+    "std_mean",
     "sum",
     "tensor",
+    "topk",
     "uint8",
+    "var",
+    "var_mean",
     "zeros",
     "zeros_like",
 ]
@@ -1275,88 +1300,93 @@ class Tensor:
             >>> x.mean(1)
             tensor([1.5000, 3.5000])
         """
-    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the index of the maximum, among all elements or along a dimension.
-
-        Args:
-            dim: The dimension. None means all elements, which are counted in row-major order.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
-
-        Raises:
-            DTypeError: The tensor is a bool tensor.
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The reduced dimension has size 0.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.argmax(), x.argmax(1)
-            (tensor(2), tensor([1, 0]))
-        """
-    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the index of the minimum, among all elements or along a dimension.
-
-        Args:
-            dim: The dimension. None means all elements, which are counted in row-major order.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Returns:
-            An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
-
-        Raises:
-            DTypeError: The tensor is a bool tensor.
-            IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The reduced dimension has size 0.
-
-        Example:
-            >>> import interlock
-            >>> x = interlock.tensor([[1, 5], [7, 2]])
-            >>> x.argmin(), x.argmin(1)
-            (tensor(0), tensor([0, 1]))
-        """
-    def max(self) -> Tensor:
-        """Return the maximum of all elements; NaN if an element is NaN. Equal maxima share the gradient.
-
-        Raises:
-            ShapeError: The tensor has no elements.
-        """
-    def min(self) -> Tensor:
-        """Return the minimum of all elements; NaN if an element is NaN. Equal minima share the gradient.
-
-        Raises:
-            ShapeError: The tensor has no elements.
-        """
-    def amax(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the maximum of all elements, or over one or several dimensions.
-
-        The result is NaN where an element is NaN. Equal maxima share the gradient.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-            ShapeError: A reduced dimension has size 0.
-        """
-    def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """Return the minimum of all elements, or over one or several dimensions.
-
-        The result is NaN where an element is NaN. Equal minima share the gradient.
-
-        Args:
-            dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-            keepdim: Whether reduced dimensions remain, with size 1.
-
-        Raises:
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
-            ShapeError: A reduced dimension has size 0.
-        """
+    @overload
+    def max(self, dim: None = None) -> Tensor: ...
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max: ...
+    @overload
+    def max(self, dim: Tensor) -> Tensor: ...
+    @overload
+    def min(self, dim: None = None) -> Tensor: ...
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min: ...
+    @overload
+    def min(self, dim: Tensor) -> Tensor: ...
+    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+    def amax(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+    def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+    def aminmax(
+        self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+    ) -> _return_types.aminmax: ...
+    def var(
+        self,
+        dim: _Dims | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        correction: _Number | None = None,
+    ) -> Tensor: ...
+    def std(
+        self,
+        dim: _Dims | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        correction: _Number | None = None,
+    ) -> Tensor: ...
+    def norm(
+        self,
+        p: _Number | Literal["fro"] | None = None,
+        dim: _Dims | None = None,
+        keepdim: builtins.bool = False,
+        dtype: _DType | None = None,
+    ) -> Tensor: ...
+    def logsumexp(self, dim: _Dims, keepdim: builtins.bool = False) -> Tensor: ...
+    def prod(
+        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    ) -> Tensor: ...
+    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor: ...
+    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor: ...
+    def sort(
+        self,
+        dim: builtins.int | None = None,
+        descending: builtins.bool = False,
+        *,
+        stable: builtins.bool = False,
+    ) -> _return_types.sort: ...
+    def argsort(
+        self,
+        dim: builtins.int | None = None,
+        descending: builtins.bool = False,
+        *,
+        stable: builtins.bool = False,
+    ) -> Tensor: ...
+    def topk(
+        self,
+        k: builtins.int,
+        dim: builtins.int | None = None,
+        largest: builtins.bool = True,
+        sorted: builtins.bool = True,
+    ) -> _return_types.topk: ...
+    def all(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+    def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+    def count_nonzero(self, dim: _Dims | None = None) -> Tensor: ...
+    def equal(self, other: Tensor) -> builtins.bool: ...
+    def isclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-5,
+        atol: builtins.float = 1e-8,
+        equal_nan: builtins.bool = False,
+    ) -> Tensor: ...
+    def allclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-5,
+        atol: builtins.float = 1e-8,
+        equal_nan: builtins.bool = False,
+    ) -> builtins.bool: ...
     def log_softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
         """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
 
@@ -2055,29 +2085,89 @@ def mean(
         tensor([1.5000, 3.5000])
     """
 
-def argmax(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
-    """Return the index of the maximum, among all elements or along a dimension.
-
-    Args:
-        input: The tensor.
-        dim: The dimension. None means all elements, which are counted in row-major order.
-        keepdim: Whether reduced dimensions remain, with size 1.
-
-    Returns:
-        An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
-
-    Raises:
-        DTypeError: The tensor is a bool tensor.
-        IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The reduced dimension has size 0.
-
-    Example:
-        >>> import interlock
-        >>> x = interlock.tensor([[1, 5], [7, 2]])
-        >>> interlock.argmax(x), interlock.argmax(x, 1)
-        (tensor(2), tensor([1, 0]))
-    """
-
+@overload
+def max(input: Tensor, dim: None = None) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: int, keepdim: builtins.bool = False) -> _return_types.max: ...
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: None = None) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: int, keepdim: builtins.bool = False) -> _return_types.min: ...
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
+def argmax(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+def argmin(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+def amax(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+def amin(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: builtins.bool = False
+) -> _return_types.aminmax: ...
+def var(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> Tensor: ...
+def std(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> Tensor: ...
+def var_mean(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def std_mean(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def norm(
+    input: Tensor,
+    p: _Number | Literal["fro"] | None = None,
+    dim: _Dims | None = None,
+    keepdim: builtins.bool = False,
+    dtype: _DType | None = None,
+) -> Tensor: ...
+def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tensor: ...
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+) -> Tensor: ...
+def cumsum(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor: ...
+def cumprod(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor: ...
+def sort(
+    input: Tensor, dim: int | None = None, descending: builtins.bool = False, *, stable: builtins.bool = False
+) -> _return_types.sort: ...
+def argsort(
+    input: Tensor, dim: int | None = None, descending: builtins.bool = False, *, stable: builtins.bool = False
+) -> Tensor: ...
+def topk(
+    input: Tensor, k: int, dim: int | None = None, largest: builtins.bool = True, sorted: builtins.bool = True
+) -> _return_types.topk: ...
+def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor: ...
+def count_nonzero(input: Tensor, dim: _Dims | None = None) -> Tensor: ...
+def equal(input: Tensor, other: Tensor) -> builtins.bool: ...
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: builtins.bool = False
+) -> Tensor: ...
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: builtins.bool = False
+) -> builtins.bool: ...
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     """Concatenate tensors along a dimension.
 
