@@ -114,7 +114,8 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: There are no elements to reduce.
+    ///     ShapeError: There are no elements.
+    ///     IndexError: The dimension has size 0.
     ///     TypeError: `keepdim` is set without `dim`.
     ///
     /// Example:
@@ -147,7 +148,8 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: There are no elements to reduce.
+    ///     ShapeError: There are no elements.
+    ///     IndexError: The dimension has size 0.
     ///     TypeError: `keepdim` is set without `dim`.
     ///
     /// Example:
@@ -179,7 +181,7 @@ impl Tensor {
     /// Raises:
     ///     DTypeError: The tensor is a bool tensor.
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: The reduced dimension has size 0.
+    ///     IndexError: The reduced dimension has size 0.
     ///
     /// Example:
     ///     >>> import interlock
@@ -208,7 +210,7 @@ impl Tensor {
     /// Raises:
     ///     DTypeError: The tensor is a bool tensor.
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: The reduced dimension has size 0.
+    ///     IndexError: The reduced dimension has size 0.
     ///
     /// Example:
     ///     >>> import interlock
@@ -236,7 +238,7 @@ impl Tensor {
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ArgumentError: `dim` names a dimension twice.
-    ///     ShapeError: A reduced dimension has size 0.
+    ///     IndexError: A reduced dimension has size 0.
     ///
     /// Example:
     ///     >>> import interlock
@@ -264,7 +266,7 @@ impl Tensor {
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ArgumentError: `dim` names a dimension twice.
-    ///     ShapeError: A reduced dimension has size 0.
+    ///     IndexError: A reduced dimension has size 0.
     ///
     /// Example:
     ///     >>> import interlock
@@ -292,7 +294,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: The reduced dimension has size 0.
+    ///     IndexError: The reduced dimension has size 0.
     ///
     /// Example:
     ///     >>> import interlock
@@ -325,7 +327,8 @@ impl Tensor {
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
-///     ShapeError: There are no elements to reduce.
+///     ShapeError: There are no elements.
+///     IndexError: The dimension has size 0.
 ///     TypeError: `keepdim` is set without `dim`.
 ///
 /// Example:
@@ -360,7 +363,8 @@ fn max<'py>(
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
-///     ShapeError: There are no elements to reduce.
+///     ShapeError: There are no elements.
+///     IndexError: The dimension has size 0.
 ///     TypeError: `keepdim` is set without `dim`.
 ///
 /// Example:
@@ -394,7 +398,7 @@ fn min<'py>(
 /// Raises:
 ///     DTypeError: The tensor is a bool tensor.
 ///     IndexError: The tensor does not have dimension `dim`.
-///     ShapeError: The reduced dimension has size 0.
+///     IndexError: The reduced dimension has size 0.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:
@@ -426,7 +430,7 @@ fn argmax(
 /// Raises:
 ///     DTypeError: The tensor is a bool tensor.
 ///     IndexError: The tensor does not have dimension `dim`.
-///     ShapeError: The reduced dimension has size 0.
+///     IndexError: The reduced dimension has size 0.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:
@@ -457,7 +461,7 @@ fn argmin(
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
 ///     ArgumentError: `dim` names a dimension twice.
-///     ShapeError: A reduced dimension has size 0.
+///     IndexError: A reduced dimension has size 0.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:
@@ -488,7 +492,7 @@ fn amax(
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
 ///     ArgumentError: `dim` names a dimension twice.
-///     ShapeError: A reduced dimension has size 0.
+///     IndexError: A reduced dimension has size 0.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:
@@ -519,7 +523,7 @@ fn amin(
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
-///     ShapeError: The reduced dimension has size 0.
+///     IndexError: The reduced dimension has size 0.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:

@@ -50,7 +50,7 @@ impl Tensor {
     ) -> Result<(Tensor, Tensor)> {
         let over = reduced_dims(op, self.shape(), Some(&[dim]))?;
         if over.count == 0 {
-            return Err(err_nothing_to_reduce(op, self.shape()));
+            return Err(err_nothing_to_reduce(op, self.shape(), true));
         }
         let indices = indices_along(op, self, dim, |_| 1, ExtremeIndex { largest })?;
         let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
@@ -106,7 +106,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let over = reduced_dims(op, self.shape(), dim.as_ref().map(std::slice::from_ref))?;
         if over.count == 0 {
-            return Err(err_nothing_to_reduce(op, self.shape()));
+            return Err(err_nothing_to_reduce(op, self.shape(), true));
         }
         if self.dtype() == DType::Bool {
             return Err(Error::not_numeric(op, "input", "; long() converts it"));
