@@ -16,6 +16,7 @@ from typing import (
 )
 
 import numpy.typing as npt
+from interlock import return_types as _return_types
 from interlock._core.accelerator import _CudaStream, device as _DeviceObject
 from typing_extensions import disjoint_base
 
@@ -33,6 +34,12 @@ __all__ = [
     "addmm",
     "addmv",
     "adjoint",
+    "all",
+    "allclose",
+    "amax",
+    "amin",
+    "aminmax",
+    "any",
     "arange",
     "arccos",
     "arccosh",
@@ -42,6 +49,8 @@ __all__ = [
     "arctan2",
     "arctanh",
     "argmax",
+    "argmin",
+    "argsort",
     "as_strided",
     "as_tensor",
     "asin",
@@ -78,7 +87,10 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "count_nonzero",
     "cross_entropy",
+    "cumprod",
+    "cumsum",
     "detach",
     "diagonal",
     "div",
@@ -92,6 +104,7 @@ __all__ = [
     "empty_like",
     "empty_strided",
     "eq",
+    "equal",
     "erf",
     "erfc",
     "exp",
@@ -136,6 +149,7 @@ __all__ = [
     "int64",
     "is_inference",
     "is_tensor",
+    "isclose",
     "isfinite",
     "isinf",
     "isnan",
@@ -158,6 +172,7 @@ __all__ = [
     "logical_xor",
     "logsigmoid",
     "logspace",
+    "logsumexp",
     "lstm",
     "lt",
     "manual_seed",
@@ -165,8 +180,10 @@ __all__ = [
     "masked_scatter",
     "masked_select",
     "matmul",
+    "max",
     "maximum",
     "mean",
+    "min",
     "minimum",
     "mm",
     "moveaxis",
@@ -184,6 +201,7 @@ __all__ = [
     "negative",
     "nll_loss",
     "nonzero",
+    "norm",
     "not_equal",
     "one_hot",
     "ones",
@@ -192,6 +210,7 @@ __all__ = [
     "permute",
     "positive",
     "pow",
+    "prod",
     "put",
     "rand",
     "rand_like",
@@ -224,12 +243,15 @@ __all__ = [
     "sinh",
     "softmax",
     "softplus",
+    "sort",
     "split",
     "split_with_sizes",
     "sqrt",
     "square",
     "squeeze",
     "stack",
+    "std",
+    "std_mean",
     "sub",
     "subtract",
     "sum",
@@ -243,6 +265,7 @@ __all__ = [
     "tensor",
     "tensor_split",
     "tile",
+    "topk",
     "trace",
     "transpose",
     "tril",
@@ -253,6 +276,8 @@ __all__ = [
     "unbind",
     "unflatten",
     "unsqueeze",
+    "var",
+    "var_mean",
     "vstack",
     "where",
     "zeros",
@@ -2948,18 +2973,68 @@ class Tensor:
             >>> x.argmin(), x.argmin(1)
             (tensor(0), tensor([0, 1]))
         """
-    def max(self) -> Tensor:
-        """Return the maximum of all elements; NaN if an element is NaN. Equal maxima share the gradient.
+    @overload
+    def max(self, dim: None = None) -> Tensor:
+        """Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+        Args:
+            dim: The dimension, or a tensor. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+            `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+            the larger elements of both, as `maximum`. NaN counts as the maximum.
 
         Raises:
-            ShapeError: The tensor has no elements.
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: There are no elements.
+            IndexError: The dimension has size 0.
+            TypeError: `keepdim` is set without `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.max()
+            tensor(7)
+            >>> x.max(1).values
+            tensor([5, 7])
         """
-    def min(self) -> Tensor:
-        """Return the minimum of all elements; NaN if an element is NaN. Equal minima share the gradient.
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max: ...
+    @overload
+    def max(self, dim: Tensor) -> Tensor: ...
+    @overload
+    def min(self, dim: None = None) -> Tensor:
+        """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+        Args:
+            dim: The dimension, or a tensor. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+            `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+            the smaller elements of both, as `minimum`. NaN counts as the minimum.
 
         Raises:
-            ShapeError: The tensor has no elements.
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: There are no elements.
+            IndexError: The dimension has size 0.
+            TypeError: `keepdim` is set without `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.min()
+            tensor(1)
+            >>> x.min(1).values
+            tensor([1, 2])
         """
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min: ...
+    @overload
+    def min(self, dim: Tensor) -> Tensor: ...
     def amax(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the maximum of all elements, or over one or several dimensions.
 
@@ -2987,6 +3062,418 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
             ShapeError: A reduced dimension has size 0.
+        """
+    def aminmax(
+        self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+    ) -> _return_types.aminmax:
+        """Return the minimum and the maximum of all elements, or along a dimension.
+
+        Args:
+            dim: The dimension. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            IndexError: The reduced dimension has size 0.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> low, high = x.aminmax()
+            >>> low, high
+            (tensor(1), tensor(7))
+        """
+    def var(
+        self,
+        dim: _Dims | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        correction: _Number | None = None,
+    ) -> Tensor:
+        """Return the variance of all elements, or over one or several dimensions.
+
+        The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+        `UserWarning` is issued if that is not positive.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all. A builtins.bool is
+                `unbiased`.
+            unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            correction: What is subtracted from the number of elements. None means 1.
+
+        Raises:
+            DTypeError: The elements are not floating point.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            TypeError: Both `unbiased` and `correction` are given.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1.0, 2.0, 6.0])
+            >>> x.var(), x.var(correction=0)
+            (tensor(7.), tensor(4.6667))
+        """
+    def std(
+        self,
+        dim: _Dims | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        correction: _Number | None = None,
+    ) -> Tensor:
+        """Return the standard deviation of all elements, or over one or several dimensions.
+
+        The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+        `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all. A builtins.bool is
+                `unbiased`.
+            unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            correction: What is subtracted from the number of elements. None means 1.
+
+        Raises:
+            DTypeError: The elements are not floating point.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            TypeError: Both `unbiased` and `correction` are given.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1.0, 2.0, 6.0])
+            >>> x.std(), x.std(correction=0)
+            (tensor(2.6458), tensor(2.1602))
+        """
+    def norm(
+        self,
+        p: _Number | Literal["fro"] | None = None,
+        dim: _Dims | None = None,
+        keepdim: builtins.bool = False,
+        dtype: _DType | None = None,
+    ) -> Tensor:
+        """Return the vector norm of all elements, or over one or several dimensions.
+
+        It is the root of order `p` of the sum of the powers of absolute values, the number of nonzero elements for
+        order 0, and the largest or smallest absolute value for an infinite order. The gradient is 0 where the norm
+        is 0.
+
+        Args:
+            p: The order: a number, an infinity, or "fro" for 2. None means 2.
+            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means
+                no change.
+
+        Raises:
+            DTypeError: The elements are not floating point, or `dtype` is narrower.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+            ArgumentError: `p` is another text.
+            ShapeError: `p` is infinite and there are no elements to reduce.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([3.0, 4.0])
+            >>> x.norm(), x.norm(1)
+            (tensor(5.), tensor(7.))
+        """
+    def logsumexp(self, dim: _Dims, keepdim: builtins.bool = False) -> Tensor:
+        """Return the logarithm of the sum of the exponentials over one or several dimensions.
+
+        It is accurate also where an exponential overflows. Integers are converted to float32.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1000.0, 1000.0])
+            >>> x.logsumexp(0)
+            tensor(1000.6931)
+        """
+    def prod(
+        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+    ) -> Tensor:
+        """Return the product of all elements, or along a dimension. The product of no elements is 1.
+
+        Args:
+            dim: The dimension. None means all elements.
+            keepdim: Whether reduced dimensions remain, with size 1.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
+                change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 2], [3, 4]])
+            >>> x.prod(), x.prod(0)
+            (tensor(24), tensor([3, 8]))
+        """
+    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+        """Return the sums of the elements along a dimension up to each element.
+
+        Args:
+            dim: The dimension.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
+                change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1, 2, 3])
+            >>> x.cumsum(0)
+            tensor([1, 3, 6])
+        """
+    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+        """Return the products of the elements along a dimension up to each element.
+
+        Args:
+            dim: The dimension.
+            dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no
+                change.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1, 2, 3])
+            >>> x.cumprod(0)
+            tensor([1, 2, 6])
+        """
+    def sort(
+        self,
+        dim: builtins.int | None = None,
+        descending: builtins.bool = False,
+        *,
+        stable: builtins.bool = False,
+    ) -> _return_types.sort:
+        """Return the sorted elements along a dimension, and their indices.
+
+        Args:
+            dim: The dimension.
+            descending: Whether the largest element is first.
+            stable: Whether the order of equal elements is preserved, which it always is.
+
+        Returns:
+            A named tuple `(values, indices)`. NaN is larger than all numbers.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([3, 1, 2])
+            >>> x.sort().values
+            tensor([1, 2, 3])
+            >>> x.sort().indices
+            tensor([1, 2, 0])
+        """
+    def argsort(
+        self,
+        dim: builtins.int | None = None,
+        descending: builtins.bool = False,
+        *,
+        stable: builtins.bool = False,
+    ) -> Tensor:
+        """Return the indices that sort the elements along a dimension.
+
+        Args:
+            dim: The dimension.
+            descending: Whether the largest element is first.
+            stable: Whether the order of equal elements is preserved, which it always is.
+
+        Returns:
+            An int64 tensor. NaN is larger than all numbers.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([3, 1, 2])
+            >>> x.argsort()
+            tensor([1, 2, 0])
+        """
+    def topk(
+        self,
+        k: builtins.int,
+        dim: builtins.int | None = None,
+        largest: builtins.bool = True,
+        sorted: builtins.bool = True,
+    ) -> _return_types.topk:
+        """Return the largest or smallest elements along a dimension, and their indices.
+
+        Args:
+            k: The number of elements.
+            dim: The dimension.
+            largest: Whether to return the largest elements, or the smallest.
+            sorted: Whether the elements are in order, which they always are.
+
+        Returns:
+            A named tuple `(values, indices)`, in order. Of equal elements the first are returned; NaN is larger
+            than all numbers.
+
+        Raises:
+            ArgumentError: `k` is negative or larger than the dimension.
+            IndexError: The tensor does not have dimension `dim`.
+            DTypeError: The tensor is a builtins.bool tensor.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([3, 1, 2])
+            >>> x.topk(2).values
+            tensor([3, 2])
+        """
+    def all(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            A builtins.bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+            dimension.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[0, 1], [2, 3]])
+            >>> x.all(), x.all(0)
+            (tensor(False), tensor([False, True]))
+        """
+    def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+            keepdim: Whether reduced dimensions remain, with size 1.
+
+        Returns:
+            A builtins.bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+            dimension.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[0, 1], [2, 3]])
+            >>> x.any(), x.any(0)
+            (tensor(True), tensor([True, True]))
+        """
+    def count_nonzero(self, dim: _Dims | None = None) -> Tensor:
+        """Return the number of nonzero elements, of all elements or over one or several dimensions.
+
+        Args:
+            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+
+        Returns:
+            An int64 tensor.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[0, 1], [2, 3]])
+            >>> x.count_nonzero()
+            tensor(3)
+        """
+    def equal(self, other: Tensor) -> builtins.bool:
+        """Return whether two tensors have the same shape and equal elements. NaN equals nothing.
+
+        For device tensors this waits for the queued work.
+
+        Args:
+            other: The other tensor.
+
+        Raises:
+            DeviceError: The tensors are on different devices.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1, 2])
+            >>> x.equal(interlock.tensor([1, 2]))
+            True
+        """
+    def isclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-5,
+        atol: builtins.float = 1e-8,
+        equal_nan: builtins.bool = False,
+    ) -> Tensor:
+        """Return where the difference of the elements is at most `atol + rtol * abs(other)`.
+
+        Args:
+            other: The other tensor.
+            rtol: The relative tolerance.
+            atol: The absolute tolerance.
+            equal_nan: Whether NaN is close to NaN.
+
+        Returns:
+            A builtins.bool tensor. Infinities are close only to themselves.
+
+        Raises:
+            DTypeError: The dtypes differ.
+            ArgumentError: A tolerance is negative.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1.0, 2.0])
+            >>> x.isclose(interlock.tensor([1.000001, 2.1]))
+            tensor([ True, False])
+        """
+    def allclose(
+        self,
+        other: Tensor,
+        rtol: builtins.float = 1e-5,
+        atol: builtins.float = 1e-8,
+        equal_nan: builtins.bool = False,
+    ) -> builtins.bool:
+        """Return whether all elements are close, as by `isclose`.
+
+        For device tensors this waits for the queued work.
+
+        Args:
+            other: The other tensor.
+            rtol: The relative tolerance.
+            atol: The absolute tolerance.
+            equal_nan: Whether NaN is close to NaN.
+
+        Raises:
+            DTypeError: The dtypes differ.
+            ArgumentError: A tolerance is negative.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1.0, 2.0])
+            >>> x.allclose(interlock.tensor([1.000001, 2.0]))
+            True
         """
     def log_softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
         """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
@@ -5341,6 +5828,72 @@ def mean(
         tensor([1.5000, 3.5000])
     """
 
+@overload
+def max(input: Tensor, dim: None = None) -> Tensor:
+    """Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+    Args:
+        input: The tensor.
+        dim: The dimension, or a tensor. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+        `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor the
+        larger elements of both, as `maximum`. NaN counts as the maximum.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: There are no elements.
+        IndexError: The dimension has size 0.
+        TypeError: `keepdim` is set without `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.max(x)
+        tensor(7)
+        >>> interlock.max(x, 1).values
+        tensor([5, 7])
+    """
+
+@overload
+def max(input: Tensor, dim: int, keepdim: builtins.bool = False) -> _return_types.max: ...
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: None = None) -> Tensor:
+    """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
+
+    Args:
+        input: The tensor.
+        dim: The dimension, or a tensor. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+        `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor the
+        smaller elements of both, as `minimum`. NaN counts as the minimum.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: There are no elements.
+        IndexError: The dimension has size 0.
+        TypeError: `keepdim` is set without `dim`.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.min(x)
+        tensor(1)
+        >>> interlock.min(x, 1).values
+        tensor([1, 2])
+    """
+
+@overload
+def min(input: Tensor, dim: int, keepdim: builtins.bool = False) -> _return_types.min: ...
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
 def argmax(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
     """Return the index of the maximum, among all elements or along a dimension.
 
@@ -5362,6 +5915,578 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False
         >>> x = interlock.tensor([[1, 5], [7, 2]])
         >>> interlock.argmax(x), interlock.argmax(x, 1)
         (tensor(2), tensor([1, 0]))
+    """
+
+def argmin(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return the index of the minimum, among all elements or along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements, which are counted in row-major order.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor.
+        IndexError: The tensor does not have dimension `dim`.
+        IndexError: The reduced dimension has size 0.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.argmin(x), interlock.argmin(x, 1)
+        (tensor(0), tensor([0, 1]))
+    """
+
+def amax(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return the maximum of all elements, or over one or several dimensions.
+
+    The result is NaN where an element is NaN. Equal maxima share the gradient.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        IndexError: A reduced dimension has size 0.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.amax(x, 0)
+        tensor([7, 5])
+    """
+
+def amin(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return the minimum of all elements, or over one or several dimensions.
+
+    The result is NaN where an element is NaN. Equal minima share the gradient.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        IndexError: A reduced dimension has size 0.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.amin(x, 0)
+        tensor([1, 2])
+    """
+
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: builtins.bool = False
+) -> _return_types.aminmax:
+    """Return the minimum and the maximum of all elements, or along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        IndexError: The reduced dimension has size 0.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> low, high = interlock.aminmax(x)
+        >>> low, high
+        (tensor(1), tensor(7))
+    """
+
+def var(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> Tensor:
+    """Return the variance of all elements, or over one or several dimensions.
+
+    The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+    `UserWarning` is issued if that is not positive.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.var(x), interlock.var(x, correction=0)
+        (tensor(7.), tensor(4.6667))
+    """
+
+def std(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> Tensor:
+    """Return the standard deviation of all elements, or over one or several dimensions.
+
+    The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+    `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.std(x), interlock.std(x, correction=0)
+        (tensor(2.6458), tensor(2.1602))
+    """
+
+def var_mean(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the variance and the mean of all elements, or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Returns:
+        The results of `var` and of `mean`.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.var_mean(x)
+        (tensor(7.), tensor(3.))
+    """
+
+def std_mean(
+    input: Tensor,
+    dim: _Dims | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the standard deviation and the mean of all elements, or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        correction: What is subtracted from the number of elements. None means 1.
+
+    Returns:
+        The results of `std` and of `mean`.
+
+    Raises:
+        DTypeError: The elements are not floating point.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: Both `unbiased` and `correction` are given.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0, 6.0])
+        >>> interlock.std_mean(x)
+        (tensor(2.6458), tensor(3.))
+    """
+
+def norm(
+    input: Tensor,
+    p: _Number | Literal["fro"] | None = None,
+    dim: _Dims | None = None,
+    keepdim: builtins.bool = False,
+    dtype: _DType | None = None,
+) -> Tensor:
+    """Return the vector norm of all elements, or over one or several dimensions.
+
+    It is the root of order `p` of the sum of the powers of absolute values, the number of nonzero elements for
+    order 0, and the largest or smallest absolute value for an infinite order. The gradient is 0 where the norm is
+    0.
+
+    Args:
+        input: The tensor.
+        p: The order: a number, an infinity, or "fro" for 2. None means 2.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means no
+            change.
+
+    Raises:
+        DTypeError: The elements are not floating point, or `dtype` is narrower.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        ArgumentError: `p` is another text.
+        ShapeError: `p` is infinite and there are no elements to reduce.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3.0, 4.0])
+        >>> interlock.norm(x), interlock.norm(x, 1)
+        (tensor(5.), tensor(7.))
+    """
+
+def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tensor:
+    """Return the logarithm of the sum of the exponentials over one or several dimensions.
+
+    It is accurate also where an exponential overflows. Integers are converted to float32.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1000.0, 1000.0])
+        >>> interlock.logsumexp(x, 0)
+        tensor(1000.6931)
+    """
+
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+) -> Tensor:
+    """Return the product of all elements, or along a dimension. The product of no elements is 1.
+
+    Args:
+        input: The tensor.
+        dim: The dimension. None means all elements.
+        keepdim: Whether reduced dimensions remain, with size 1.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 2], [3, 4]])
+        >>> interlock.prod(x), interlock.prod(x, 0)
+        (tensor(24), tensor([3, 8]))
+    """
+
+def cumsum(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the sums of the elements along a dimension up to each element.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, 2, 3])
+        >>> interlock.cumsum(x, 0)
+        tensor([1, 3, 6])
+    """
+
+def cumprod(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the products of the elements along a dimension up to each element.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, 2, 3])
+        >>> interlock.cumprod(x, 0)
+        tensor([1, 2, 6])
+    """
+
+def sort(
+    input: Tensor, dim: int | None = None, descending: builtins.bool = False, *, stable: builtins.bool = False
+) -> _return_types.sort:
+    """Return the sorted elements along a dimension, and their indices.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        descending: Whether the largest element is first.
+        stable: Whether the order of equal elements is preserved, which it always is.
+
+    Returns:
+        A named tuple `(values, indices)`. NaN is larger than all numbers.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3, 1, 2])
+        >>> interlock.sort(x).values
+        tensor([1, 2, 3])
+        >>> interlock.sort(x).indices
+        tensor([1, 2, 0])
+    """
+
+def argsort(
+    input: Tensor, dim: int | None = None, descending: builtins.bool = False, *, stable: builtins.bool = False
+) -> Tensor:
+    """Return the indices that sort the elements along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        descending: Whether the largest element is first.
+        stable: Whether the order of equal elements is preserved, which it always is.
+
+    Returns:
+        An int64 tensor. NaN is larger than all numbers.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3, 1, 2])
+        >>> interlock.argsort(x)
+        tensor([1, 2, 0])
+    """
+
+def topk(
+    input: Tensor, k: int, dim: int | None = None, largest: builtins.bool = True, sorted: builtins.bool = True
+) -> _return_types.topk:
+    """Return the largest or smallest elements along a dimension, and their indices.
+
+    Args:
+        input: The tensor.
+        k: The number of elements.
+        dim: The dimension.
+        largest: Whether to return the largest elements, or the smallest.
+        sorted: Whether the elements are in order, which they always are.
+
+    Returns:
+        A named tuple `(values, indices)`, in order. Of equal elements the first are returned; NaN is larger than
+        all numbers.
+
+    Raises:
+        ArgumentError: `k` is negative or larger than the dimension.
+        IndexError: The tensor does not have dimension `dim`.
+        DTypeError: The tensor is a bool tensor.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([3, 1, 2])
+        >>> interlock.topk(x, 2).values
+        tensor([3, 2])
+    """
+
+def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+        dimension.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[0, 1], [2, 3]])
+        >>> interlock.all(x), interlock.all(x, 0)
+        (tensor(False), tensor([False, True]))
+    """
+
+def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+        keepdim: Whether reduced dimensions remain, with size 1.
+
+    Returns:
+        A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+        dimension.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[0, 1], [2, 3]])
+        >>> interlock.any(x), interlock.any(x, 0)
+        (tensor(True), tensor([True, True]))
+    """
+
+def count_nonzero(input: Tensor, dim: _Dims | None = None) -> Tensor:
+    """Return the number of nonzero elements, of all elements or over one or several dimensions.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
+
+    Returns:
+        An int64 tensor.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[0, 1], [2, 3]])
+        >>> interlock.count_nonzero(x)
+        tensor(3)
+    """
+
+def equal(input: Tensor, other: Tensor) -> builtins.bool:
+    """Return whether two tensors have the same shape and equal elements. NaN equals nothing.
+
+    For device tensors this waits for the queued work.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+
+    Raises:
+        DeviceError: The tensors are on different devices.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, 2])
+        >>> interlock.equal(x, interlock.tensor([1, 2]))
+        True
+    """
+
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: builtins.bool = False
+) -> Tensor:
+    """Return where the difference of the elements is at most `atol + rtol * abs(other)`.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        rtol: The relative tolerance.
+        atol: The absolute tolerance.
+        equal_nan: Whether NaN is close to NaN.
+
+    Returns:
+        A bool tensor. Infinities are close only to themselves.
+
+    Raises:
+        DTypeError: The dtypes differ.
+        ArgumentError: A tolerance is negative.
+        ShapeError: The shapes cannot be broadcast.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0])
+        >>> interlock.isclose(x, interlock.tensor([1.000001, 2.1]))
+        tensor([ True, False])
+    """
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: builtins.bool = False
+) -> builtins.bool:
+    """Return whether all elements are close, as by `isclose`.
+
+    For device tensors this waits for the queued work.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        rtol: The relative tolerance.
+        atol: The absolute tolerance.
+        equal_nan: Whether NaN is close to NaN.
+
+    Raises:
+        DTypeError: The dtypes differ.
+        ArgumentError: A tolerance is negative.
+        ShapeError: The shapes cannot be broadcast.
+        TypeError: `input` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1.0, 2.0])
+        >>> interlock.allclose(x, interlock.tensor([1.000001, 2.0]))
+        True
     """
 
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:

@@ -406,9 +406,26 @@ CASES: list[tuple[str, type[Exception], str]] = [
     ("zeros(0).max()", ShapeError, "max: input must have no reduced dimension of size 0, got shape (0,)"),
     (
         "zeros(0, 3).argmin(0)",
-        ShapeError,
+        IndexError,
         "argmin: input must have no reduced dimension of size 0, got shape (0, 3)",
     ),
+    ("ones(2).max(keepdim=True)", TypeError, "max: keepdim needs a dim; amax() and amin() take both"),
+    (
+        "ones(2).var(unbiased=True, correction=1)",
+        TypeError,
+        "var: unbiased and correction must not both be given",
+    ),
+    ("ones(2).norm('nuc')", ArgumentError, "norm: p must be a number or 'fro', got 'nuc'"),
+    ("ones(2).topk(3)", ArgumentError, "topk: k must be from 0 to 2, the size of the dimension, got 3"),
+    ("ones(2).isclose(ones(2), rtol=-1)", ArgumentError, "isclose: rtol must be at least 0, got -1"),
+    (
+        "ones(2).allclose(ones(2).double())",
+        DTypeError,
+        "allclose: dtypes must match, got float32 and float64",
+    ),
+    ("tensor([1]).std()", DTypeError, "std: input must be floating point, got int64; float() converts it"),
+    ("ones(2).cumsum(1)", IndexError, "cumsum: dim must be -1 or 0, got 1"),
+    ("ones(2).sort(1)", IndexError, "sort: dim must be -1 or 0, got 1"),
     ("tensor([True]).argmax()", DTypeError, "argmax: input must be numeric, got bool; long() converts it"),
     (
         "ones(2, dtype=int64).softmax(0)",

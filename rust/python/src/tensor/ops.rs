@@ -21,21 +21,10 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(linear, module)?)?;
     module.add_function(wrap_pyfunction!(sum, module)?)?;
     module.add_function(wrap_pyfunction!(mean, module)?)?;
-    module.add_function(wrap_pyfunction!(argmax, module)?)?;
     module.add_function(wrap_pyfunction!(cat, module)?)?;
     module.add_function(wrap_pyfunction!(stack, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
     module.add_function(wrap_pyfunction!(softmax, module)?)
-}
-
-/// Runs an operation on one tensor.
-fn unary(
-    what: &str,
-    input: &Bound<'_, PyAny>,
-    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
-) -> PyResult<Tensor> {
-    let tensor = extract_tensor(what, input)?;
-    run_op(input.py(), work_size(&tensor), || operation(&tensor))
 }
 
 /// Return whether an object is a `Tensor`.
@@ -281,37 +270,6 @@ fn mean(
     dtype: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     reduce::mean(input.py(), &extract_tensor("mean: input", input)?, dim, keepdim, dtype)
-}
-
-/// Return the index of the maximum, among all elements or along a dimension.
-///
-/// Args:
-///     input: The tensor.
-///     dim: The dimension. None means all elements, which are counted in row-major order.
-///     keepdim: Whether reduced dimensions remain, with size 1.
-///
-/// Returns:
-///     An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
-///
-/// Raises:
-///     DTypeError: The tensor is a bool tensor.
-///     IndexError: The tensor does not have dimension `dim`.
-///     ShapeError: The reduced dimension has size 0.
-///
-/// Example:
-///     >>> import interlock
-///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-///     >>> interlock.argmax(x), interlock.argmax(x, 1)
-///     (tensor(2), tensor([1, 0]))
-#[pyfunction]
-#[pyo3(signature = (input, dim = None, keepdim = false))]
-fn argmax(
-    input: &Bound<'_, PyAny>,
-    dim: OptionalArg<'_, '_>,
-    #[pyo3(from_py_with = switches::argmax::keepdim)] keepdim: bool,
-) -> PyResult<Tensor> {
-    let dim = reduce::dim("argmax: dim", dim)?;
-    unary("argmax: input", input, |input| input.argmax(dim, keepdim))
 }
 
 /// Extracts the tensors of an iterable.

@@ -1,6 +1,6 @@
 //! Reductions and softmax.
 
-use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::{DType, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{extract_dtype, extract_int, extract_int_or_ints};
@@ -19,6 +19,18 @@ pub(super) fn dim(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<i64
     given.map(|dim| extract_int(what, dim)).transpose()
 }
 
+/// Runs an operation on the tensor as `dtype`, to which the result is converted: integers are reduced to int64.
+pub(super) fn converted(
+    input: &CoreTensor,
+    dtype: Option<DType>,
+    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor>,
+) -> Result<CoreTensor> {
+    match dtype {
+        Some(dtype) => operation(&input.cast(dtype)?)?.cast(dtype),
+        None => operation(input),
+    }
+}
+
 pub(super) fn sum(
     py: Python<'_>,
     input: &CoreTensor,
@@ -27,12 +39,7 @@ pub(super) fn sum(
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dims, dtype) = (dims("sum: dim", over)?, extract_dtype("sum", to)?);
-    run_op(py, work_size(input), || {
-        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
-        let sum = input.sum(dims.as_deref(), keepdim)?;
-        // Bools and integers are summed as int64.
-        dtype.map_or(Ok(sum.clone()), |dtype| sum.cast(dtype))
-    })
+    run_op(py, work_size(input), || converted(input, dtype, |input| input.sum(dims.as_deref(), keepdim)))
 }
 
 pub(super) fn mean(
@@ -130,128 +137,6 @@ impl Tensor {
         dtype: OptionalArg<'_, '_>,
     ) -> PyResult<Tensor> {
         self::mean(py, &self.0, dim, keepdim, dtype)
-    }
-
-    /// Return the index of the maximum, among all elements or along a dimension.
-    ///
-    /// Args:
-    ///     dim: The dimension. None means all elements, which are counted in row-major order.
-    ///     keepdim: Whether reduced dimensions remain, with size 1.
-    ///
-    /// Returns:
-    ///     An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
-    ///
-    /// Raises:
-    ///     DTypeError: The tensor is a bool tensor.
-    ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: The reduced dimension has size 0.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-    ///     >>> x.argmax(), x.argmax(1)
-    ///     (tensor(2), tensor([1, 0]))
-    #[pyo3(signature = (dim = None, keepdim = false))]
-    fn argmax(
-        &self,
-        py: Python<'_>,
-        dim: OptionalArg<'_, '_>,
-        #[pyo3(from_py_with = switches::argmax::keepdim)] keepdim: bool,
-    ) -> PyResult<Tensor> {
-        let dim = self::dim("argmax: dim", dim)?;
-        run_op(py, work_size(&self.0), || self.0.argmax(dim, keepdim))
-    }
-
-    /// Return the index of the minimum, among all elements or along a dimension.
-    ///
-    /// Args:
-    ///     dim: The dimension. None means all elements, which are counted in row-major order.
-    ///     keepdim: Whether reduced dimensions remain, with size 1.
-    ///
-    /// Returns:
-    ///     An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
-    ///
-    /// Raises:
-    ///     DTypeError: The tensor is a bool tensor.
-    ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: The reduced dimension has size 0.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-    ///     >>> x.argmin(), x.argmin(1)
-    ///     (tensor(0), tensor([0, 1]))
-    #[pyo3(signature = (dim = None, keepdim = false))]
-    fn argmin(
-        &self,
-        py: Python<'_>,
-        dim: OptionalArg<'_, '_>,
-        #[pyo3(from_py_with = switches::argmin::keepdim)] keepdim: bool,
-    ) -> PyResult<Tensor> {
-        let dim = self::dim("argmin: dim", dim)?;
-        run_op(py, work_size(&self.0), || self.0.argmin(dim, keepdim))
-    }
-
-    /// Return the maximum of all elements; NaN if an element is NaN. Equal maxima share the gradient.
-    ///
-    /// Raises:
-    ///     ShapeError: The tensor has no elements.
-    fn max(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, work_size(&self.0), || self.0.max())
-    }
-
-    /// Return the minimum of all elements; NaN if an element is NaN. Equal minima share the gradient.
-    ///
-    /// Raises:
-    ///     ShapeError: The tensor has no elements.
-    fn min(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, work_size(&self.0), || self.0.min())
-    }
-
-    /// Return the maximum of all elements, or over one or several dimensions.
-    ///
-    /// The result is NaN where an element is NaN. Equal maxima share the gradient.
-    ///
-    /// Args:
-    ///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-    ///     keepdim: Whether reduced dimensions remain, with size 1.
-    ///
-    /// Raises:
-    ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ArgumentError: `dim` names a dimension twice.
-    ///     ShapeError: A reduced dimension has size 0.
-    #[pyo3(signature = (dim = None, keepdim = false))]
-    fn amax(
-        &self,
-        py: Python<'_>,
-        dim: OptionalArg<'_, '_>,
-        #[pyo3(from_py_with = switches::amax::keepdim)] keepdim: bool,
-    ) -> PyResult<Tensor> {
-        let dims = dims("amax: dim", dim)?;
-        run_op(py, work_size(&self.0), || self.0.amax(dims.as_deref(), keepdim))
-    }
-
-    /// Return the minimum of all elements, or over one or several dimensions.
-    ///
-    /// The result is NaN where an element is NaN. Equal minima share the gradient.
-    ///
-    /// Args:
-    ///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.
-    ///     keepdim: Whether reduced dimensions remain, with size 1.
-    ///
-    /// Raises:
-    ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ArgumentError: `dim` names a dimension twice.
-    ///     ShapeError: A reduced dimension has size 0.
-    #[pyo3(signature = (dim = None, keepdim = false))]
-    fn amin(
-        &self,
-        py: Python<'_>,
-        dim: OptionalArg<'_, '_>,
-        #[pyo3(from_py_with = switches::amin::keepdim)] keepdim: bool,
-    ) -> PyResult<Tensor> {
-        let dims = dims("amin: dim", dim)?;
-        run_op(py, work_size(&self.0), || self.0.amin(dims.as_deref(), keepdim))
     }
 
     /// Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.

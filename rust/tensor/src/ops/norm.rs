@@ -32,7 +32,7 @@ impl Tensor {
         let x = self.cast(dtype.compute())?;
         let norm = if order.is_infinite() {
             if over.count == 0 {
-                return Err(err_nothing_to_reduce(op, self.shape()));
+                return Err(err_nothing_to_reduce(op, self.shape(), false));
             }
             let sizes = x.abs()?;
             if order > 0.0 { sizes.amax(dims, keepdim)? } else { sizes.amin(dims, keepdim)? }

@@ -47,9 +47,14 @@ impl ReducedDims {
     }
 }
 
-/// Returns the error for an extreme of no elements.
-pub(super) fn err_nothing_to_reduce(op: &'static str, shape: &[usize]) -> Error {
-    Error::shape(op, "input", "have no reduced dimension of size 0", shape)
+/// Returns the error for an extreme of no elements. As in PyTorch it is an index error where a dimension is empty.
+pub(super) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_dims: bool) -> Error {
+    let expected = "have no reduced dimension of size 0";
+    if is_over_dims {
+        let message = format!("{op}: input must {expected}, got shape {}", Tuple(shape));
+        return Error::Indexing { message };
+    }
+    Error::shape(op, "input", expected, shape)
 }
 
 /// Returns sizes as the signed numbers of arguments.
@@ -175,7 +180,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let over = reduced_dims(op, self.shape(), dims)?;
         if over.count == 0 {
-            return Err(err_nothing_to_reduce(op, self.shape()));
+            return Err(err_nothing_to_reduce(op, self.shape(), dims.is_some_and(|dims| !dims.is_empty())));
         }
         let elements = kernel::cast(self, self.dtype().reduced())?;
         let out = dispatch_reduced!(elements.dtype(), T => {
