@@ -200,7 +200,7 @@ impl ConvGeometry {
 }
 
 /// Returns a function that returns the size of an axis of a pair.
-fn at(axis: usize) -> impl Fn([usize; 2]) -> usize {
+fn at(axis: usize) -> impl Fn([usize; 2]) -> usize + use<> {
     move |[rows, columns]| if axis == 0 { rows } else { columns }
 }
 
