@@ -16,6 +16,7 @@ from interlock.nn import functional
 # The parameters in PyTorch 2.13. Those of native functions are in their docstrings.
 LEGACY = "size_average=None, reduce=None, reduction='mean'"
 SIGNATURES = {
+    "conv2d": "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1",
     "cross_entropy": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean', label_smoothing=0.0",
     "l1_loss": f"input, target, {LEGACY}, weight=None",

@@ -70,6 +70,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "addmm": (lambda x, y, z: x.addmm(y, z, beta=0.5, alpha=2.0), ((2, 2), X, (3, 2))),
     "linear": (lambda x, y, z: interlock.nn.functional.linear(x, y, z), (X, (4, 3), (4,))),
     "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
+    "conv2d": (
+        lambda x, y, z: interlock.conv2d(x, y, z, stride=(2, 1), padding=1, groups=2),
+        ((1, 2, 4, 3), (2, 1, 3, 2), (2,)),
+    ),
     "scaled_dot_product_attention": (attention, (X, X, X)),
     "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
     "exp": (lambda x: x.exp(), (X,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,17 +19,6 @@ REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
-    "convolution": [
-        "cudnn.enabled",
-        "cudnn.benchmark",
-        "cudnn.benchmark_limit",
-        "cudnn.deterministic",
-        "cudnn.depthwise_kernel",
-        "cudnn.allow_tf32",
-        "cudnn.conv.fp32_precision",
-        "mkldnn.conv.fp32_precision",
-        "mkldnn.deterministic",
-    ],
     "recurrent layers": ["cudnn.rnn.fp32_precision", "mkldnn.rnn.fp32_precision"],
     "operations without a fixed order of sums": [
         "deterministic_algorithms",
@@ -114,6 +104,29 @@ def contractions() -> object:
     return [str(call) for call in calls]
 
 
+def convolution_on(device: str, groups: int = 1) -> Callable[[], object]:
+    """Return a function that observes a convolution and its gradients on a device.
+
+    It returns an element of the output, and for each pass the kernel, or how many kernels were measured.
+    """
+    x = interlock.full((8, 32, 9, 8), 1.0 + 3.0 / 4096.0, device=device)
+    w = interlock.full((32, 32 // groups, 3, 3), 1.0, device=device)
+
+    def kernel(call: dispatch.Call) -> object:
+        measured = re.match("tried [0-9]+ of [0-9]+", call.notes[0]) if call.notes else None
+        return measured[0] if measured else call.kernel
+
+    def observe() -> object:
+        operands = [tensor.detach().requires_grad_() for tensor in (x, w)]
+        with dispatch.record() as calls:
+            out = interlock.conv2d(*operands)
+            out.sum().backward()
+        passes = [kernel(call) for call in calls if call.operation == "conv2d" and call.composite is None]
+        return out[0, 0, 0, 0].item(), passes
+
+    return observe
+
+
 # For each flag that an operation obeys: the device, the other flags, and a value that changes the result.
 MODEL: dict[str, Any] = {"mkldnn.numerics": "model"}
 BF16_MODEL: dict[str, Any] = MODEL | {"mkldnn.matmul.fp32_precision": "bf16"}
@@ -158,6 +171,22 @@ ATTENTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
 }
 
 
+BF16_CONV: dict[str, Any] = MODEL | {"mkldnn.conv.fp32_precision": "bf16"}
+# For each flag of convolutions: the device, the other flags, and a value that changes the result. The
+# convolution on "depthwise" has a group for each channel, on a device.
+CONVOLUTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
+    "cudnn.enabled": ("device", {}, False),
+    "cudnn.benchmark": ("device", {}, True),
+    "cudnn.benchmark_limit": ("device", {"cudnn.benchmark": True}, 1),
+    "cudnn.deterministic": ("device", {}, True),
+    "cudnn.depthwise_kernel": ("depthwise", {}, "cudnn"),
+    "cudnn.allow_tf32": ("device", {}, False),
+    "cudnn.conv.fp32_precision": ("device", {}, "ieee"),
+    "mkldnn.conv.fp32_precision": ("cpu", MODEL, "bf16"),
+    "mkldnn.deterministic": ("cpu", BF16_CONV, True),
+}
+
+
 def writable() -> dict[str, list[str]]:
     """Return the operations that obey each writable flag, by the name of the flag."""
     return {flag["name"]: flag["obeyed_by"] for flag in table() if flag["accepts"] is not None}
@@ -180,17 +209,21 @@ def test_flags_of_registered_kernels_say_that_none_is_registered() -> None:
 
 
 def test_every_obeyed_flag_has_a_value_that_changes_a_result() -> None:
-    assert not set(FLIPS) & set(ATTENTION_FLIPS)
-    assert {*FLIPS, *ATTENTION_FLIPS} == {name for name, operations in writable().items() if operations}
+    flips = [*FLIPS, *ATTENTION_FLIPS, *CONVOLUTION_FLIPS]
+    assert len(flips) == len(set(flips))
+    assert set(flips) == {name for name, operations in writable().items() if operations}
 
 
 @pytest.mark.usefixtures("host_accessible_memory")
-@pytest.mark.parametrize("name", [*FLIPS, *ATTENTION_FLIPS])
+@pytest.mark.parametrize("name", [*FLIPS, *ATTENTION_FLIPS, *CONVOLUTION_FLIPS])
 def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ...]) -> None:
-    device, others, value = (FLIPS | ATTENTION_FLIPS)[name]
+    device, others, value = (FLIPS | ATTENTION_FLIPS | CONVOLUTION_FLIPS)[name]
     changed: Any = {name: value}
     if device == "einsum":
         observe = contractions
+    elif name in CONVOLUTION_FLIPS:
+        groups = 32 if device == "depthwise" else 1
+        observe = convolution_on("cpu" if device == "cpu" else devices[0], groups)
     else:
         observe = (on if name in FLIPS else attention_on)("cpu" if device == "cpu" else devices[0])
     with backends.override(others):
@@ -201,8 +234,9 @@ def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ..
 
 
 def test_explain_names_the_operations_that_obey_a_flag() -> None:
-    assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by matmul")
-    assert "obeyed by" not in backends.explain("cudnn.benchmark").affects
+    assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by conv2d, matmul")
+    assert backends.explain("cudnn.benchmark").affects.endswith(": obeyed by conv2d")
+    assert "obeyed by" not in backends.explain("quantized.engine").affects
 
 
 def test_product_with_all_flags_at_their_defaults_is_exact() -> None:

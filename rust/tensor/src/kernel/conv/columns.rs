@@ -1,6 +1,5 @@
-//! Matrices of image patches, as `im2col` of Caffe: one row for each tap of the kernel and channel, and one column for each
-//! output position. The channels of a tap are consecutive, unlike those of `torch.nn.functional.unfold`, so that products
-//! are summed in the order of oneDNN.
+//! Matrices of image patches, as `im2col` of Caffe: one row for each channel and tap of the kernel, and one column for each
+//! output position.
 
 use std::ops::Range;
 
@@ -54,16 +53,18 @@ pub(super) fn write_columns<T: Element>(
     matrix: &mut [T],
 ) {
     let (plane, step, count) = (geometry.plane().max(1), geometry.stride[1].max(1), positions.len().max(1));
-    let of_taps = matrix.chunks_exact_mut(geometry.channels.saturating_mul(count).max(1));
-    for (tap, rows) in geometry.taps().zip(of_taps) {
-        if write_shifted(geometry, tap, (image, plane), positions, rows) {
+    for (number, tap) in geometry.taps().enumerate() {
+        let of_tap = geometry.rows_of_tap(number, geometry.channels);
+        if geometry.input == geometry.output && geometry.stride == [1, 1] {
+            write_shifted(geometry, tap, (image, plane), positions, (matrix, of_tap));
             continue;
         }
         if runs(geometry, tap, positions).map(|run| run.length).sum::<usize>() < count {
-            rows.fill(T::default());
+            let rows = rows_mut(matrix, count, of_tap).take(geometry.channels);
+            rows.for_each(|row| row.fill(T::default()));
         }
         for Run { start, source, length } in runs(geometry, tap, positions) {
-            for (row, plane) in rows.chunks_exact_mut(count).zip(image.chunks_exact(plane)) {
+            for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
                 let Some(out) = row.get_mut(start..start.saturating_add(length)) else { continue };
                 if step == 1 {
                     let source = part(plane, source, length);
@@ -77,19 +78,24 @@ pub(super) fn write_columns<T: Element>(
     }
 }
 
-/// Writes the rows of a tap if they are the image, moved: the output has the rows and columns of the image. Returns
-/// whether they are.
+/// Iterates over the rows of `count` elements of a tap: the first row, and the distance between two of them.
+fn rows_mut<T>(
+    matrix: &mut [T],
+    count: usize,
+    (first, distance): (usize, usize),
+) -> impl Iterator<Item = &mut [T]> {
+    matrix.chunks_exact_mut(count).skip(first).step_by(distance)
+}
+
+/// Writes the rows of a tap if the output has the rows and columns of the image: they are the image, moved.
 fn write_shifted<T: Element>(
     geometry: &ConvGeometry,
     [tap_row, tap_column]: [usize; 2],
     (image, plane): (&[T], usize),
     positions: &Range<usize>,
-    rows: &mut [T],
-) -> bool {
-    let ([_, width], g) = (geometry.input, geometry);
-    if g.input != g.output || g.stride != [1, 1] {
-        return false;
-    }
+    (matrix, of_tap): (&mut [T], (usize, usize)),
+) {
+    let ([_, width], g, count) = (geometry.input, geometry, positions.len().max(1));
     // How far the tap is ahead of a position, and how far the padding is behind it, in elements.
     let [rows_ahead, columns_ahead] =
         [(tap_row, 0), (tap_column, 1)].map(|(tap, axis)| tap.saturating_mul(at(axis)(g.dilation)));
@@ -101,7 +107,7 @@ fn write_shifted<T: Element>(
     let end = lines.end.saturating_mul(width).min(plane.saturating_add(behind).saturating_sub(ahead));
     let end = end.clamp(first, positions.end);
     let (source, length) = (first.saturating_add(ahead).saturating_sub(behind), end - first);
-    for (row, plane) in rows.chunks_exact_mut(positions.len().max(1)).zip(image.chunks_exact(plane)) {
+    for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
         let (before, rest) =
             row.split_at_mut_checked(first.saturating_sub(positions.start)).unwrap_or_default();
         let (middle, after) = rest.split_at_mut_checked(length).unwrap_or_default();
@@ -113,12 +119,11 @@ fn write_shifted<T: Element>(
     }
     // The elements beside the image, which belong to the rows above and below it.
     for column in (0..inside.start).chain(inside.end..width) {
-        for row in rows.chunks_exact_mut(positions.len().max(1)) {
+        for row in rows_mut(matrix, count, of_tap).take(g.channels) {
             let first = (column + width - positions.start % width) % width;
             row.iter_mut().skip(first).step_by(width).for_each(|out| *out = T::default());
         }
     }
-    true
 }
 
 /// Adds the elements of a matrix of patches to the elements of `image` that they are copies of.
@@ -131,10 +136,11 @@ pub(super) fn add_patches<T: Element>(
     let (plane, step, count) = (geometry.plane().max(1), geometry.stride[1].max(1), positions.len().max(1));
     // A block of channels has fewer than the group.
     let channels = image.len() / plane;
-    let of_taps = matrix.chunks_exact(channels.saturating_mul(count).max(1));
-    for (tap, rows) in geometry.taps().zip(of_taps) {
+    for (number, tap) in geometry.taps().enumerate() {
+        let (first, distance) = geometry.rows_of_tap(number, channels);
         for Run { start, source, length } in runs(geometry, tap, positions) {
-            for (row, plane) in rows.chunks_exact(count).zip(image.chunks_exact_mut(plane)) {
+            let rows = matrix.chunks_exact(count).skip(first).step_by(distance);
+            for (plane, row) in image.chunks_exact_mut(plane).zip(rows) {
                 let values = part(row, start, length);
                 let out = plane.get_mut(source..).unwrap_or_default();
                 match out.get_mut(..length) {
