@@ -18,6 +18,8 @@ from benchmarks.report import PyTorch, Row, table
 HERE = Path(__file__).parent
 PROCESSES = 5
 PYTORCH_STARTUPS = 3
+# The least speed of a convolution, relative to PyTorch's.
+CONVOLUTION_SPEED = 0.5
 # The suffix of rows measured with a flag scope and a mode open in another thread.
 SCOPES_ELSEWHERE = ", scopes in another thread"
 
@@ -223,6 +225,20 @@ def product_rows(bench_python: str | None) -> list[Row]:
     return [row(f"{size}, 1 thread", 1), row(f"{size}, 2 threads (baseline: 1 thread)", 2)]
 
 
+def convolution_row(bench_python: str | None) -> Row:
+    """Return the row of a convolution beside PyTorch, whose kernel is oneDNN's."""
+    ours: Times = []
+    theirs: Times = []
+    for _ in range(PROCESSES):
+        ours.append(measure(sys.executable, "interlock", program="convolutions.py"))
+        if bench_python:
+            theirs.append(measure(bench_python, "torch", program="convolutions.py"))
+    name, time = "convolution", middle(ours, "convolution")
+    pytorch = PyTorch(middle(theirs, name) / time if theirs else None, CONVOLUTION_SPEED)
+    what = "convolution of 32x16x28x28 with 32 filters of 3x3, 1 thread"
+    return Row(what, time / 1e6, time / 1e6, unit="ms", pytorch=pytorch)
+
+
 def memory_rows(program: dict[str, float], cell: float) -> list[Row]:
     """Return the rows of allocations from the cache of the host driver."""
     hot = "cached allocate + free of 4096 bytes, Rust"
@@ -289,7 +305,8 @@ def main() -> int:
     try:
         bench_python = python_with_pytorch()
         rows = rust_rows() + header_rows() + python_rows(*python_times(bench_python)) + task_rows()
-        rows += product_rows(bench_python) + startup_rows(bench_python)
+        rows += [*product_rows(bench_python), convolution_row(bench_python)]
+        rows += startup_rows(bench_python)
     except CannotMeasureError as error:
         print(error, file=sys.stderr)
         return 2

@@ -310,6 +310,7 @@ OPERATIONS = {
         "outer": "x[0].outer(y[0])",
         "einsum": "T.einsum('ij,jk->ik', x, y)",
         "linear": "T.nn.functional.linear(x, y)",
+        "conv2d": "T.conv2d(x.reshape(1, 1, 2, 2), y.reshape(1, 1, 2, 2))",
         "scaled_dot_product_attention": "T.nn.functional.scaled_dot_product_attention(x, y, y)",
         "multi_head_attention": "T.nn.MultiheadAttention(2, 1, **options)(x, x, y)[0]",
     },

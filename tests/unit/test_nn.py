@@ -18,6 +18,7 @@ LEGACY = "size_average=None, reduce=None, reduction='mean'"
 SIGNATURES = {
     "binary_cross_entropy": f"input, target, weight=None, {LEGACY}",
     "binary_cross_entropy_with_logits": f"input, target, weight=None, {LEGACY}, pos_weight=None",
+    "conv2d": "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1",
     "cross_entropy": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean', label_smoothing=0.0",
     "dropout": "input, p=0.5, training=True, inplace=False",

@@ -103,6 +103,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "addmv": (lambda x, y, z: x.addmv(y, z, beta=0.5, alpha=2.0), ((2,), X, Y)),
     "baddbmm": (lambda x, y, z: x.baddbmm(y, z, beta=0.5, alpha=2.0), ((1, 2), (2, 2, 3), (2, 3, 2))),
     "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
+    "conv2d": (
+        lambda x, y, z: interlock.conv2d(x, y, z, stride=(2, 1), padding=1, groups=2),
+        ((1, 2, 4, 3), (2, 1, 3, 2), (2,)),
+    ),
     "scaled_dot_product_attention": (attention, (X, X, X)),
     "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
     "lstm": (recurrent, ((2, 1, 3), (1, 1, 1), (1, 1, 1), (4, 3), (4, 1), (4,))),

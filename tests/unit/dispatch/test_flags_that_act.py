@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,15 +21,6 @@ REGISTERED_KERNELS = "a registered kernel only"
 
 # The flags that no operation obeys, by what is missing.
 NOTHING_OBEYS = {
-    "convolution": [
-        "cudnn.benchmark",
-        "cudnn.benchmark_limit",
-        "cudnn.deterministic",
-        "cudnn.depthwise_kernel",
-        "cudnn.conv.fp32_precision",
-        "mkldnn.conv.fp32_precision",
-        "mkldnn.deterministic",
-    ],
     "decompositions": ["cuda.linalg_library"],
     "quantized operations": ["quantized.engine"],
     "kernels that choose by the size of their workspace": ["cuda.cublaslt_workspace"],
@@ -134,6 +126,29 @@ def writes_without_order() -> object:
     return [call.kernel for call in calls], len(warned), str(elements)
 
 
+def convolution_on(device: str, groups: int = 1) -> Callable[[], object]:
+    """Return a function that observes a convolution and its gradients on a device.
+
+    It returns an element of the output, and for each pass the kernel, or how many kernels were measured.
+    """
+    x = interlock.full((8, 32, 9, 8), 1.0 + 3.0 / 4096.0, device=device)
+    w = interlock.full((32, 32 // groups, 3, 3), 1.0, device=device)
+
+    def kernel(call: dispatch.Call) -> object:
+        measured = re.match("tried [0-9]+ of [0-9]+", call.notes[0]) if call.notes else None
+        return measured[0] if measured else call.kernel
+
+    def observe() -> object:
+        operands = [tensor.detach().requires_grad_() for tensor in (x, w)]
+        with dispatch.record() as calls:
+            out = interlock.conv2d(*operands)
+            out.sum().backward()
+        passes = [kernel(call) for call in calls if call.operation == "conv2d" and call.composite is None]
+        return out[0, 0, 0, 0].item(), passes
+
+    return observe
+
+
 # For each flag that an operation obeys: the device, the other flags, and a value that changes the result.
 MODEL: dict[str, Any] = {"mkldnn.numerics": "model"}
 BF16_MODEL: dict[str, Any] = MODEL | {"mkldnn.matmul.fp32_precision": "bf16"}
@@ -181,15 +196,32 @@ ATTENTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
 }
 
 
+BF16_CONV: dict[str, Any] = MODEL | {"mkldnn.conv.fp32_precision": "bf16"}
+# For each flag of convolutions: the device, the other flags, and a value that changes the result. The
+# convolution on "depthwise" has a group for each channel, on a device.
+CONVOLUTION_FLIPS: dict[str, tuple[str, Any, Any]] = {
+    "cudnn.enabled": ("device", {}, False),
+    "cudnn.benchmark": ("device", {}, True),
+    "cudnn.benchmark_limit": ("device", {"cudnn.benchmark": True}, 1),
+    "cudnn.deterministic": ("device", {}, True),
+    "cudnn.depthwise_kernel": ("depthwise", {}, "cudnn"),
+    "cudnn.allow_tf32": ("device", {}, False),
+    "cudnn.conv.fp32_precision": ("device", {}, "ieee"),
+    "mkldnn.conv.fp32_precision": ("cpu", MODEL, "bf16"),
+    "mkldnn.deterministic": ("cpu", BF16_CONV, True),
+}
 # For each flag of recurrent layers: the device, the other flags, and a value that changes the result.
 RECURRENT_FLIPS: dict[str, tuple[str, Any, Any]] = {
-    "cudnn.enabled": ("device", {}, False),
-    "cudnn.allow_tf32": ("device", {}, False),
     "cudnn.rnn.fp32_precision": ("device", {}, "ieee"),
     "mkldnn.rnn.fp32_precision": ("cpu", MODEL, "bf16"),
 }
-OBSERVERS = ((FLIPS, on), (ATTENTION_FLIPS, attention_on), (RECURRENT_FLIPS, recurrent_on))
-ALL_FLIPS = FLIPS | ATTENTION_FLIPS | RECURRENT_FLIPS
+OBSERVERS = (
+    (FLIPS, on),
+    (ATTENTION_FLIPS, attention_on),
+    (CONVOLUTION_FLIPS, convolution_on),
+    (RECURRENT_FLIPS, recurrent_on),
+)
+ALL_FLIPS = FLIPS | ATTENTION_FLIPS | CONVOLUTION_FLIPS | RECURRENT_FLIPS
 
 
 def writable() -> dict[str, list[str]]:
@@ -227,6 +259,8 @@ def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ..
         observe = contractions
     elif device == "order":
         observe = writes_without_order
+    elif device == "depthwise":
+        observe = convolution_on(devices[0], groups=32)
     else:
         (observer,) = (observer for flips, observer in OBSERVERS if name in flips)
         observe = observer("cpu" if device == "cpu" else devices[0])
@@ -238,10 +272,11 @@ def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ..
 
 
 def test_explain_names_the_operations_that_obey_a_flag() -> None:
-    assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by lstm, matmul")
+    assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by conv2d, lstm, matmul")
+    assert backends.explain("cudnn.benchmark").affects.endswith(": obeyed by conv2d")
     obeying = "index_add, index_put, put, scatter_add"
     assert obeying in backends.explain("deterministic_algorithms").affects
-    assert "obeyed by" not in backends.explain("cudnn.benchmark").affects
+    assert "obeyed by" not in backends.explain("quantized.engine").affects
 
 
 def test_product_with_all_flags_at_their_defaults_is_exact() -> None:

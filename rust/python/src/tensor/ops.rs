@@ -1,6 +1,6 @@
 //! Functions that operate on tensors.
 
-use interlock_tensor::{Result, Tensor as CoreTensor};
+use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_tensor, try_iter_arg};

@@ -1,38 +1,46 @@
-//! Matrices of image patches, as `im2col` of Caffe: one row for each tap of the kernel and channel, and one column for each
-//! output position. The channels of a tap are consecutive, unlike those of `torch.nn.functional.unfold`, so that products
-//! are summed in the order of oneDNN.
+//! Matrices of image patches, as `im2col` of Caffe: one row for each channel and tap of the kernel, and one column for each
+//! output position.
 
 use std::ops::Range;
 
-use super::{ConvGeometry, chunk, operand, part};
+use super::{ConvGeometry, at, chunk, operand, part};
 use crate::fallible_alloc::try_push;
 use crate::kernel::launch::{PartedKernel, launch_several, threads_on};
 use crate::kernel::parallel::{self, THREADED_ELEMENTS};
 use crate::{Element, Result, Tensor};
 
-/// A part of an output row that is in a tile.
-struct Segment {
-    /// The output row.
-    row: usize,
-    /// The output columns.
-    columns: Range<usize>,
+/// Consecutive output positions of a tile for which a tap of the kernel is inside of the image.
+struct Run {
     /// The first element in a row of the matrix.
     start: usize,
+    /// The first element in a channel of the image.
+    source: usize,
+    length: usize,
 }
 
-/// Iterates over the parts of output rows in a range of positions.
-fn segments(geometry: &ConvGeometry, positions: &Range<usize>) -> impl Iterator<Item = Segment> + use<> {
-    let ([_, width], begin, end) = (geometry.output, positions.start, positions.end);
-    let mut next = begin;
-    std::iter::from_fn(move || {
-        if next >= end || width == 0 {
-            return None;
-        }
-        let (row, column) = (next / width, next % width);
-        let count = (width - column).min(end - next);
-        let segment = Segment { row, columns: column..column + count, start: next - begin };
-        next += count;
-        Some(segment)
+/// Iterates over the runs of a tap: at most one for each output row.
+fn runs(
+    geometry: &ConvGeometry,
+    [tap_row, tap_column]: [usize; 2],
+    positions: &Range<usize>,
+) -> impl Iterator<Item = Run> + use<> {
+    let (g, positions) = (*geometry, positions.clone());
+    let ([_, width], [_, output_width]) = (g.input, g.output);
+    let (lines, inside) = (g.inside(0, tap_row), g.inside(1, tap_column));
+    let first = (positions.start / output_width.max(1)).max(lines.start);
+    let end = positions.end.div_ceil(output_width.max(1)).min(lines.end);
+    (first..end.max(first)).filter_map(move |line| {
+        let begin = line.saturating_mul(output_width);
+        let start = begin.saturating_add(inside.start).max(positions.start);
+        let end = begin.saturating_add(inside.end).min(positions.end);
+        let source = g.source(0, tap_row, line).saturating_mul(width);
+        let column = g.source(1, tap_column, start - begin);
+        let run = Run {
+            start: start - positions.start,
+            source: source.saturating_add(column),
+            length: end.saturating_sub(start),
+        };
+        (run.length > 0).then_some(run)
     })
 }
 
@@ -44,34 +52,76 @@ pub(super) fn write_columns<T: Element>(
     positions: &Range<usize>,
     matrix: &mut [T],
 ) {
-    let ([_, width], step) = (geometry.input, geometry.stride[1].max(1));
-    let mut rows = matrix.chunks_exact_mut(positions.len().max(1));
-    for [tap_row, tap_column] in geometry.taps() {
-        let (lines, inside) = (geometry.inside(0, tap_row), geometry.inside(1, tap_column));
-        for (plane, row) in image.chunks_exact(geometry.plane().max(1)).zip(&mut rows) {
-            for Segment { row: line, columns, start } in segments(geometry, positions) {
-                let Some(out) = row.get_mut(start..start.saturating_add(columns.len())) else { continue };
-                let first = inside.start.clamp(columns.start, columns.end);
-                let end = inside.end.clamp(first, columns.end);
-                if !lines.contains(&line) || first == end {
-                    out.fill(T::default());
-                    continue;
-                }
-                let (before, rest) = out.split_at_mut_checked(first - columns.start).unwrap_or_default();
-                let (middle, after) = rest.split_at_mut_checked(end - first).unwrap_or_default();
-                before.fill(T::default());
-                after.fill(T::default());
-                let begin = geometry.source(0, tap_row, line).saturating_mul(width);
-                let source = plane.get(begin.saturating_add(geometry.source(1, tap_column, first))..);
-                let source = source.unwrap_or_default();
-                match source.get(..middle.len()) {
-                    Some(source) if step == 1 => middle.copy_from_slice(source),
-                    _ => middle
-                        .iter_mut()
-                        .zip(source.iter().step_by(step))
-                        .for_each(|(out, value)| *out = *value),
+    let (plane, step, count) = (geometry.plane().max(1), geometry.stride[1].max(1), positions.len().max(1));
+    for (number, tap) in geometry.taps().enumerate() {
+        let of_tap = geometry.rows_of_tap(number, geometry.channels);
+        if geometry.input == geometry.output && geometry.stride == [1, 1] {
+            write_shifted(geometry, tap, (image, plane), positions, (matrix, of_tap));
+            continue;
+        }
+        if runs(geometry, tap, positions).map(|run| run.length).sum::<usize>() < count {
+            let rows = rows_mut(matrix, count, of_tap).take(geometry.channels);
+            rows.for_each(|row| row.fill(T::default()));
+        }
+        for Run { start, source, length } in runs(geometry, tap, positions) {
+            for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
+                let Some(out) = row.get_mut(start..start.saturating_add(length)) else { continue };
+                if step == 1 {
+                    let source = part(plane, source, length);
+                    out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
+                } else {
+                    let source = plane.get(source..).unwrap_or_default().iter().step_by(step);
+                    out.iter_mut().zip(source).for_each(|(out, value)| *out = *value);
                 }
             }
+        }
+    }
+}
+
+/// Iterates over the rows of `count` elements of a tap: the first row, and the distance between two of them.
+fn rows_mut<T>(
+    matrix: &mut [T],
+    count: usize,
+    (first, distance): (usize, usize),
+) -> impl Iterator<Item = &mut [T]> {
+    matrix.chunks_exact_mut(count).skip(first).step_by(distance)
+}
+
+/// Writes the rows of a tap if the output has the rows and columns of the image: they are the image, moved.
+fn write_shifted<T: Element>(
+    geometry: &ConvGeometry,
+    [tap_row, tap_column]: [usize; 2],
+    (image, plane): (&[T], usize),
+    positions: &Range<usize>,
+    (matrix, of_tap): (&mut [T], (usize, usize)),
+) {
+    let ([_, width], g, count) = (geometry.input, geometry, positions.len().max(1));
+    // How far the tap is ahead of a position, and how far the padding is behind it, in elements.
+    let [rows_ahead, columns_ahead] =
+        [(tap_row, 0), (tap_column, 1)].map(|(tap, axis)| tap.saturating_mul(at(axis)(g.dilation)));
+    let ahead = rows_ahead.saturating_mul(width).saturating_add(columns_ahead);
+    let behind = g.padding[0].saturating_mul(width).saturating_add(g.padding[1]);
+    let (lines, inside) = (g.inside(0, tap_row), g.inside(1, tap_column));
+    let first = lines.start.saturating_mul(width).max(behind.saturating_sub(ahead));
+    let first = first.clamp(positions.start, positions.end);
+    let end = lines.end.saturating_mul(width).min(plane.saturating_add(behind).saturating_sub(ahead));
+    let end = end.clamp(first, positions.end);
+    let (source, length) = (first.saturating_add(ahead).saturating_sub(behind), end - first);
+    for (plane, row) in image.chunks_exact(plane).zip(rows_mut(matrix, count, of_tap)) {
+        let (before, rest) =
+            row.split_at_mut_checked(first.saturating_sub(positions.start)).unwrap_or_default();
+        let (middle, after) = rest.split_at_mut_checked(length).unwrap_or_default();
+        before.fill(T::default());
+        after.fill(T::default());
+        if let Some(source) = plane.get(source..source.saturating_add(length)) {
+            middle.copy_from_slice(source);
+        }
+    }
+    // The elements beside the image, which belong to the rows above and below it.
+    for column in (0..inside.start).chain(inside.end..width) {
+        for row in rows_mut(matrix, count, of_tap).take(g.channels) {
+            let first = (column + width - positions.start % width) % width;
+            row.iter_mut().skip(first).step_by(width).for_each(|out| *out = T::default());
         }
     }
 }
@@ -83,22 +133,17 @@ pub(super) fn add_patches<T: Element>(
     positions: &Range<usize>,
     image: &mut [T],
 ) {
-    let ([_, width], step) = (geometry.input, geometry.stride[1].max(1));
-    let mut rows = matrix.chunks_exact(positions.len().max(1));
-    for [tap_row, tap_column] in geometry.taps() {
-        let (lines, inside) = (geometry.inside(0, tap_row), geometry.inside(1, tap_column));
-        for (plane, row) in image.chunks_exact_mut(geometry.plane().max(1)).zip(&mut rows) {
-            for Segment { row: line, columns, start } in segments(geometry, positions) {
-                let first = inside.start.clamp(columns.start, columns.end);
-                let end = inside.end.clamp(first, columns.end);
-                if !lines.contains(&line) {
-                    continue;
-                }
-                let values = part(row, start + (first - columns.start), end - first);
-                let begin = geometry.source(0, tap_row, line).saturating_mul(width);
-                let out = plane.get_mut(begin.saturating_add(geometry.source(1, tap_column, first))..);
-                let out = out.unwrap_or_default();
-                match out.get_mut(..values.len()) {
+    let (plane, step, count) = (geometry.plane().max(1), geometry.stride[1].max(1), positions.len().max(1));
+    // A block of channels has fewer than the group.
+    let channels = image.len() / plane;
+    for (number, tap) in geometry.taps().enumerate() {
+        let (first, distance) = geometry.rows_of_tap(number, channels);
+        for Run { start, source, length } in runs(geometry, tap, positions) {
+            let rows = matrix.chunks_exact(count).skip(first).step_by(distance);
+            for (plane, row) in image.chunks_exact_mut(plane).zip(rows) {
+                let values = part(row, start, length);
+                let out = plane.get_mut(source..).unwrap_or_default();
+                match out.get_mut(..length) {
                     Some(out) if step == 1 => {
                         out.iter_mut().zip(values).for_each(|(out, value)| *out = out.plus(*value));
                     }

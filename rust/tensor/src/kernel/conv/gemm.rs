@@ -150,11 +150,13 @@ impl InputGradient {
         let image = (block.image * g.groups + block.group) * g.filters * positions;
         let gradients =
             |tile: &Range<usize>| Matrix::of_rows(g.filters, tile.len(), positions).at(image + tile.start);
-        // The rows of all taps are consecutive if the block has all channels.
+        // The rows of a block are consecutive, unless those of each tap are.
         let taps = area(g.kernel);
-        let (products, rows) = if channels == g.channels { (1, depth) } else { (taps, channels) };
+        let is_split = g.has_channels_last() && channels < g.channels;
+        let (products, rows) = if is_split { (taps, channels) } else { (1, taps * channels) };
+        let start = block.channels.start * if g.has_channels_last() { 1 } else { taps };
         let factors = |product: usize| {
-            let first = product * g.channels + block.channels.start;
+            let first = product * g.channels + start;
             let rows = Matrix { columns: rows, ..weights.at(weights.start + first) };
             (weight, rows.transposed())
         };

@@ -110,10 +110,25 @@ impl ConvGeometry {
         images.saturating_mul(self.depth()).saturating_mul(self.positions())
     }
 
-    /// Returns the shape of the weight with the channels after the taps, as products of matrices read it.
-    pub fn channels_last_weight_shape(&self) -> [usize; 4] {
+    /// Returns whether the channels of a tap are consecutive rows of a matrix of patches, else the taps of a channel are.
+    /// Products are summed in the order of the rows, which is that of oneDNN.
+    pub fn has_channels_last(&self) -> bool {
+        self.groups == 1
+    }
+
+    /// Returns the shape of the weight as products of matrices read it.
+    pub fn product_weight_shape(&self) -> [usize; 4] {
         let [filters, channels, rows, columns] = self.weight_shape();
-        [filters, rows, columns, channels]
+        if self.has_channels_last() { [filters, rows, columns, channels] } else { self.weight_shape() }
+    }
+
+    /// Returns the first row of a tap in a matrix of patches of some channels, and the distance between two.
+    fn rows_of_tap(&self, tap: usize, channels: usize) -> (usize, usize) {
+        if self.has_channels_last() {
+            (tap.saturating_mul(channels), 1)
+        } else {
+            (tap, area(self.kernel).max(1))
+        }
     }
 
     /// Returns the number of products in an element of the output: the rows of a matrix of patches.
@@ -200,7 +215,7 @@ impl ConvGeometry {
 }
 
 /// Returns a function that returns the size of an axis of a pair.
-fn at(axis: usize) -> impl Fn([usize; 2]) -> usize {
+fn at(axis: usize) -> impl Fn([usize; 2]) -> usize + use<> {
     move |[rows, columns]| if axis == 0 { rows } else { columns }
 }
 
@@ -254,7 +269,7 @@ fn for_each_task<T: MatmulElement, I: Send>(
 }
 
 /// Computes a pass of a convolution from contiguous operands of one type. All algorithms but `Direct` have weights, and
-/// return gradients of them, with the channels last: the shape is `channels_last_weight_shape`. `bias` has an element for each output channel
+/// return gradients of them, of the shape `product_weight_shape`. `bias` has an element for each output channel
 /// and is added by the pass [`Forward`](ConvPass::Forward).
 pub(crate) fn convolve<T: MatmulElement>(
     op: &'static str,

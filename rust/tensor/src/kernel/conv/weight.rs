@@ -149,8 +149,8 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Unordered {
     }
 }
 
-/// Returns the gradient of the weight of a convolution. The channels are last. If
-/// `is_unordered`, the order of additions is not fixed.
+/// Returns the gradient of the weight of a convolution. Its shape is
+/// `product_weight_shape`. If `is_unordered`, the order of additions is not fixed.
 pub(super) fn run<T: MatmulElement>(
     op: &'static str,
     geometry: ConvGeometry,
@@ -158,7 +158,7 @@ pub(super) fn run<T: MatmulElement>(
     is_unordered: bool,
 ) -> Result<Tensor> {
     let [gradient, _] = operands;
-    let (placement, shape) = (gradient.placement(), geometry.channels_last_weight_shape());
+    let (placement, shape) = (gradient.placement(), geometry.product_weight_shape());
     let is_large = is_unordered || geometry.work() >= THREADED_WORK;
     let count = if is_large { geometry.batch.clamp(1, Lanes::MOST) } else { 1 };
     let threads = if is_unordered {
@@ -181,8 +181,8 @@ pub(super) fn run<T: MatmulElement>(
         let [out, _] = launch_several::<T, 2>(op, placement, [&shape, &scratch], &operands, Ordered(lanes))?;
         return Ok(out);
     }
-    let [filters, rows, columns, channels] = shape;
-    let of_lanes = [count, filters, rows, columns, channels];
+    let [filters, a, b, c] = shape;
+    let of_lanes = [count, filters, a, b, c];
     let [out, _] = launch_several::<T, 2>(op, placement, [&of_lanes, &scratch], &operands, Ordered(lanes))?;
     reduce::sum::<T>(&out, &[true, false, false, false, false], &shape)
 }

@@ -74,9 +74,10 @@ fn columns(geometry: ConvGeometry, images: &Tensor) -> Result<Tensor> {
     dispatch!(images.dtype(), T => kernel::columns::<T>(OP, geometry, images))
 }
 
-/// Returns the filters of each group as rows, with the channels of a tap together.
+/// Returns the filters of each group as rows.
 fn rows(g: ConvGeometry, weight: &Tensor) -> Result<Tensor> {
-    weight.permute(&[0, 2, 3, 1])?.reshaped(&[1, g.groups, g.filters, g.depth()])
+    let weight = if g.has_channels_last() { weight.permute(&[0, 2, 3, 1])? } else { weight.clone() };
+    weight.reshaped(&[1, g.groups, g.filters, g.depth()])
 }
 
 /// Returns the channels of each group of the gradient of the output as rows.
@@ -97,8 +98,9 @@ fn input_gradient(g: ConvGeometry, gradient: &Tensor, weight: &Tensor, dtype: DT
 
 fn weight_gradient(g: ConvGeometry, gradient: &Tensor, input: &Tensor, dtype: DType) -> Result<Tensor> {
     let patches = columns(g, input)?.transpose(-1, -2)?;
-    let [filters, rows, columns, channels] = g.channels_last_weight_shape();
-    let shape = [g.batch, filters, rows, columns, channels];
-    let of_images = multiply(g, &rows_of_output(g, gradient)?, &patches, &shape, dtype)?;
-    of_images.sum(Some(&[0]), false)?.permute(&[0, 3, 1, 2])?.contiguous()
+    let [filters, a, b, c] = g.product_weight_shape();
+    let of_images =
+        multiply(g, &rows_of_output(g, gradient)?, &patches, &[g.batch, filters, a, b, c], dtype)?;
+    let sum = of_images.sum(Some(&[0]), false)?;
+    if g.has_channels_last() { sum.permute(&[0, 3, 1, 2])?.contiguous() } else { Ok(sum) }
 }

@@ -227,7 +227,7 @@ pub(super) fn run_algorithm<T: kernel::MatmulElement>(
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
     let (pass, geometry) = (call.pass(), *call.geometry());
-    if algorithm == ConvAlgorithm::Direct {
+    if algorithm == ConvAlgorithm::Direct || !geometry.has_channels_last() {
         return kernel::convolve::<T>(OP, algorithm, pass, geometry, [first, second], bias);
     }
     if pass == ConvPass::WeightGradient {
