@@ -121,7 +121,8 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
     The kernel that is chosen may still refuse when it runs; the next one is then tried.
 
     Args:
-        operation: The name of the operation: ``"matmul"``, ``"einsum"`` or ``"scaled_dot_product_attention"``.
+        operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
+            ``"conv2d"`` or ``"lstm"``.
         tensors: The arguments of the operation: its operands, for einsum after the equation.
         options: The keyword arguments of the operation.
 

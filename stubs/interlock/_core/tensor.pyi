@@ -890,7 +890,6 @@ class Tensor:
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            ShapeError: `index` has more than one dimension.
             DTypeError: `index` is not int64.
 
         Example:
@@ -1069,7 +1068,7 @@ class Tensor:
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            DTypeError: `index` is not int64.
             ArgumentError: The dtype cannot hold the number.
 
         Example:
@@ -1090,7 +1089,7 @@ class Tensor:
 
         Raises:
             IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            DTypeError: `index` is not int64.
             ArgumentError: The dtype cannot hold the number.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -1152,7 +1151,7 @@ class Tensor:
             value: A number, or a tensor without dimensions.
 
         Raises:
-            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            DTypeError: `mask` is not bool.
             ShapeError: The shapes cannot be broadcast.
             ArgumentError: The dtype cannot hold the number.
 
@@ -1173,7 +1172,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            DTypeError: `mask` is not bool.
             ShapeError: The shapes cannot be broadcast.
             ArgumentError: The dtype cannot hold the number.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -1221,7 +1220,6 @@ class Tensor:
 
         Raises:
             IndexError: A number is out of bounds.
-            ShapeError: The numbers of elements differ.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
                 `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -1245,7 +1243,6 @@ class Tensor:
 
         Raises:
             IndexError: A number is out of bounds.
-            ShapeError: The numbers of elements differ.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
                 `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -1725,7 +1722,7 @@ class Tensor:
         """Return a copy in which elements along a dimension are repeated, each one several times in a row.
 
         Args:
-            repeats: How often each element is repeated: an builtins.int, or an integer tensor with a number for each index of the dimension.
+            repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the dimension.
                 A tensor on a device is waited for.
             dim: The dimension. None means that the tensor is flattened first.
             output_size: The size of the dimension in the result, which is checked.
@@ -1802,7 +1799,7 @@ class Tensor:
 
         Raises:
             ShapeError: The tensor is not a matrix.
-            DTypeError: The tensor is a builtins.bool tensor.
+            DTypeError: The tensor is a bool tensor.
 
         Example:
             >>> import interlock
@@ -1880,7 +1877,7 @@ class Tensor:
             A vector of shape [n].
 
         Raises:
-            DTypeError: The dtypes differ or are builtins.bool, or do not fit `beta` or `alpha`.
+            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
 
         Example:
@@ -1903,7 +1900,7 @@ class Tensor:
             A tensor of shape [b, n, m].
 
         Raises:
-            DTypeError: The dtypes differ or are builtins.bool, or do not fit `beta` or `alpha`.
+            DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
 
         Example:
@@ -2108,7 +2105,7 @@ class Tensor:
         """Return a tensor filled with a number, with the dtype and device of this one.
 
         Args:
-            size: The sizes, as an builtins.int or as a tuple or list.
+            size: The sizes, as an int or as a tuple or list.
             fill_value: The number, or a tensor with one element.
             dtype: The element type; None means that of this tensor.
             device: The device; None means that of this tensor.
@@ -2506,223 +2503,1138 @@ class Tensor:
     def add(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `self + alpha * other`. The sum of bools is the logical or.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-            alpha: A number by which `other` is multiplied first; None means 1.
-
-        Raises:
-            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-            ArgumentError: The promoted dtype cannot hold `alpha`.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).add(interlock.tensor([1, 1]), alpha=10)
-            tensor([11, 12])
+        See `interlock.add`, whose `input` is this tensor.
         """
     def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `self - alpha * other`.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-            alpha: A number by which `other` is multiplied first; None means 1.
-
-        Raises:
-            DTypeError: An operand is bool.
-            DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-            ArgumentError: The promoted dtype cannot hold `alpha`.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([11, 12]).sub(1, alpha=10)
-            tensor([1, 2])
+        See `interlock.sub`, whose `input` is this tensor.
         """
     def mul(self, other: Tensor | _Number) -> Tensor:
         """Return `self * other`, elementwise. The product of bools is the logical and.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-
-        Raises:
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).mul(interlock.tensor([3.0, 4.0]))
-            tensor([3., 8.])
+        See `interlock.mul`, whose `input` is this tensor.
         """
     def div(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
     ) -> Tensor:
-        """Return `self / other`, elementwise. The quotient of integers is float32.
+        """Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
 
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-
-        Raises:
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).div(2)
-            tensor([0.5000, 1.0000])
+        See `interlock.div`, whose `input` is this tensor.
         """
     def pow(self, exponent: Tensor | _Number) -> Tensor:
         """Return `self ** exponent`, elementwise.
 
-        Args:
-            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        See `interlock.pow`, whose `input` is this tensor.
+        """
+    def abs(self) -> Tensor:
+        """Return the absolute value of each element. The gradient at 0 is 0.
+
+        See `interlock.abs`.
+        """
+    def abs_(self) -> Tensor:
+        """In-place version of `abs`.
+
+        Returns:
+            The tensor itself.
 
         Raises:
-            ArgumentError: The promoted dtype is int64, and `exponent` is a negative number.
-            DTypeError: Both are bool tensors.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([2, 3]).pow(2)
-            tensor([4, 9])
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def abs(self) -> Tensor: ...
-    def abs_(self) -> Tensor: ...
-    def acos(self) -> Tensor: ...
-    def acos_(self) -> Tensor: ...
-    def acosh(self) -> Tensor: ...
-    def acosh_(self) -> Tensor: ...
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
-    def asin(self) -> Tensor: ...
-    def asin_(self) -> Tensor: ...
-    def asinh(self) -> Tensor: ...
-    def asinh_(self) -> Tensor: ...
-    def atan(self) -> Tensor: ...
-    def atan2(self, other: Tensor) -> Tensor: ...
-    def atan2_(self, other: Tensor) -> Tensor: ...
-    def atan_(self) -> Tensor: ...
-    def atanh(self) -> Tensor: ...
-    def atanh_(self) -> Tensor: ...
-    def bitwise_and(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_and_(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_not(self) -> Tensor: ...
-    def bitwise_not_(self) -> Tensor: ...
-    def bitwise_or(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_or_(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_xor(self, other: Tensor | _Number) -> Tensor: ...
-    def bitwise_xor_(self, other: Tensor | _Number) -> Tensor: ...
-    def ceil(self) -> Tensor: ...
-    def ceil_(self) -> Tensor: ...
-    def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor: ...
-    def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor: ...
-    def clamp_max(self, max: Tensor | _Number) -> Tensor: ...
-    def clamp_max_(self, max: Tensor | _Number) -> Tensor: ...
-    def clamp_min(self, min: Tensor | _Number) -> Tensor: ...
-    def clamp_min_(self, min: Tensor | _Number) -> Tensor: ...
-    def copysign(self, other: Tensor | _Number) -> Tensor: ...
-    def copysign_(self, other: Tensor | _Number) -> Tensor: ...
-    def cos(self) -> Tensor: ...
-    def cos_(self) -> Tensor: ...
-    def cosh(self) -> Tensor: ...
-    def cosh_(self) -> Tensor: ...
-    def eq(self, other: Tensor | _Number) -> Tensor: ...
-    def eq_(self, other: Tensor | _Number) -> Tensor: ...
-    def erf(self) -> Tensor: ...
-    def erf_(self) -> Tensor: ...
-    def erfc(self) -> Tensor: ...
-    def erfc_(self) -> Tensor: ...
-    def exp(self) -> Tensor: ...
-    def exp2(self) -> Tensor: ...
-    def exp2_(self) -> Tensor: ...
-    def exp_(self) -> Tensor: ...
-    def expm1(self) -> Tensor: ...
-    def expm1_(self) -> Tensor: ...
-    def floor(self) -> Tensor: ...
-    def floor_(self) -> Tensor: ...
-    def floor_divide(self, other: Tensor | _Number) -> Tensor: ...
-    def floor_divide_(self, other: Tensor | _Number) -> Tensor: ...
-    def fmax(self, other: Tensor) -> Tensor: ...
-    def fmin(self, other: Tensor) -> Tensor: ...
-    def fmod(self, other: Tensor | _Number) -> Tensor: ...
-    def fmod_(self, other: Tensor | _Number) -> Tensor: ...
-    def frac(self) -> Tensor: ...
-    def frac_(self) -> Tensor: ...
-    def ge(self, other: Tensor | _Number) -> Tensor: ...
-    def ge_(self, other: Tensor | _Number) -> Tensor: ...
-    def gt(self, other: Tensor | _Number) -> Tensor: ...
-    def gt_(self, other: Tensor | _Number) -> Tensor: ...
-    def hypot(self, other: Tensor) -> Tensor: ...
-    def hypot_(self, other: Tensor) -> Tensor: ...
-    def isfinite(self) -> Tensor: ...
-    def isinf(self) -> Tensor: ...
-    def isnan(self) -> Tensor: ...
-    def le(self, other: Tensor | _Number) -> Tensor: ...
-    def le_(self, other: Tensor | _Number) -> Tensor: ...
-    def lerp(self, end: Tensor, weight: Tensor | _Number) -> Tensor: ...
-    def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor: ...
-    def log(self) -> Tensor: ...
-    def log10(self) -> Tensor: ...
-    def log10_(self) -> Tensor: ...
-    def log1p(self) -> Tensor: ...
-    def log1p_(self) -> Tensor: ...
-    def log2(self) -> Tensor: ...
-    def log2_(self) -> Tensor: ...
-    def log_(self) -> Tensor: ...
-    def logical_and(self, other: Tensor) -> Tensor: ...
-    def logical_and_(self, other: Tensor) -> Tensor: ...
-    def logical_not(self) -> Tensor: ...
-    def logical_not_(self) -> Tensor: ...
-    def logical_or(self, other: Tensor) -> Tensor: ...
-    def logical_or_(self, other: Tensor) -> Tensor: ...
-    def logical_xor(self, other: Tensor) -> Tensor: ...
-    def logical_xor_(self, other: Tensor) -> Tensor: ...
-    def lt(self, other: Tensor | _Number) -> Tensor: ...
-    def lt_(self, other: Tensor | _Number) -> Tensor: ...
-    def maximum(self, other: Tensor) -> Tensor: ...
-    def minimum(self, other: Tensor) -> Tensor: ...
+    def acos(self) -> Tensor:
+        """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
+
+        See `interlock.acos`.
+        """
+    def acos_(self) -> Tensor:
+        """In-place version of `acos`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def acosh(self) -> Tensor:
+        """Return the inverse hyperbolic cosine of each element; NaN below 1.
+
+        See `interlock.acosh`.
+        """
+    def acosh_(self) -> Tensor:
+        """In-place version of `acosh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """Return `input + value * tensor1 / tensor2`, elementwise.
+
+        See `interlock.addcdiv`, whose `input` is this tensor.
+        """
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """In-place version of `addcdiv`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor.
+            value: A number; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: The operands cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """Return `input + value * tensor1 * tensor2`, elementwise.
+
+        See `interlock.addcmul`, whose `input` is this tensor.
+        """
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
+        """In-place version of `addcmul`.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor.
+            value: A number; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: The operands cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def asin(self) -> Tensor:
+        """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
+
+        See `interlock.asin`.
+        """
+    def asin_(self) -> Tensor:
+        """In-place version of `asin`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def asinh(self) -> Tensor:
+        """Return the inverse hyperbolic sine of each element.
+
+        See `interlock.asinh`.
+        """
+    def asinh_(self) -> Tensor:
+        """In-place version of `asinh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def atan(self) -> Tensor:
+        """Return the arc tangent of each element, in radians.
+
+        See `interlock.atan`.
+        """
+    def atan2(self, other: Tensor) -> Tensor:
+        """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
+
+        See `interlock.atan2`, whose `input` is this tensor.
+        """
+    def atan2_(self, other: Tensor) -> Tensor:
+        """In-place version of `atan2`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def atan_(self) -> Tensor:
+        """In-place version of `atan`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def atanh(self) -> Tensor:
+        """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
+
+        See `interlock.atanh`.
+        """
+    def atanh_(self) -> Tensor:
+        """In-place version of `atanh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_and(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise and of integers, and the logical and of bools.
+
+        See `interlock.bitwise_and`, whose `input` is this tensor.
+        """
+    def bitwise_and_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_and`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_not(self) -> Tensor:
+        """Return the complement of the bits of integers, and the negation of bools.
+
+        See `interlock.bitwise_not`.
+        """
+    def bitwise_not_(self) -> Tensor:
+        """In-place version of `bitwise_not`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_or(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise or of integers, and the logical or of bools.
+
+        See `interlock.bitwise_or`, whose `input` is this tensor.
+        """
+    def bitwise_or_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_or`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def bitwise_xor(self, other: Tensor | _Number) -> Tensor:
+        """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
+
+        See `interlock.bitwise_xor`, whose `input` is this tensor.
+        """
+    def bitwise_xor_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `bitwise_xor`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ceil(self) -> Tensor:
+        """Round each element up to an integer. Integers are unchanged.
+
+        See `interlock.ceil`.
+        """
+    def ceil_(self) -> Tensor:
+        """In-place version of `ceil`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+        """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+
+        See `interlock.clamp`, whose `input` is this tensor.
+        """
+    def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+        """In-place version of `clamp`.
+
+        Args:
+            min: The lower limit, a tensor or a number; None means no limit.
+            max: The upper limit, a tensor or a number; None means no limit.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+            DTypeError: The tensor cannot hold the result.
+            ShapeError: A limit cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp_max(self, max: Tensor | _Number) -> Tensor:
+        """Return each element, or `max` if it is larger.
+
+        See `interlock.clamp_max`, whose `input` is this tensor.
+        """
+    def clamp_max_(self, max: Tensor | _Number) -> Tensor:
+        """In-place version of `clamp_max`.
+
+        Args:
+            max: The upper limit, a tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor cannot hold the result.
+            ShapeError: The limit cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def clamp_min(self, min: Tensor | _Number) -> Tensor:
+        """Return each element, or `min` if it is smaller.
+
+        See `interlock.clamp_min`, whose `input` is this tensor.
+        """
+    def clamp_min_(self, min: Tensor | _Number) -> Tensor:
+        """In-place version of `clamp_min`.
+
+        Args:
+            min: The lower limit, a tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor cannot hold the result.
+            ShapeError: The limit cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def copysign(self, other: Tensor | _Number) -> Tensor:
+        """Return the magnitude of `input` with the sign of `other`, elementwise.
+
+        See `interlock.copysign`, whose `input` is this tensor.
+        """
+    def copysign_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `copysign`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def cos(self) -> Tensor:
+        """Return the cosine of each element, in radians.
+
+        See `interlock.cos`.
+        """
+    def cos_(self) -> Tensor:
+        """In-place version of `cos`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def cosh(self) -> Tensor:
+        """Return the hyperbolic cosine of each element.
+
+        See `interlock.cosh`.
+        """
+    def cosh_(self) -> Tensor:
+        """In-place version of `cosh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def eq(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are equal to those of `other`.
+
+        See `interlock.eq`, whose `input` is this tensor.
+        """
+    def eq_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `eq`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def erf(self) -> Tensor:
+        """Return the error function of each element.
+
+        See `interlock.erf`.
+        """
+    def erf_(self) -> Tensor:
+        """In-place version of `erf`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def erfc(self) -> Tensor:
+        """Return 1 minus the error function of each element, which is precise for large elements.
+
+        See `interlock.erfc`.
+        """
+    def erfc_(self) -> Tensor:
+        """In-place version of `erfc`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def exp(self) -> Tensor:
+        """Return e to the power of each element.
+
+        See `interlock.exp`.
+        """
+    def exp2(self) -> Tensor:
+        """Return 2 to the power of each element.
+
+        See `interlock.exp2`.
+        """
+    def exp2_(self) -> Tensor:
+        """In-place version of `exp2`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def exp_(self) -> Tensor:
+        """In-place version of `exp`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def expm1(self) -> Tensor:
+        """Return e to the power of each element, minus 1, which is precise near 0.
+
+        See `interlock.expm1`.
+        """
+    def expm1_(self) -> Tensor:
+        """In-place version of `expm1`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def floor(self) -> Tensor:
+        """Round each element down to an integer. Integers are unchanged.
+
+        See `interlock.floor`.
+        """
+    def floor_(self) -> Tensor:
+        """In-place version of `floor`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def floor_divide(self, other: Tensor | _Number) -> Tensor:
+        """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
+
+        See `interlock.floor_divide`, whose `input` is this tensor.
+        """
+    def floor_divide_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `floor_divide`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def fmax(self, other: Tensor) -> Tensor:
+        """Return the larger of two elements, or the other one if one of them is NaN.
+
+        See `interlock.fmax`, whose `input` is this tensor.
+        """
+    def fmin(self, other: Tensor) -> Tensor:
+        """Return the smaller of two elements, or the other one if one of them is NaN.
+
+        See `interlock.fmin`, whose `input` is this tensor.
+        """
+    def fmod(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
+
+        See `interlock.fmod`, whose `input` is this tensor.
+        """
+    def fmod_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `fmod`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def frac(self) -> Tensor:
+        """Return the fractional part of each element, with its sign.
+
+        See `interlock.frac`.
+        """
+    def frac_(self) -> Tensor:
+        """In-place version of `frac`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ge(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
+
+        See `interlock.ge`, whose `input` is this tensor.
+        """
+    def ge_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `ge`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def gt(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are larger than those of `other`.
+
+        See `interlock.gt`, whose `input` is this tensor.
+        """
+    def gt_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `gt`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def hypot(self, other: Tensor) -> Tensor:
+        """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
+
+        See `interlock.hypot`, whose `input` is this tensor.
+        """
+    def hypot_(self, other: Tensor) -> Tensor:
+        """In-place version of `hypot`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def isfinite(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are neither infinite nor NaN.
+
+        See `interlock.isfinite`.
+        """
+    def isinf(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are infinite.
+
+        See `interlock.isinf`.
+        """
+    def isnan(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are NaN.
+
+        See `interlock.isnan`.
+        """
+    def le(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
+
+        See `interlock.le`, whose `input` is this tensor.
+        """
+    def le_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `le`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def lerp(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """Return `self + weight * (end - self)`, elementwise.
+
+        See `interlock.lerp`, whose `input` is this tensor.
+        """
+    def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
+        """In-place version of `lerp`.
+
+        Args:
+            end: The tensor for a weight of 1, of the same dtype.
+            weight: A tensor or a number.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes differ or are not floating point.
+            ShapeError: The operands cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log(self) -> Tensor:
+        """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log`.
+        """
+    def log10(self) -> Tensor:
+        """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log10`.
+        """
+    def log10_(self) -> Tensor:
+        """In-place version of `log10`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log1p(self) -> Tensor:
+        """Return the natural logarithm of 1 plus each element, which is precise near 0.
+
+        See `interlock.log1p`.
+        """
+    def log1p_(self) -> Tensor:
+        """In-place version of `log1p`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log2(self) -> Tensor:
+        """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+        See `interlock.log2`.
+        """
+    def log2_(self) -> Tensor:
+        """In-place version of `log2`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def log_(self) -> Tensor:
+        """In-place version of `log`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_and(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where both elements are nonzero.
+
+        See `interlock.logical_and`, whose `input` is this tensor.
+        """
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_and`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_not(self) -> Tensor:
+        """Return a bool tensor that is True where the elements are zero.
+
+        See `interlock.logical_not`.
+        """
+    def logical_not_(self) -> Tensor:
+        """In-place version of `logical_not`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_or(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where an element is nonzero.
+
+        See `interlock.logical_or`, whose `input` is this tensor.
+        """
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_or`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """Return a bool tensor that is True where exactly one of the elements is nonzero.
+
+        See `interlock.logical_xor`, whose `input` is this tensor.
+        """
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """In-place version of `logical_xor`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def lt(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements are smaller than those of `other`.
+
+        See `interlock.lt`, whose `input` is this tensor.
+        """
+    def lt_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `lt`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def maximum(self, other: Tensor) -> Tensor:
+        """Return the larger of two elements, or NaN if one of them is NaN.
+
+        See `interlock.maximum`, whose `input` is this tensor.
+        """
+    def minimum(self, other: Tensor) -> Tensor:
+        """Return the smaller of two elements, or NaN if one of them is NaN.
+
+        See `interlock.minimum`, whose `input` is this tensor.
+        """
     def nan_to_num(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Replace NaN and infinities by numbers. Integers and bools are unchanged.
+
+        See `interlock.nan_to_num`.
+        """
     def nan_to_num_(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
-    ) -> Tensor: ...
-    def ne(self, other: Tensor | _Number) -> Tensor: ...
-    def ne_(self, other: Tensor | _Number) -> Tensor: ...
-    def neg(self) -> Tensor: ...
-    def neg_(self) -> Tensor: ...
-    def positive(self) -> Tensor: ...
-    def pow_(self, exponent: Tensor | _Number) -> Tensor: ...
-    def reciprocal(self) -> Tensor: ...
-    def reciprocal_(self) -> Tensor: ...
-    def relu(self) -> Tensor: ...
-    def relu_(self) -> Tensor: ...
-    def remainder(self, other: Tensor | _Number) -> Tensor: ...
-    def remainder_(self, other: Tensor | _Number) -> Tensor: ...
-    def round(self, *, decimals: int | None = None) -> Tensor: ...
-    def round_(self, *, decimals: int | None = None) -> Tensor: ...
-    def rsqrt(self) -> Tensor: ...
-    def rsqrt_(self) -> Tensor: ...
-    def sigmoid(self) -> Tensor: ...
-    def sigmoid_(self) -> Tensor: ...
-    def sign(self) -> Tensor: ...
-    def sign_(self) -> Tensor: ...
-    def signbit(self) -> Tensor: ...
-    def sin(self) -> Tensor: ...
-    def sin_(self) -> Tensor: ...
-    def sinh(self) -> Tensor: ...
-    def sinh_(self) -> Tensor: ...
-    def sqrt(self) -> Tensor: ...
-    def sqrt_(self) -> Tensor: ...
-    def square(self) -> Tensor: ...
-    def square_(self) -> Tensor: ...
-    def tan(self) -> Tensor: ...
-    def tan_(self) -> Tensor: ...
-    def tanh(self) -> Tensor: ...
-    def tanh_(self) -> Tensor: ...
-    def trunc(self) -> Tensor: ...
-    def trunc_(self) -> Tensor: ...
-    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor: ...
+    ) -> Tensor:
+        """In-place version of `nan_to_num`.
+
+        Args:
+            nan: The number that replaces NaN; None means 0.
+            posinf: The number that replaces infinity; None means the largest number of the dtype.
+            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def ne(self, other: Tensor | _Number) -> Tensor:
+        """Return a bool tensor that is True where the elements differ from those of `other`.
+
+        See `interlock.ne`, whose `input` is this tensor.
+        """
+    def ne_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `ne`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def neg(self) -> Tensor:
+        """Return the negation of each element.
+
+        See `interlock.neg`.
+        """
+    def neg_(self) -> Tensor:
+        """In-place version of `neg`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def positive(self) -> Tensor:
+        """Return the tensor itself.
+
+        See `interlock.positive`.
+        """
+    def pow_(self, exponent: Tensor | _Number) -> Tensor:
+        """In-place version of `pow`.
+
+        Args:
+            exponent: A tensor or a number, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `exponent` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def reciprocal(self) -> Tensor:
+        """Return the reciprocal of each element.
+
+        See `interlock.reciprocal`.
+        """
+    def reciprocal_(self) -> Tensor:
+        """In-place version of `reciprocal`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def relu(self) -> Tensor:
+        """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+        See `interlock.relu`.
+        """
+    def relu_(self) -> Tensor:
+        """In-place version of `relu`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def remainder(self, other: Tensor | _Number) -> Tensor:
+        """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+        See `interlock.remainder`, whose `input` is this tensor.
+        """
+    def remainder_(self, other: Tensor | _Number) -> Tensor:
+        """In-place version of `remainder`.
+
+        Args:
+            other: The other operand, which is broadcast to the shape of this tensor.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtypes are not supported, or the tensor cannot hold the result.
+            ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def round(self, *, decimals: int | None = None) -> Tensor:
+        """Round each element to the nearest integer or decimal place, and halves to the even one.
+
+        See `interlock.round`.
+        """
+    def round_(self, *, decimals: int | None = None) -> Tensor:
+        """In-place version of `round`.
+
+        Args:
+            decimals: The number of decimal places; None means 0.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def rsqrt(self) -> Tensor:
+        """Return the reciprocal of the square root of each element; NaN for negative elements.
+
+        See `interlock.rsqrt`.
+        """
+    def rsqrt_(self) -> Tensor:
+        """In-place version of `rsqrt`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sigmoid(self) -> Tensor:
+        """Return the logistic function `1 / (1 + exp(-x))` of each element.
+
+        See `interlock.sigmoid`.
+        """
+    def sigmoid_(self) -> Tensor:
+        """In-place version of `sigmoid`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sign(self) -> Tensor:
+        """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
+
+        See `interlock.sign`.
+        """
+    def sign_(self) -> Tensor:
+        """In-place version of `sign`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def signbit(self) -> Tensor:
+        """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
+
+        See `interlock.signbit`.
+        """
+    def sin(self) -> Tensor:
+        """Return the sine of each element, in radians.
+
+        See `interlock.sin`.
+        """
+    def sin_(self) -> Tensor:
+        """In-place version of `sin`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sinh(self) -> Tensor:
+        """Return the hyperbolic sine of each element.
+
+        See `interlock.sinh`.
+        """
+    def sinh_(self) -> Tensor:
+        """In-place version of `sinh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def sqrt(self) -> Tensor:
+        """Return the square root of each element; NaN for negative elements.
+
+        See `interlock.sqrt`.
+        """
+    def sqrt_(self) -> Tensor:
+        """In-place version of `sqrt`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def square(self) -> Tensor:
+        """Return the square of each element. Bools are converted to int64.
+
+        See `interlock.square`.
+        """
+    def square_(self) -> Tensor:
+        """In-place version of `square`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def tan(self) -> Tensor:
+        """Return the tangent of each element, in radians.
+
+        See `interlock.tan`.
+        """
+    def tan_(self) -> Tensor:
+        """In-place version of `tan`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def tanh(self) -> Tensor:
+        """Return the hyperbolic tangent of each element.
+
+        See `interlock.tanh`.
+        """
+    def tanh_(self) -> Tensor:
+        """In-place version of `tanh`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def trunc(self) -> Tensor:
+        """Round each element towards 0 to an integer. Integers are unchanged.
+
+        See `interlock.trunc`.
+        """
+    def trunc_(self) -> Tensor:
+        """In-place version of `trunc`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor:
+        """Return this tensor where a condition is true and `other` elsewhere.
+
+        See `interlock.where`, whose `input` is this tensor.
+        """
     def bmm(self, mat2: Tensor) -> Tensor:
         """Return the matrix products of two batches of matrices; see `interlock.bmm`.
 
@@ -2830,15 +3742,17 @@ class Tensor:
     def div_(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
     ) -> Tensor:
-        """In-place version of `div`. Only for floating-point tensors.
+        """In-place version of `div`. Only for floating-point tensors, unless a rounding mode is passed.
 
         Args:
             other: A tensor or a number, which is broadcast to the shape of this tensor.
+            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
 
         Returns:
             The tensor itself.
 
         Raises:
+            ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
             DTypeError: The dtype of the result cannot be cast to that of this tensor.
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -2944,7 +3858,7 @@ class Tensor:
         Raises:
             DTypeError: The tensor is a bool tensor.
             IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The reduced dimension has size 0.
+            IndexError: The reduced dimension has size 0.
 
         Example:
             >>> import interlock
@@ -2965,7 +3879,7 @@ class Tensor:
         Raises:
             DTypeError: The tensor is a bool tensor.
             IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The reduced dimension has size 0.
+            IndexError: The reduced dimension has size 0.
 
         Example:
             >>> import interlock
@@ -3047,7 +3961,13 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
-            ShapeError: A reduced dimension has size 0.
+            IndexError: A reduced dimension has size 0.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.amax(0)
+            tensor([7, 5])
         """
     def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the minimum of all elements, or over one or several dimensions.
@@ -3061,7 +3981,13 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
-            ShapeError: A reduced dimension has size 0.
+            IndexError: A reduced dimension has size 0.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.amin(0)
+            tensor([1, 2])
         """
     def aminmax(
         self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
@@ -3100,7 +4026,7 @@ class Tensor:
         `UserWarning` is issued if that is not positive.
 
         Args:
-            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all. A builtins.bool is
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is
                 `unbiased`.
             unbiased: Whether the correction is 1, or 0. Not together with `correction`.
             keepdim: Whether reduced dimensions remain, with size 1.
@@ -3132,7 +4058,7 @@ class Tensor:
         `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
 
         Args:
-            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all. A builtins.bool is
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is
                 `unbiased`.
             unbiased: Whether the correction is 1, or 0. Not together with `correction`.
             keepdim: Whether reduced dimensions remain, with size 1.
@@ -3165,7 +4091,7 @@ class Tensor:
 
         Args:
             p: The order: a number, an infinity, or "fro" for 2. None means 2.
-            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
             keepdim: Whether reduced dimensions remain, with size 1.
             dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means
                 no change.
@@ -3189,7 +4115,7 @@ class Tensor:
         It is accurate also where an exponential overflows. Integers are converted to float32.
 
         Args:
-            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list.
+            dim: The dimension or dimensions to reduce, as an int, tuple or list.
             keepdim: Whether reduced dimensions remain, with size 1.
 
         Raises:
@@ -3332,7 +4258,7 @@ class Tensor:
         Raises:
             ArgumentError: `k` is negative or larger than the dimension.
             IndexError: The tensor does not have dimension `dim`.
-            DTypeError: The tensor is a builtins.bool tensor.
+            DTypeError: The tensor is a bool tensor.
 
         Example:
             >>> import interlock
@@ -3344,11 +4270,11 @@ class Tensor:
         """Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
 
         Args:
-            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
             keepdim: Whether reduced dimensions remain, with size 1.
 
         Returns:
-            A builtins.bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+            A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
             dimension.
 
         Raises:
@@ -3365,11 +4291,11 @@ class Tensor:
         """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
 
         Args:
-            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
             keepdim: Whether reduced dimensions remain, with size 1.
 
         Returns:
-            A builtins.bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+            A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
             dimension.
 
         Raises:
@@ -3386,7 +4312,7 @@ class Tensor:
         """Return the number of nonzero elements, of all elements or over one or several dimensions.
 
         Args:
-            dim: The dimension or dimensions to reduce, as an builtins.int, tuple or list. None means all.
+            dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all.
 
         Returns:
             An int64 tensor.
@@ -3434,7 +4360,7 @@ class Tensor:
             equal_nan: Whether NaN is close to NaN.
 
         Returns:
-            A builtins.bool tensor. Infinities are close only to themselves.
+            A bool tensor. Infinities are close only to themselves.
 
         Raises:
             DTypeError: The dtypes differ.
@@ -3895,7 +4821,7 @@ def empty_like(
 
     Example:
         >>> import interlock
-        >>> interlock.empty_like(interlock.ones(2, 3)).shape
+        >>> interlock.empty_like(interlock.zeros(2, 3)).shape
         (2, 3)
     """
 
@@ -3968,8 +4894,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         A new tensor, whose size in `dim` is the number of positions.
 
     Raises:
-        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        ShapeError: `index` has more than one dimension.
+        IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
         DTypeError: `index` is not int64.
 
     Example:
@@ -4124,7 +5049,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | _Number) 
 
     Raises:
         IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+        DTypeError: `index` is not int64.
         ArgumentError: The dtype cannot hold the number.
 
     Example:
@@ -4170,7 +5095,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
         value: A number, or a tensor without dimensions.
 
     Raises:
-        DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+        DTypeError: `mask` is not bool.
         ShapeError: The shapes cannot be broadcast.
         ArgumentError: The dtype cannot hold the number.
 
@@ -4211,8 +5136,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
             element is stored is not determined.
 
     Raises:
-        IndexError: A number is out of bounds.
-        ShapeError: The numbers of elements differ.
+        IndexError: A number is out of bounds, or the numbers of elements differ.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
             `deterministic_algorithms_warn_only` it is a UserWarning.
@@ -5908,7 +6832,8 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: builtins.bool = False
     Raises:
         DTypeError: The tensor is a bool tensor.
         IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The reduced dimension has size 0.
+        IndexError: The reduced dimension has size 0.
+        TypeError: `input` is not a tensor.
 
     Example:
         >>> import interlock
@@ -6614,7 +7539,33 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
+
+    Args:
+        input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
+        target: Class indices, int64, of the shape of `input` without the dimension of classes.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
+        ignore_index: The class index of samples that do not count.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
+            weights of the target classes.
+
+    Returns:
+        A tensor of the shape of `target` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, `target` is not int64, or `weight` has another dtype than `input`.
+        ArgumentError: `weight` requires grad.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = interlock.tensor([[0.0, 1.0]])
+        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
+        tensor(1.3133)
+    """
 
 def conv2d(
     input: Tensor,
@@ -6625,7 +7576,39 @@ def conv2d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """"""
+    """Return the convolution of images with filters, as PyTorch's `conv2d`. Pairs are of rows and columns.
+
+    On devices the kernel is chosen by the flags of `backends.cudnn`, on the CPU by those of `backends.mkldnn`.
+    `dispatch.explain` and `dispatch.record` show the choice.
+
+    Args:
+        input: Images of shape [batch, channels, rows, columns], or one of shape [channels, rows, columns]. Any dtype
+            except bool.
+        weight: Filters of shape [filters, channels / groups, rows, columns], of the same dtype.
+        bias: A number for each filter, of shape [filters], or None.
+        stride: The distance between two positions of a filter: an int, or a pair.
+        padding: The zeros on each side of the images: an int or a pair, or ``"valid"`` for none, or ``"same"`` for an
+            output of the size of the images, which needs a stride of 1.
+        dilation: The distance between two elements of a filter: an int, or a pair.
+        groups: The number of groups of channels, each of which has its own filters. It divides both numbers of channels.
+
+    Returns:
+        A tensor of shape [batch, filters, rows, columns], without the batch if `input` has none.
+
+    Raises:
+        ShapeError: The shapes are incompatible, or a filter is larger than the padded images.
+        DTypeError: The dtypes differ or are bool.
+        ArgumentError: `stride`, `dilation` or `groups` is not positive, or `padding` is negative, another text, or
+            ``"same"`` for another stride than 1.
+        RuntimeError: The tensors are on different devices.
+
+    Example:
+        >>> import interlock
+        >>> image = interlock.arange(9.0).reshape(1, 3, 3)
+        >>> interlock.conv2d(image, interlock.ones(1, 1, 2, 2))
+        tensor([[[ 8., 12.],
+                 [20., 24.]]])
+    """
 
 def binary_cross_entropy(
     input: Tensor,
@@ -6634,7 +7617,32 @@ def binary_cross_entropy(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the binary cross entropy of probabilities.
+
+    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`. Logarithms are at least -100, so that losses are finite.
+
+    Args:
+        input: Probabilities from 0 to 1, floating point.
+        target: Probabilities from 0 to 1, of the shape and dtype of `input`.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the elements is
+            reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, or `target` has another dtype.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
+        tensor(0.3993)
+    """
 
 def binary_cross_entropy_with_logits(
     input: Tensor,
@@ -6644,7 +7652,34 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the binary cross entropy of the logistic function of logits, also where that underflows.
+
+    The loss of a logit x for the target t is `-p * t * log(s) - (1 - t) * log(1 - s)` with `s = sigmoid(x)` and p from
+    `pos_weight`.
+
+    Args:
+        input: Logits, floating point.
+        target: Probabilities of the shape of `input`, floating point.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        pos_weight: Factors of the losses of targets of 1, which are broadcast to the shape of `input`, or None.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        ArgumentError: `weight` or `pos_weight` requires grad.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` or `target` is not floating point.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
+        >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
+        tensor([0.6931, 0.0000])
+    """
 
 def mse_loss(
     input: Tensor,
@@ -6653,7 +7688,29 @@ def mse_loss(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the squares of the differences of two tensors.
+
+    Args:
+        input: A tensor.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse. One of the two is floating point.
+        weight: Factors of the squares, of the shape of `input`, or None.
+        reduction: "sum" of the squares, "none" for each of them, or "mean": the sum, divided by the number of squares,
+            or by the sum of the weights.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+
+    Raises:
+        DTypeError: No tensor is floating point.
+        ShapeError: The shapes are incompatible.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.mse_loss(interlock.tensor([1.0, 3.0]), interlock.zeros(2))
+        tensor(5.)
+    """
 
 def l1_loss(
     input: Tensor,
@@ -6662,22 +7719,136 @@ def l1_loss(
     *,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
-    """."""
+    """Return the absolute values of the differences of two tensors.
+
+    Args:
+        input: A tensor, of any dtype except bool.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse.
+        weight: Factors of the absolute values, of the shape of `input`, or None.
+        reduction: "sum" of the absolute values, "none" for each of them, or "mean": the sum, divided by the number of
+            absolute values, or by the sum of the weights. Integers have no mean.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
+
+    Raises:
+        DTypeError: The tensors are bool, or integers with `reduction` "mean".
+        ShapeError: The shapes are incompatible.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
+        tensor(2.)
+    """
 
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
-    """."""
+    """Return each element times the probability that a standard normal variable is at most the element.
+
+    `x * (1 + erf(x / sqrt(2))) / 2`, from Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016). The
+    approximation is `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`.
+
+    Args:
+        input: A floating-point tensor.
+        approximate: "none", or "tanh" for the approximation.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        ArgumentError: `approximate` has another value.
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
+    """
 
 def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """."""
+    """Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
+
+    Args:
+        input: A floating-point tensor.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
 
 def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
-    """."""
+    """Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
+
+    Args:
+        input: A floating-point tensor.
+        beta: The sharpness. The result approaches `relu` as it grows.
+        threshold: Elements x with `beta * x` above it are returned as they are.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
+        tensor([ 0.3133,  0.6931, 30.0000])
+    """
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """."""
+    """Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
+
+    It is accurate also where the logistic function underflows.
+
+    Args:
+        input: A floating-point tensor.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
+        tensor([-1.0000e+03, -6.9315e-01])
+    """
 
 def relu_(input: Tensor) -> Tensor:
-    """."""
+    """Replace each negative element by 0: the in-place version of `relu`.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        DTypeError: `input` is a bool tensor.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.relu_(interlock.tensor([-1, 2]))
+        tensor([0, 2])
+    """
 
 def layer_norm(
     input: Tensor,
@@ -6686,12 +7857,66 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: builtins.float = 1e-5,
 ) -> Tensor:
-    """."""
+    """Normalize the elements of the last dimensions to a mean of 0 and a variance of 1.
+
+    `(x - mean) / sqrt(variance + eps) * weight + bias`, with the biased variance, from Ba, Kiros and Hinton, "Layer
+    Normalization" (2016).
+
+    Args:
+        input: A floating-point tensor of shape [..., *normalized_shape].
+        normalized_shape: The sizes of the last dimensions, as a tuple or list.
+        weight: Factors of shape `normalized_shape`, or None. Of the dtype of `input`, or float32 for halves.
+        bias: Summands of shape `normalized_shape`, or None. Of the dtype of `weight`.
+        eps: A number that is added to the variance.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
+
+    Raises:
+        DTypeError: `input` is not floating point, or a parameter has another dtype.
+        ShapeError: `normalized_shape` is empty or does not end the shape of `input`, or a parameter has another shape.
+        RuntimeError: The tensors are on different devices.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.layer_norm(interlock.tensor([[1.0, 3.0], [0.0, 8.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [-1.0000,  1.0000]])
+    """
 
 def dropout(
     input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False
 ) -> Tensor:
-    """."""
+    """Set each element to 0 with a probability, and divide the others by the probability of keeping them.
+
+    The elements are drawn from the generator that `manual_seed` seeds: after one seed they are the same on every
+    device. From Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (2014).
+
+    Args:
+        input: A floating-point tensor.
+        p: The probability of 0.
+        training: Whether elements are dropped. Otherwise `input` itself is returned.
+        inplace: Whether `input` itself is changed and returned.
+
+    Returns:
+        A tensor of the shape and dtype of `input`, or `input` itself if `training` is False or `p` is 0.
+
+    Raises:
+        ValueError: `p` is not from 0 to 1.
+        DTypeError: `input` is not floating point.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+            elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x = functional.dropout(interlock.ones(1000), p=0.75)
+        >>> set(x.tolist()) == {0.0, 4.0}
+        True
+        >>> functional.dropout(interlock.ones(3), training=False)
+        tensor([1., 1., 1.])
+    """
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -6849,7 +8074,37 @@ def cross_entropy(
     reduction: Literal["mean", "sum", "none"] = "mean",
     label_smoothing: builtins.float = 0.0,
 ) -> Tensor:
-    """."""
+    """Return the cross entropy of logits for target classes, or for probabilities of the classes.
+
+    The loss of a sample is `-weight[target] * log_softmax(input)[target]`. A target with probabilities has the loss
+    `-sum(weight * target * log_softmax(input))`.
+
+    Args:
+        input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
+        target: Class indices, int64, of the shape of `input` without the dimension of classes; or probabilities of the
+            shape of `input`, floating point.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
+        ignore_index: The class index of samples that do not count. For probabilities it must be negative.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
+            weights of the target classes, or by the number of samples if targets are probabilities.
+        label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed, from Szegedy et
+            al., "Rethinking the Inception Architecture for Computer Vision" (2016).
+
+    Returns:
+        A tensor of the shape of class indices if `reduction` is "none", else without dimensions.
+
+    Raises:
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, or another tensor has a wrong dtype.
+        ArgumentError: `label_smoothing` is not from 0 to 1, or `weight` requires grad.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
+        tensor(1.0986)
+    """
 
 def backward(
     tensors: _Tensors,
@@ -6930,16 +8185,82 @@ def _rebuild(
     requires_grad: builtins.bool,
     device: _Device | None = None,
 ) -> Tensor: ...
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the absolute value of each element. The gradient at 0 is 0.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.abs(interlock.tensor([-1, 2]))
+        tensor([1, 2])
+    """
+
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc cosine of each element, in radians; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.acos(interlock.tensor([1.0, 0.0]))
+        tensor([0.0000, 1.5708])
+    """
+
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic cosine of each element; NaN below 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.acosh(interlock.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
+    """
+
 def add(
     input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     alpha: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Return `input + alpha * other`. The sum of bools is the logical or.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        alpha: A number by which `other` is multiplied first; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ArgumentError: The promoted dtype cannot hold `alpha`.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.add(interlock.tensor([1, 2]), 1, alpha=10)
+        tensor([11, 12])
+    """
+
 def addcdiv(
     input: Tensor,
     tensor1: Tensor,
@@ -6947,7 +8268,28 @@ def addcdiv(
     *,
     value: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
+) -> Tensor:
+    """Return `input + value * tensor1 / tensor2`, elementwise.
+
+    Args:
+        input: A tensor.
+        tensor1: A tensor.
+        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+        value: A number; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: Neither `tensor1` nor `tensor2` is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([2.0, 4.0])
+        >>> interlock.addcdiv(x, x, x, value=0.5)
+        tensor([2.5000, 4.5000])
+    """
+
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -6955,70 +8297,884 @@ def addcmul(
     *,
     value: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
-def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Return `input + value * tensor1 * tensor2`, elementwise.
+
+    Args:
+        input: A tensor.
+        tensor1: A tensor.
+        tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+        value: A number; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([2.0, 4.0])
+        >>> interlock.addcmul(x, x, x, value=0.5)
+        tensor([ 4., 12.])
+    """
+
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc sine of each element, in radians; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.asin(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708])
+    """
+
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic sine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.asinh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
+    """
+
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the arc tangent of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atan(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
+    """
+
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atan2(interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0]))
+        tensor([ 0.7854, -1.5708])
+    """
+
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse hyperbolic tangent of each element; NaN outside of -1 to 1.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atanh(interlock.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.5493])
+    """
+
+def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise and of integers, and the logical and of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_and(interlock.tensor([6, 5]), 3)
+        tensor([2, 1])
+    """
+
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complement of the bits of integers, and the negation of bools.
+
+    Args:
+        input: The tensor, of integers or bools.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_not(interlock.tensor([0, 5]))
+        tensor([-1, -6])
+    """
+
+def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise or of integers, and the logical or of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_or(interlock.tensor([6, 5]), 3)
+        tensor([7, 7])
+    """
+
+def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bitwise_xor(interlock.tensor([6, 5]), 3)
+        tensor([5, 6])
+    """
+
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element up to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ceil(interlock.tensor([-0.5, 1.2]))
+        tensor([-0., 2.])
+    """
+
 def clamp(
     input: Tensor,
     min: Tensor | _Number | None = None,
     max: Tensor | _Number | None = None,
     *,
     out: Tensor | None = None,
-) -> Tensor: ...
-def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number; None means no limit.
+        max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `max` if it is larger.
+
+    Args:
+        input: The tensor.
+        max: The upper limit, a tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_max(interlock.tensor([-2, 2]), 0)
+        tensor([-2,  0])
+    """
+
+def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `min` if it is smaller.
+
+    Args:
+        input: The tensor.
+        min: The lower limit, a tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_min(interlock.tensor([-2, 2]), 0)
+        tensor([0, 2])
+    """
+
+def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the magnitude of `input` with the sign of `other`, elementwise.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.copysign(interlock.tensor([1.0, 2.0]), -1)
+        tensor([-1., -2.])
+    """
+
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the cosine of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cos(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
+    """
+
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic cosine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cosh(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.5431])
+    """
+
 def div(
     input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     rounding_mode: Literal["floor", "trunc"] | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
-def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def floor_divide(
-    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor: ...
-def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def isfinite(input: Tensor) -> Tensor: ...
-def isinf(input: Tensor) -> Tensor: ...
-def isnan(input: Tensor) -> Tensor: ...
-def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
+            are integers.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+        DTypeError: Bools are divided with rounding.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.div(interlock.tensor([7, -7]), 2, rounding_mode="floor")
+        tensor([ 3, -4])
+    """
+
+def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are equal to those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.eq(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([ True, False])
+    """
+
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the error function of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.erf(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
+    """
+
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 1 minus the error function of each element, which is precise for large elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.erfc(interlock.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.1573])
+    """
+
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.exp(interlock.tensor([0, 1]))
+        tensor([1.0000, 2.7183])
+    """
+
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 2 to the power of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.exp2(interlock.tensor([0, 3]))
+        tensor([1., 8.])
+    """
+
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element, minus 1, which is precise near 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.expm1(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.7183])
+    """
+
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element down to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.floor(interlock.tensor([-0.5, 1.2]))
+        tensor([-1.,  1.])
+    """
+
+def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.floor_divide(interlock.tensor([7, -7]), 2)
+        tensor([ 3, -4])
+    """
+
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of two elements, or the other one if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fmax(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+        tensor([2., 3.])
+    """
+
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of two elements, or the other one if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fmin(interlock.tensor([1.0, float('nan')]), interlock.tensor([2.0, 3.0]))
+        tensor([1., 3.])
+    """
+
+def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fmod(interlock.tensor([7, -7]), 3)
+        tensor([ 1, -1])
+    """
+
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the fractional part of each element, with its sign.
+
+    Args:
+        input: The tensor, of a floating-point dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.frac(interlock.tensor([-1.5, 2.25]))
+        tensor([-0.5000,  0.2500])
+    """
+
+def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ge(interlock.tensor([1, 2]), 2)
+        tensor([False,  True])
+    """
+
+def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are larger than those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.gt(interlock.tensor([1, 2]), 1)
+        tensor([False,  True])
+    """
+
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The promoted dtype is not floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.hypot(interlock.tensor([3.0]), interlock.tensor([4.0]))
+        tensor([5.])
+    """
+
+def isfinite(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are neither infinite nor NaN.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.isfinite(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([ True, False, False])
+    """
+
+def isinf(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are infinite.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.isinf(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([False,  True, False])
+    """
+
+def isnan(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the elements are NaN.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.isnan(interlock.tensor([1.0, float('inf'), float('nan')]))
+        tensor([False, False,  True])
+    """
+
+def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.le(interlock.tensor([1, 2]), 1)
+        tensor([ True, False])
+    """
+
+def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input + weight * (end - input)`, elementwise.
+
+    Args:
+        input: The tensor for a weight of 0, of a floating-point dtype.
+        end: The tensor for a weight of 1, of the same dtype. Shapes are broadcast.
+        weight: A tensor or a number.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The dtypes differ or are not floating point.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.lerp(interlock.tensor([0.0, 10.0]), interlock.tensor([1.0, 20.0]), 0.5)
+        tensor([ 0.5000, 15.0000])
+    """
+
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log(interlock.tensor([1, 2]))
+        tensor([0.0000, 0.6931])
+    """
+
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the decimal logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log10(interlock.tensor([1, 1000]))
+        tensor([0., 3.])
+    """
+
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of 1 plus each element, which is precise near 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log1p(interlock.tensor([0, 1]))
+        tensor([0.0000, 0.6931])
+    """
+
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the binary logarithm of each element; NaN for negative elements and minus infinity for 0.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log2(interlock.tensor([1, 8]))
+        tensor([0., 3.])
+    """
+
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where both elements are nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_and(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+        tensor([False,  True])
+    """
+
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are zero.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_not(interlock.tensor([0, 2]))
+        tensor([ True, False])
+    """
+
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where an element is nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_or(interlock.tensor([0, 2]), interlock.tensor([0, 1]))
+        tensor([False,  True])
+    """
+
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where exactly one of the elements is nonzero.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logical_xor(interlock.tensor([0, 2]), interlock.tensor([1, 1]))
+        tensor([ True, False])
+    """
+
+def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements are smaller than those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.lt(interlock.tensor([1, 2]), 2)
+        tensor([ True, False])
+    """
+
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of two elements, or NaN if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.maximum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+        tensor([2, 5])
+    """
+
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of two elements, or NaN if one of them is NaN.
+
+    Args:
+        input: A tensor.
+        other: A tensor. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.minimum(interlock.tensor([1, 5]), interlock.tensor([2, 3]))
+        tensor([1, 3])
+    """
+
+def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input * other`, elementwise. The product of bools is the logical and.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mul(interlock.tensor([1, 2]), 3)
+        tensor([3, 6])
+    """
+
 def nan_to_num(
     input: Tensor,
     nan: _Number | None = None,
@@ -7026,36 +9182,389 @@ def nan_to_num(
     neginf: _Number | None = None,
     *,
     out: Tensor | None = None,
-) -> Tensor: ...
-def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def positive(input: Tensor) -> Tensor: ...
-def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
-def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor: ...
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def signbit(input: Tensor) -> Tensor: ...
-def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Replace NaN and infinities by numbers. Integers and bools are unchanged.
+
+    Args:
+        input: The tensor.
+        nan: The number that replaces NaN; None means 0.
+        posinf: The number that replaces infinity; None means the largest number of the dtype.
+        neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.nan_to_num(interlock.tensor([float("nan"), float("inf"), 1.0]), posinf=5)
+        tensor([0., 5., 1.])
+    """
+
+def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return a bool tensor that is True where the elements differ from those of `other`.
+
+    Args:
+        input: A tensor.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ne(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([False,  True])
+    """
+
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the negation of each element.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.neg(interlock.tensor([-1, 2]))
+        tensor([ 1, -2])
+    """
+
+def positive(input: Tensor) -> Tensor:
+    """Return the tensor itself.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+
+    Raises:
+        DTypeError: `input` is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.positive(interlock.tensor([-1, 2]))
+        tensor([-1,  2])
+    """
+
+def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input ** exponent`, elementwise.
+
+    Args:
+        input: A tensor or a number.
+        exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
+        DTypeError: Both are bool tensors.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.pow(2, interlock.tensor([1, 3]))
+        tensor([2, 8])
+    """
+
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the reciprocal of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.reciprocal(interlock.tensor([2, 4]))
+        tensor([0.5000, 0.2500])
+    """
+
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or 0 if it is negative. The gradient at 0 is 0.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.relu(interlock.tensor([-1, 2]))
+        tensor([0, 2])
+    """
+
+def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        ArgumentError: Integers on the CPU are divided by 0.
+        DTypeError: The promoted dtype is bool.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.remainder(interlock.tensor([5, -5]), 3)
+        tensor([2, 1])
+    """
+
+def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Round each element to the nearest integer or decimal place, and halves to the even one.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        decimals: The number of decimal places of floating-point elements; negative for tens, hundreds and so on.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.round(interlock.tensor([0.5, 1.5, 2.25]), decimals=1)
+        tensor([0.5000, 1.5000, 2.2000])
+    """
+
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the reciprocal of the square root of each element; NaN for negative elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.rsqrt(interlock.tensor([1, 4]))
+        tensor([1.0000, 0.5000])
+    """
+
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logistic function `1 / (1 + exp(-x))` of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sigmoid(interlock.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
+
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sign of each element: 1, -1, or 0 for 0 and NaN.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sign(interlock.tensor([-3, 0, 2]))
+        tensor([-1,  0,  1])
+    """
+
+def signbit(input: Tensor) -> Tensor:
+    """Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
+        tensor([False,  True,  True])
+    """
+
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sine of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sin(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
+    """
+
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic sine of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sinh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.1752])
+    """
+
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square root of each element; NaN for negative elements.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sqrt(interlock.tensor([4, 9]))
+        tensor([2., 3.])
+    """
+
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square of each element. Bools are converted to int64.
+
+    Args:
+        input: The tensor.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.square(interlock.tensor([-3, 2]))
+        tensor([9, 4])
+    """
+
 def sub(
     input: Tensor | _Number,
     other: Tensor | _Number,
     *,
     alpha: _Number | None = None,
     out: Tensor | None = None,
-) -> Tensor: ...
-def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+) -> Tensor:
+    """Return `input - alpha * other`.
+
+    Args:
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        alpha: A number by which `other` is multiplied first; None means 1.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: An operand is bool.
+        DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ArgumentError: The promoted dtype cannot hold `alpha`.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sub(10, interlock.tensor([1, 2]))
+        tensor([9, 8])
+    """
+
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the tangent of each element, in radians.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tan(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5574])
+    """
+
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic tangent of each element.
+
+    Args:
+        input: The tensor. Integers and bools are converted to float32.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tanh(interlock.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
+
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Round each element towards 0 to an integer. Integers are unchanged.
+
+    Args:
+        input: The tensor, of any dtype except bool.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: The tensor has another dtype.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> interlock.trunc(interlock.tensor([-1.5, 1.5]))
+        tensor([-1.,  1.])
+    """
+
 def where(
     condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
-) -> Tensor: ...
+) -> Tensor:
+    """Return `input` where a condition is true and `other` elsewhere.
+
+    Args:
+        condition: A bool tensor.
+        input: A tensor or a number.
+        other: A tensor or a number. Shapes are broadcast, and the dtypes of `input` and `other` promoted.
+        out: The tensor that receives the result, and is returned; None for a new one.
+
+    Raises:
+        DTypeError: `condition` is not a bool tensor.
+        ShapeError: The shapes cannot be broadcast.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([-1.0, 2.0])
+        >>> interlock.where(x > 0, x, 0)
+        tensor([0., 2.])
+    """
 
 absolute = abs
 arccos = acos
