@@ -30,6 +30,10 @@ FILES = (
     "einsum.json",
     "order.json",
     "layers.json",
+    "gradients.json",
+    "ops.json",
+    "tensors.json",
+    "versions.json",
 )
 SECONDS = 300.0
 
