@@ -219,6 +219,10 @@ impl Tensor {
     /// Return `self + alpha * other`. The sum of bools is the logical or.
     ///
     /// See `interlock.add`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///     alpha: A number by which `other` is multiplied first; None means 1.
     #[pyo3(signature = (other, *, alpha = None))]
     fn add<'py>(&self, other: &Bound<'py, PyAny>, alpha: OptionalArg<'_, 'py>) -> NewTensor<'py> {
         let alpha = factor("add: alpha", alpha)?;
@@ -228,6 +232,10 @@ impl Tensor {
     /// Return `self - alpha * other`.
     ///
     /// See `interlock.sub`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///     alpha: A number by which `other` is multiplied first; None means 1.
     #[pyo3(signature = (other, *, alpha = None))]
     fn sub<'py>(&self, other: &Bound<'py, PyAny>, alpha: OptionalArg<'_, 'py>) -> NewTensor<'py> {
         let alpha = factor("sub: alpha", alpha)?;
@@ -237,6 +245,9 @@ impl Tensor {
     /// Return `self * other`, elementwise. The product of bools is the logical and.
     ///
     /// See `interlock.mul`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
     fn mul<'py>(&self, other: &Bound<'py, PyAny>) -> NewTensor<'py> {
         method(["mul", "mul: other"], &self.0, other, |a, b| elementwise::multiply(a, b))
     }
@@ -244,6 +255,10 @@ impl Tensor {
     /// Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
     ///
     /// See `interlock.div`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+    ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
     #[pyo3(signature = (other, *, rounding_mode = None))]
     fn div<'py>(&self, other: &Bound<'py, PyAny>, rounding_mode: OptionalArg<'_, 'py>) -> NewTensor<'py> {
         let rounding = self::rounding_mode("div", rounding_mode)?;
@@ -253,6 +268,9 @@ impl Tensor {
     /// Return `self ** exponent`, elementwise.
     ///
     /// See `interlock.pow`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
     fn pow<'py>(&self, exponent: &Bound<'py, PyAny>) -> NewTensor<'py> {
         method(["pow", "pow: exponent"], &self.0, exponent, |a, b| elementwise::power(a, b))
     }

@@ -86,6 +86,14 @@ macro_rules! operand_docs {
         "    input: A tensor.\n    other: A tensor. Shapes are broadcast and dtypes promoted."
     };
 }
+macro_rules! right_docs {
+    (tensors) => {
+        "A tensor. Shapes are broadcast and dtypes promoted."
+    };
+    ($operands:ident) => {
+        "A tensor or a number. Shapes are broadcast and dtypes promoted."
+    };
+}
 macro_rules! error_docs {
     (promoting) => {
         ""
@@ -135,7 +143,10 @@ macro_rules! binary_operations {
         #[pymethods]
         impl Tensor {
             $($(#[$doc])*
-            #[doc = concat!("\nSee `interlock.", stringify!($name), "`, whose `input` is this tensor.")]
+            #[doc = concat!(
+                "\nSee `interlock.", stringify!($name), "`, whose `input` is this tensor.\n\nArgs:\n    other: ",
+                right_docs!($operands),
+            )]
             fn $name<'py>(&self, other: &Bound<'py, PyAny>) -> NewTensor<'py> {
                 let names = [stringify!($name), concat!(stringify!($name), ": other")];
                 method(names, operands!($operands), &self.0, other, |a, b| elementwise::$core(a, b))

@@ -108,7 +108,11 @@ macro_rules! scaled_operations {
         #[pymethods]
         impl Tensor {
             $($(#[$doc])*
-            #[doc = concat!("\nSee `interlock.", stringify!($name), "`, whose `input` is this tensor.")]
+            #[doc = concat!(
+                "\nSee `interlock.", stringify!($name), "`, whose `input` is this tensor.\n\nArgs:\n",
+                "    tensor1: A tensor.\n    tensor2: A tensor. Shapes are broadcast and dtypes promoted.\n",
+                "    value: A number; None means 1.",
+            )]
             #[pyo3(signature = (tensor1, tensor2, *, value = None))]
             fn $name<'py>(
                 &self,
@@ -156,6 +160,10 @@ impl Tensor {
     /// Return `self + weight * (end - self)`, elementwise.
     ///
     /// See `interlock.lerp`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     end: The tensor for a weight of 1, of the same dtype.
+    ///     weight: A tensor or a number.
     fn lerp<'py>(&self, end: &Bound<'py, PyAny>, weight: &Bound<'py, PyAny>) -> NewTensor<'py> {
         let py = end.py();
         let (end, weight) = lerp_operands("lerp", end, weight)?;

@@ -106,6 +106,9 @@ impl Tensor {
     /// Round each element to the nearest integer or decimal place, and halves to the even one.
     ///
     /// See `interlock.round`.
+    ///
+    /// Args:
+    ///     decimals: The number of decimal places; None means 0.
     #[pyo3(signature = (*, decimals = None))]
     fn round<'py>(&self, py: Python<'py>, decimals: OptionalArg<'_, 'py>) -> NewTensor<'py> {
         let decimals = decimal_places(decimals)?;
@@ -132,6 +135,11 @@ impl Tensor {
     /// Replace NaN and infinities by numbers. Integers and bools are unchanged.
     ///
     /// See `interlock.nan_to_num`.
+    ///
+    /// Args:
+    ///     nan: The number that replaces NaN; None means 0.
+    ///     posinf: The number that replaces infinity; None means the largest number of the dtype.
+    ///     neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
     #[pyo3(signature = (nan = None, posinf = None, neginf = None))]
     fn nan_to_num<'py>(
         &self,

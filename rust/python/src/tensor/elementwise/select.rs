@@ -169,6 +169,10 @@ impl Tensor {
     /// Return this tensor where a condition is true and `other` elsewhere.
     ///
     /// See `interlock.where`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     condition: A bool tensor.
+    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
     #[pyo3(name = "where")]
     fn where_<'py>(&self, condition: &Bound<'py, PyAny>, other: &Bound<'py, PyAny>) -> NewTensor<'py> {
         let chosen = extract_tensor("where: condition", condition)?;
@@ -182,6 +186,10 @@ impl Tensor {
     /// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
     ///
     /// See `interlock.clamp`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     min: The lower limit, a tensor or a number; None means no limit.
+    ///     max: The upper limit, a tensor or a number; None means no limit.
     #[pyo3(signature = (min = None, max = None))]
     fn clamp<'py>(
         &self,
@@ -195,6 +203,9 @@ impl Tensor {
     /// Return each element, or `min` if it is smaller.
     ///
     /// See `interlock.clamp_min`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     min: The lower limit, a tensor or a number.
     fn clamp_min<'py>(&self, min: &Bound<'py, PyAny>) -> NewTensor<'py> {
         self.limited(min.py(), "clamp_min", Limits::extract("clamp_min", Some(min), None)?)
     }
@@ -202,6 +213,9 @@ impl Tensor {
     /// Return each element, or `max` if it is larger.
     ///
     /// See `interlock.clamp_max`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     max: The upper limit, a tensor or a number.
     fn clamp_max<'py>(&self, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
         self.limited(max.py(), "clamp_max", Limits::extract("clamp_max", None, Some(max))?)
     }
@@ -259,6 +273,44 @@ impl Tensor {
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     fn clamp_max_<'py>(slf: Bound<'py, Self>, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
         limit_inplace("clamp_max_", slf, Limits::extract("clamp_max_", None, Some(max))?)
+    }
+
+    /// Return a copy with `value` where a mask is true.
+    ///
+    /// See `interlock.masked_fill`, whose `input` is this tensor.
+    ///
+    /// Args:
+    ///     mask: A bool tensor. Shapes are broadcast.
+    ///     value: A number or a tensor without dimensions.
+    fn masked_fill<'py>(&self, mask: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> NewTensor<'py> {
+        let (op, py) = ("masked_fill", mask.py());
+        let (mask, value) = fill_operands(op, mask, value)?;
+        compute(py, op, &[&self.0, &mask], None, || self.0.masked_fill(&mask, value.operand()))
+    }
+
+    /// In-place version of `masked_fill`.
+    ///
+    /// Args:
+    ///     mask: A bool tensor, which is broadcast to the shape of this tensor.
+    ///     value: A number or a tensor without dimensions.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     ArgumentError: The dtype cannot hold the number.
+    ///     DTypeError: `mask` is not a bool tensor.
+    ///     ShapeError: `mask` cannot be broadcast to the shape of this tensor, or `value` has dimensions.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    fn masked_fill_<'py>(
+        slf: Bound<'py, Self>,
+        mask: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+    ) -> NewTensor<'py> {
+        let op = "masked_fill_";
+        let (mask, value) = fill_operands(op, mask, value)?;
+        let inputs: Vec<_> = std::iter::once(&mask).chain(tensors([&value])).collect();
+        replace(op, slf, &inputs, |target| target.masked_fill(&mask, value.operand()))
     }
 }
 
