@@ -1613,6 +1613,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
+            DTypeError: `dtype` is bool.
 
         Example:
             >>> import interlock
@@ -1630,6 +1631,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
+            DTypeError: `dtype` is bool.
 
         Example:
             >>> import interlock
@@ -2962,6 +2964,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `dtype` is bool.
         TypeError: `input` is not a tensor.
 
     Example:
@@ -2981,6 +2984,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `dtype` is bool.
         TypeError: `input` is not a tensor.
 
     Example:
