@@ -162,7 +162,7 @@ def test_softmax_and_argmax_have_equal_bits_for_every_number_of_threads() -> Non
         assert_same_bits(lambda dim=dim: x.argmax(dim))
 
 
-def test_operations_along_a_dimension_have_equal_bits_for_every_number_of_threads() -> None:
+def test_operations_along_a_dimension_have_equal_bits_for_all_threads() -> None:
     x = random(1 << 10, 1 << 10)
     operations: list[Callable[[interlock.Tensor, int], interlock.Tensor]] = [
         lambda x, dim: x.cumsum(dim),

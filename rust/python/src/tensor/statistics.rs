@@ -306,7 +306,7 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> x = interlock.tensor([1000.0, 1000.0])
     ///     >>> x.logsumexp(0)
-    ///     tensor(1000.6931)
+    ///     tensor(1000.6932)
     #[pyo3(signature = (dim, keepdim = false))]
     fn logsumexp(
         &self,
@@ -547,7 +547,7 @@ fn norm(
 ///     >>> import interlock
 ///     >>> x = interlock.tensor([1000.0, 1000.0])
 ///     >>> interlock.logsumexp(x, 0)
-///     tensor(1000.6931)
+///     tensor(1000.6932)
 #[pyfunction]
 #[pyo3(signature = (input, dim, keepdim = false))]
 fn logsumexp(
