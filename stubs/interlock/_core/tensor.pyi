@@ -1581,7 +1581,7 @@ class Tensor:
             >>> import interlock
             >>> x = interlock.tensor([1000.0, 1000.0])
             >>> x.logsumexp(0)
-            tensor(1000.6931)
+            tensor(1000.6932)
         """
     def prod(
         self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
@@ -1742,7 +1742,7 @@ class Tensor:
             >>> import interlock
             >>> x = interlock.tensor([[0, 1], [2, 3]])
             >>> x.all(), x.all(0)
-            (tensor(False), tensor([False, True]))
+            (tensor(False), tensor([False,  True]))
         """
     def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
@@ -2929,7 +2929,7 @@ def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tens
         >>> import interlock
         >>> x = interlock.tensor([1000.0, 1000.0])
         >>> interlock.logsumexp(x, 0)
-        tensor(1000.6931)
+        tensor(1000.6932)
     """
 
 def prod(
@@ -3096,7 +3096,7 @@ def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False)
         >>> import interlock
         >>> x = interlock.tensor([[0, 1], [2, 3]])
         >>> interlock.all(x), interlock.all(x, 0)
-        (tensor(False), tensor([False, True]))
+        (tensor(False), tensor([False,  True]))
     """
 
 def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
