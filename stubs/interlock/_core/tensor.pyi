@@ -4126,7 +4126,7 @@ class Tensor:
             >>> import interlock
             >>> x = interlock.tensor([1000.0, 1000.0])
             >>> x.logsumexp(0)
-            tensor(1000.6931)
+            tensor(1000.6932)
         """
     def prod(
         self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
@@ -4158,6 +4158,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
+            DTypeError: `dtype` is bool.
 
         Example:
             >>> import interlock
@@ -4175,6 +4176,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
+            DTypeError: `dtype` is bool.
 
         Example:
             >>> import interlock
@@ -4285,7 +4287,7 @@ class Tensor:
             >>> import interlock
             >>> x = interlock.tensor([[0, 1], [2, 3]])
             >>> x.all(), x.all(0)
-            (tensor(False), tensor([False, True]))
+            (tensor(False), tensor([False,  True]))
         """
     def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
@@ -7125,7 +7127,7 @@ def logsumexp(input: Tensor, dim: _Dims, keepdim: builtins.bool = False) -> Tens
         >>> import interlock
         >>> x = interlock.tensor([1000.0, 1000.0])
         >>> interlock.logsumexp(x, 0)
-        tensor(1000.6931)
+        tensor(1000.6932)
     """
 
 def prod(
@@ -7160,6 +7162,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `dtype` is bool.
         TypeError: `input` is not a tensor.
 
     Example:
@@ -7179,6 +7182,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
+        DTypeError: `dtype` is bool.
         TypeError: `input` is not a tensor.
 
     Example:
@@ -7290,7 +7294,7 @@ def all(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False)
         >>> import interlock
         >>> x = interlock.tensor([[0, 1], [2, 3]])
         >>> interlock.all(x), interlock.all(x, 0)
-        (tensor(False), tensor([False, True]))
+        (tensor(False), tensor([False,  True]))
     """
 
 def any(input: Tensor, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:

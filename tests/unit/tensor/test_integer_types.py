@@ -226,14 +226,14 @@ def test_numpy_shares_memory_both_ways(dtype: interlock.dtype) -> None:
     other = interlock.from_numpy(array)
     other[1] = 9
     assert (other.dtype, x.tolist()) == (dtype, [7, 9])
-    view = memoryview(x)
+    view = memoryview(x)  # type: ignore[arg-type]
     assert (view.itemsize, view.tolist()) == (dtype.itemsize, [7, 9])
 
 
 @pytest.mark.parametrize("dtype", NARROW, ids=str)
 def test_dlpack_shares_memory_both_ways(dtype: interlock.dtype) -> None:
     x = interlock.tensor([1, 2], dtype=dtype)
-    array = np.from_dlpack(x)
+    array: Any = np.from_dlpack(x)  # type: ignore[arg-type]
     other = interlock.from_dlpack(array)
     other[0] = 5
     assert (array.dtype, other.dtype, x.tolist()) == (name_of(dtype), dtype, [5, 2])

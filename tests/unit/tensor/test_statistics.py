@@ -9,6 +9,7 @@ import interlock
 import numpy as np
 import pytest
 from interlock import Tensor
+from interlock.errors import DTypeError
 
 from . import gradcheck
 
@@ -25,7 +26,7 @@ INF, NAN = math.inf, math.nan
 def test_var_and_std_match_numpy(dim: Any, keepdim: bool, correction: float) -> None:
     x = interlock.tensor(ARRAY)
     axis = tuple(dim) if isinstance(dim, list) else dim
-    variance = np.var(ARRAY, axis=axis, ddof=correction, keepdims=keepdim)  # type: ignore[call-overload]
+    variance = np.var(ARRAY, axis=axis, ddof=correction, keepdims=keepdim)
     found = x.var(dim, correction=correction, keepdim=keepdim)
     np.testing.assert_allclose(found.cpu().numpy(), variance)
     root = interlock.std(x, dim, correction=correction, keepdim=keepdim)
@@ -78,7 +79,12 @@ def test_products_and_cumulative_sums_of_integers_are_int64(dtype: interlock.dty
         (x.cumprod(0), np.cumprod(numbers).tolist()),
     ):
         assert (result.dtype, result.tolist()) == (interlock.int64, expected)
-    assert x.prod(dtype=dtype).dtype is x.cumsum(0, dtype=dtype).dtype is dtype
+    assert x.prod(dtype=dtype).dtype is dtype
+    if dtype is interlock.bool:
+        with pytest.raises(DTypeError, match="cumsum: dtype must be numeric, got bool"):
+            x.cumsum(0, dtype=dtype)
+    else:
+        assert x.cumsum(0, dtype=dtype).dtype is dtype
 
 
 @pytest.mark.parametrize("dim", [0, 1, (0, 1), [0, -1]])

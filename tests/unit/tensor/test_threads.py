@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import interlock
@@ -159,6 +160,27 @@ def test_softmax_and_argmax_have_equal_bits_for_every_number_of_threads() -> Non
     for dim in (0, 1):
         assert_same_bits(lambda dim=dim: x.softmax(dim))
         assert_same_bits(lambda dim=dim: x.argmax(dim))
+
+
+def test_operations_along_a_dimension_have_equal_bits_for_all_threads() -> None:
+    x = random(1 << 10, 1 << 10)
+    operations: list[Callable[[interlock.Tensor, int], interlock.Tensor]] = [
+        lambda x, dim: x.cumsum(dim),
+        lambda x, dim: x.cumprod(dim),
+        lambda x, dim: x.prod(dim),
+        lambda x, dim: x.var(dim),
+        lambda x, dim: x.norm(dim=dim),
+        lambda x, dim: x.logsumexp(dim),
+        lambda x, dim: x.argsort(dim),
+        lambda x, dim: x.topk(5, dim).values,
+        lambda x, dim: x.max(dim).values,
+        lambda x, dim: x.any(dim),
+    ]
+    for operation in operations:
+        for dim in (0, 1):
+            assert_same_bits(lambda operation=operation, dim=dim: operation(x, dim))
+    assert_same_bits(x.prod)
+    assert_same_bits(x.std)
 
 
 def test_large_elementwise_operations_and_reductions_equal_numpys() -> None:

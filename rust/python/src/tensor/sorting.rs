@@ -1,12 +1,13 @@
 //! Sorted elements, and cumulative sums and products.
 
-use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{extract_dtype, extract_int, extract_tensor};
 use super::reduce::{converted, dim};
 use super::return_types::pair;
 use super::{Tensor, run_op, work_size};
+use crate::errors::new_exception;
 use crate::switches;
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -26,6 +27,9 @@ fn cumsum_of(
     dtype: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dim, dtype) = (extract_int("cumsum: dim", dim)?, extract_dtype("cumsum", dtype)?);
+    if dtype == Some(DType::Bool) {
+        return Err(new_exception(py, "DTypeError", "cumsum: dtype must be numeric, got bool".to_owned()));
+    }
     run_op(py, work_size(input), || converted(input, dtype, |input| input.cumsum(dim)))
 }
 
@@ -36,6 +40,9 @@ fn cumprod_of(
     dtype: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dim, dtype) = (extract_int("cumprod: dim", dim)?, extract_dtype("cumprod", dtype)?);
+    if dtype == Some(DType::Bool) {
+        return Err(new_exception(py, "DTypeError", "cumprod: dtype must be numeric, got bool".to_owned()));
+    }
     run_op(py, work_size(input), || converted(input, dtype, |input| input.cumprod(dim)))
 }
 
@@ -88,6 +95,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
+    ///     DTypeError: `dtype` is bool.
     ///
     /// Example:
     ///     >>> import interlock
@@ -108,6 +116,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
+    ///     DTypeError: `dtype` is bool.
     ///
     /// Example:
     ///     >>> import interlock
@@ -228,6 +237,7 @@ impl Tensor {
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
+///     DTypeError: `dtype` is bool.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:
@@ -251,6 +261,7 @@ fn cumsum(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
+///     DTypeError: `dtype` is bool.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:

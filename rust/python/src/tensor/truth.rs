@@ -85,7 +85,7 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> x = interlock.tensor([[0, 1], [2, 3]])
     ///     >>> x.all(), x.all(0)
-    ///     (tensor(False), tensor([False, True]))
+    ///     (tensor(False), tensor([False,  True]))
     #[pyo3(signature = (dim = None, keepdim = false))]
     fn all(
         &self,
@@ -253,7 +253,7 @@ impl Tensor {
 ///     >>> import interlock
 ///     >>> x = interlock.tensor([[0, 1], [2, 3]])
 ///     >>> interlock.all(x), interlock.all(x, 0)
-///     (tensor(False), tensor([False, True]))
+///     (tensor(False), tensor([False,  True]))
 #[pyfunction]
 #[pyo3(signature = (input, dim = None, keepdim = false))]
 fn all(

@@ -104,12 +104,12 @@ impl Tensor {
         keepdim: bool,
         largest: bool,
     ) -> Result<Tensor> {
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric(op, "input", "; long() converts it"));
+        }
         let over = reduced_dims(op, self.shape(), dim.as_ref().map(std::slice::from_ref))?;
         if over.count == 0 {
             return Err(err_nothing_to_reduce(op, self.shape(), true));
-        }
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
         }
         let kind = ExtremeIndex { largest };
         let found = match dim {

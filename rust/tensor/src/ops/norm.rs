@@ -57,13 +57,13 @@ fn root(total: &Tensor) -> Result<Tensor> {
 
 /// Returns the power, with gradient 0 where the base is 0.
 fn nonzero_power(base: &Tensor, exponent: f64) -> Result<Tensor> {
-    let power = base.pow(exponent)?;
-    if !power.requires_grad() {
+    let power = base.detach().pow(exponent)?;
+    if !base.requires_grad() {
         return Ok(power);
     }
     let zero = base.detach().equal(0i64)?;
-    let shifted = base.add(&kernel::cast(&zero, base.dtype())?)?.pow(exponent)?;
-    if exponent > 0.0 { zero_where(&zero, &shifted) } else { Ok(power) }
+    let of_others = base.add(&kernel::cast(&zero, base.dtype())?)?.pow(exponent)?;
+    zero_where(&zero, &of_others)?.add(&zero_where(&zero.logical_not()?, &power)?)
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn gradient_of_a_norm_of_zeros_is_0() {
-        for order in [2.0, 3.0, 0.5] {
+        for order in [2.0, 3.0, 0.5, -1.0] {
             let x = doubles(&[0.0, 0.0], &[2]);
             x.set_requires_grad(true).unwrap();
             x.norm(order, None, false, None).unwrap().backward().unwrap();
