@@ -1,6 +1,6 @@
 //! Maxima and minima, and their indices.
 
-use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::{Tensor as CoreTensor, elementwise};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ fn max_of<'py>(
     if let Some(other) = dim.and_then(|dim| dim.cast::<Tensor>().ok()) {
         let other = other.get().0.clone();
         let size = work_size(input).max(work_size(&other));
-        return run_op(py, size, || input.max_with(&other))?.into_bound_py_any(py);
+        return run_op(py, size, || elementwise::maximum(input, &other))?.into_bound_py_any(py);
     }
     match self::dim("max: dim", dim)? {
         Some(dim) => pair(py, "max", work_size(input), || input.max_along(dim, keepdim)),
@@ -48,7 +48,7 @@ fn min_of<'py>(
     if let Some(other) = dim.and_then(|dim| dim.cast::<Tensor>().ok()) {
         let other = other.get().0.clone();
         let size = work_size(input).max(work_size(&other));
-        return run_op(py, size, || input.min_with(&other))?.into_bound_py_any(py);
+        return run_op(py, size, || elementwise::minimum(input, &other))?.into_bound_py_any(py);
     }
     match self::dim("min: dim", dim)? {
         Some(dim) => pair(py, "min", work_size(input), || input.min_along(dim, keepdim)),

@@ -1,11 +1,9 @@
 //! The maximum and the minimum along one dimension, with their indices.
 
 use super::along_dim::{RowIndices, gather_along, indices_along, scatter_along, size_of_dim};
-use super::join::stack;
-use super::operand::result_type;
 use super::reduce::{Extreme, err_nothing_to_reduce, reduced_dims};
 use crate::autograd::NodeBuilder;
-use crate::shape::{Layout, broadcast};
+use crate::shape::Layout;
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Writes the index of the extreme of a row: the first of equal elements, or of NaN.
@@ -64,26 +62,6 @@ impl Tensor {
             });
         }
         Ok((values, shaped(&indices)))
-    }
-
-    /// Returns the larger of each pair of elements of two tensors, which are broadcast and promoted. Equal elements
-    /// share the gradient; NaN counts as the largest.
-    pub fn max_with(&self, other: &Tensor) -> Result<Tensor> {
-        self.paired("max", other)?.amax(Some(&[0]), false)
-    }
-
-    /// Returns the smaller of each pair of elements, like [`max_with`](Tensor::max_with).
-    pub fn min_with(&self, other: &Tensor) -> Result<Tensor> {
-        self.paired("min", other)?.amin(Some(&[0]), false)
-    }
-
-    /// Stacks both tensors along a new first dimension.
-    fn paired(&self, op: &'static str, other: &Tensor) -> Result<Tensor> {
-        let dtype = result_type(&[self.into(), other.into()]);
-        let shape = broadcast(op, self.shape(), other.shape())?;
-        let sizes: Vec<i64> = shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
-        let [a, b] = [self, other].map(|operand| operand.cast(dtype)?.expand(&sizes));
-        stack(&[a?, b?], 0).map_err(|error| error.during(op))
     }
 
     /// Returns the index of the maximum, among all elements in row-major order or along `dim`. Among equal elements

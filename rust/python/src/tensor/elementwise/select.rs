@@ -274,44 +274,6 @@ impl Tensor {
     fn clamp_max_<'py>(slf: Bound<'py, Self>, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
         limit_inplace("clamp_max_", slf, Limits::extract("clamp_max_", None, Some(max))?)
     }
-
-    /// Return a copy with `value` where a mask is true.
-    ///
-    /// See `interlock.masked_fill`, whose `input` is this tensor.
-    ///
-    /// Args:
-    ///     mask: A bool tensor. Shapes are broadcast.
-    ///     value: A number or a tensor without dimensions.
-    fn masked_fill<'py>(&self, mask: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> NewTensor<'py> {
-        let (op, py) = ("masked_fill", mask.py());
-        let (mask, value) = fill_operands(op, mask, value)?;
-        compute(py, op, &[&self.0, &mask], None, || self.0.masked_fill(&mask, value.operand()))
-    }
-
-    /// In-place version of `masked_fill`.
-    ///
-    /// Args:
-    ///     mask: A bool tensor, which is broadcast to the shape of this tensor.
-    ///     value: A number or a tensor without dimensions.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     ArgumentError: The dtype cannot hold the number.
-    ///     DTypeError: `mask` is not a bool tensor.
-    ///     ShapeError: `mask` cannot be broadcast to the shape of this tensor, or `value` has dimensions.
-    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    fn masked_fill_<'py>(
-        slf: Bound<'py, Self>,
-        mask: &Bound<'py, PyAny>,
-        value: &Bound<'py, PyAny>,
-    ) -> NewTensor<'py> {
-        let op = "masked_fill_";
-        let (mask, value) = fill_operands(op, mask, value)?;
-        let inputs: Vec<_> = std::iter::once(&mask).chain(tensors([&value])).collect();
-        replace(op, slf, &inputs, |target| target.masked_fill(&mask, value.operand()))
-    }
 }
 
 impl Tensor {
