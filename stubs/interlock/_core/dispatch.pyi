@@ -118,7 +118,7 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
     The kernel that is chosen may still refuse when it runs; the next one is then tried.
 
     Args:
-        operation: The name of the operation: ``"matmul"`` or ``"scaled_dot_product_attention"``.
+        operation: The name of the operation: ``"conv2d"``, ``"matmul"`` or ``"scaled_dot_product_attention"``.
         tensors: The operands.
         options: The keyword arguments of the operation.
 

@@ -2197,7 +2197,39 @@ def conv2d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """"""
+    """Return the convolution of images with filters, as PyTorch's `conv2d`. Pairs are of rows and columns.
+
+    On devices the kernel is chosen by the flags of `backends.cudnn`, on the CPU by those of `backends.mkldnn`.
+    `dispatch.explain` and `dispatch.record` show the choice.
+
+    Args:
+        input: Images of shape [batch, channels, rows, columns], or one of shape [channels, rows, columns]. Any dtype
+            except bool.
+        weight: Filters of shape [filters, channels / groups, rows, columns], of the same dtype.
+        bias: A number for each filter, of shape [filters], or None.
+        stride: The distance between two positions of a filter: an int, or a pair.
+        padding: The zeros on each side of the images: an int or a pair, or ``"valid"`` for none, or ``"same"`` for an
+            output of the size of the images, which needs a stride of 1.
+        dilation: The distance between two elements of a filter: an int, or a pair.
+        groups: The number of groups of channels, each of which has its own filters. It divides both numbers of channels.
+
+    Returns:
+        A tensor of shape [batch, filters, rows, columns], without the batch if `input` has none.
+
+    Raises:
+        ShapeError: The shapes are incompatible, or a filter is larger than the padded images.
+        DTypeError: The dtypes differ or are bool.
+        ArgumentError: `stride`, `dilation` or `groups` is not positive, or `padding` is negative, another text, or
+            ``"same"`` for another stride than 1.
+        RuntimeError: The tensors are on different devices.
+
+    Example:
+        >>> import interlock
+        >>> image = interlock.arange(9.0).reshape(1, 3, 3)
+        >>> interlock.conv2d(image, interlock.ones(1, 1, 2, 2))
+        tensor([[[ 8., 12.],
+                 [20., 24.]]])
+    """
 
 def scaled_dot_product_attention(
     query: Tensor,

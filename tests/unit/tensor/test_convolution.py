@@ -109,7 +109,9 @@ def test_conv2d_of_no_images(everywhere: str) -> None:
 
 
 def test_conv2d_of_integers_and_strided_images(everywhere: str) -> None:
-    x, w = interlock.arange(60).reshape(5, 4, 3).permute(2, 0, 1), interlock.arange(12).reshape(1, 3, 2, 2)
+    with interlock.device("cpu"):
+        x, w = interlock.arange(60).reshape(5, 4, 3).permute(2, 0, 1), interlock.arange(12)
+        w = w.reshape(1, 3, 2, 2)
     out = interlock.conv2d(x.to(everywhere), w.to(everywhere), stride=2)
     expected = by_loops(x.double().numpy()[None], w.double().numpy(), np.zeros(1), stride=2)
     assert out.dtype == interlock.int64
