@@ -199,8 +199,9 @@ def test_halves_are_rounded_once(device: str, enabled: bool) -> None:
     for dtype in (interlock.float16, interlock.bfloat16):
         halves = leaves(device, x, w, b, dtype=dtype)
         with backends.override({"cudnn.enabled": enabled}):
-            out = interlock.conv2d(*halves)
-        exact = interlock.conv2d(*(half.detach().cpu().double() for half in halves)).to(dtype)
+            out = interlock.conv2d(halves[0], halves[1], halves[2])
+        wide = [half.detach().cpu().double() for half in halves]
+        exact = interlock.conv2d(wide[0], wide[1], wide[2]).to(dtype)
         assert out.dtype == dtype
         difference = (out.detach().cpu().double() - exact.double()).abs() / exact.double().abs()
         assert difference.max().item() < (2e-3 if dtype == interlock.float16 else 1e-2)

@@ -124,7 +124,7 @@ def convolution_on(device: str, groups: int = 1) -> Callable[[], object]:
         x = interlock.full((next(IMAGES), 32, 9, 8), 1.0 + 3.0 / 4096.0, device=device)
         operands = [tensor.detach().requires_grad_() for tensor in (x, w)]
         with dispatch.record() as calls:
-            out = interlock.conv2d(*operands, groups=groups)
+            out = interlock.conv2d(operands[0], operands[1], groups=groups)
             out.sum().backward()
         passes = [kernel(call) for call in calls if call.operation == "conv2d" and call.composite is None]
         return out[0, 0, 0, 0].item(), passes
