@@ -7,7 +7,7 @@ from interlock import backends
 
 
 def effect():
-    return backends.explain("cudnn.enabled").affects.partition("on cuda")[2]
+    return backends.explain("cudnn.rnn.fp32_precision").affects.partition("on cuda")[2]
 
 
 result = [effect()]
