@@ -854,7 +854,7 @@ class Tensor:
     def __format__(self, format_spec: str, /) -> str: ...
     def __getitem__(self, index: _Part | tuple[_Part, ...], /) -> Tensor: ...
     def __setitem__(self, index: _Part | tuple[_Part, ...], value: Tensor | _Number, /) -> None: ...
-    def gather(self, dim: int, index: Tensor) -> Tensor:
+    def gather(self, dim: builtins.int, index: Tensor) -> Tensor:
         """Return the elements at the positions in `index` along a dimension.
 
         Args:
@@ -878,7 +878,7 @@ class Tensor:
             tensor([[2],
                     [3]])
         """
-    def index_select(self, dim: int, index: Tensor) -> Tensor:
+    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """Return the slices of a dimension at the positions in `index`.
 
         Args:
@@ -915,7 +915,7 @@ class Tensor:
             >>> interlock.tensor([[5, 6], [7, 8]]).take(interlock.tensor([0, -1]))
             tensor([5, 8])
         """
-    def take_along_dim(self, indices: Tensor, dim: int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
         """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
 
         Args:
@@ -973,7 +973,9 @@ class Tensor:
         """
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
-    def index_add(self, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None) -> Tensor:
+    def index_add(
+        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+    ) -> Tensor:
         """Return a copy to which slices are added at positions along a dimension.
 
         Sums of several floating-point values for one element have no fixed order, unless
@@ -997,7 +999,9 @@ class Tensor:
             >>> interlock.zeros(3).index_add(0, index, interlock.ones(3), alpha=2)
             tensor([4., 0., 2.])
         """
-    def index_add_(self, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None) -> Tensor:
+    def index_add_(
+        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+    ) -> Tensor:
         """In-place version of `index_add`.
 
         Sums of several floating-point values for one element have no fixed order, unless
@@ -1019,7 +1023,7 @@ class Tensor:
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def index_copy(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
         """Return a copy in which slices replace those at positions along a dimension.
 
         Args:
@@ -1039,7 +1043,7 @@ class Tensor:
             >>> interlock.zeros(3).index_copy(0, interlock.tensor([2]), interlock.ones(1))
             tensor([0., 0., 1.])
         """
-    def index_copy_(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
         """In-place version of `index_copy`.
 
         Args:
@@ -1058,7 +1062,7 @@ class Tensor:
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def index_fill(self, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
         """Return a copy with a number in the slices at positions along a dimension.
 
         Args:
@@ -1076,7 +1080,7 @@ class Tensor:
             >>> interlock.zeros(3).index_fill(0, interlock.tensor([-1]), 7)
             tensor([0., 0., 7.])
         """
-    def index_fill_(self, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
         """In-place version of `index_fill`.
 
         Args:
@@ -1250,7 +1254,7 @@ class Tensor:
         """
     def scatter(
         self,
-        dim: int,
+        dim: builtins.int,
         index: Tensor,
         src: Tensor | _Number | None = None,
         *,
@@ -1283,7 +1287,7 @@ class Tensor:
         """
     def scatter_(
         self,
-        dim: int,
+        dim: builtins.int,
         index: Tensor,
         src: Tensor | _Number | None = None,
         *,
@@ -1312,7 +1316,7 @@ class Tensor:
             ArgumentError: `reduce` has another value.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """Return a copy to which values are added at the positions in `index` along a dimension.
 
         Sums of several floating-point values for one element have no fixed order, unless
@@ -1336,7 +1340,7 @@ class Tensor:
             >>> interlock.zeros(2).scatter_add(0, index, interlock.ones(3))
             tensor([2., 1.])
         """
-    def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of `scatter_add`.
 
         Sums of several floating-point values for one element have no fixed order, unless
@@ -3457,12 +3461,12 @@ class Tensor:
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def round(self, *, decimals: int | None = None) -> Tensor:
+    def round(self, *, decimals: builtins.int | None = None) -> Tensor:
         """Round each element to the nearest integer or decimal place, and halves to the even one.
 
         See `interlock.round`.
         """
-    def round_(self, *, decimals: int | None = None) -> Tensor:
+    def round_(self, *, decimals: builtins.int | None = None) -> Tensor:
         """In-place version of `round`.
 
         Args:

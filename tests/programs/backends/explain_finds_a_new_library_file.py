@@ -8,7 +8,7 @@ from libraries_affected_setup import *
 result = [effect()]
 os.rename(hidden, library)
 # The timeout of the test ends this loop.
-while effect() != ", cuDNN not loaded":
+while effect() != ", cuSOLVER not loaded":
     time.sleep(0.02)
 os.remove(library)
 while effect() != result[0]:

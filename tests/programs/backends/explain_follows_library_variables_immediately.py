@@ -9,12 +9,12 @@ result = [effect()]
 for name, value in (
     ("LD_LIBRARY_PATH", tmp_path),
     ("LD_LIBRARY_PATH", tmp_path_2),
-    ("INTERLOCK_CUDNN_PATH", library),
-    ("INTERLOCK_CUDNN_PATH", tmp_path_2),
+    ("INTERLOCK_CUSOLVER_PATH", library),
+    ("INTERLOCK_CUSOLVER_PATH", tmp_path_2),
 ):
     os.environ[name] = value
     result += [effect(), effect()]
-os.environ["INTERLOCK_CUDNN_PATH"] = "there"
+os.environ["INTERLOCK_CUSOLVER_PATH"] = "there"
 os.chdir(tmp_path_3)
 result.append(effect())
 os.chdir("/")

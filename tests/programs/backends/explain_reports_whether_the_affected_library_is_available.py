@@ -7,13 +7,13 @@ from interlock import backends
 
 
 def effect():
-    return backends.explain("cudnn.enabled").affects.partition("on cuda")[2]
+    return backends.explain("cuda.linalg_library").affects.partition("on cuda")[2]
 
 
 result = [effect()]
 sys.path.append(tmp_path)
 result.append(effect())
-backends.libraries.load("cudnn")
+backends.libraries.load("cusolver")
 result.append(effect())
 
 print("\n" + json.dumps(result))

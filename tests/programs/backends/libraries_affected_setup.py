@@ -6,5 +6,5 @@ from interlock import backends
 
 
 def effect():
-    said = backends.explain("cudnn.enabled").affects.partition("on cuda")[2]
+    said = backends.explain("cuda.linalg_library").affects.partition("on cuda")[2]
     return said.removeprefix(": no effect here")

@@ -44,6 +44,9 @@ def test_import_and_is_available_load_nothing() -> None:
     assert eval_program("backends/import_and_is_available_load_nothing.py") == []
 
 
+CUSOLVER = fake_libraries.PROPERTIES % ("cusolverGetProperty", 12, 0, 1)
+
+
 @fake_libraries.NEEDS_COMPILER
 @EACH
 def test_library_on_the_library_path_is_found_and_not_loaded(
@@ -158,22 +161,20 @@ def test_version_is_equal_for_concurrent_threads(tmp_path: Path) -> None:
 
 @fake_libraries.NEEDS_COMPILER
 def test_explain_reports_whether_the_affected_library_is_available(tmp_path: Path) -> None:
-    fake_libraries.build(
-        tmp_path / "packages" / "nvidia" / "cudnn" / "lib", "libcudnn.so.9", fake_libraries.CUDNN % 92_800
-    )
+    fake_libraries.build(tmp_path / "packages" / "nvidia" / "cusolver" / "lib", "libcusolver.so.12", CUSOLVER)
     absent, found, loaded = eval_program(
         "backends/explain_reports_whether_the_affected_library_is_available.py",
         str(tmp_path / "packages"),
         env=fake_libraries.environment(),
     )
-    assert absent in (": no effect here, cuDNN not found", ": no effect here, cuDNN not loaded")
-    assert found == ": no effect here, cuDNN not loaded"
-    assert loaded == " through cuDNN"
+    assert absent in (": no effect here, cuSOLVER not found", ": no effect here, cuSOLVER not loaded")
+    assert found == ": no effect here, cuSOLVER not loaded"
+    assert loaded == " through cuSOLVER"
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
-    library = fake_libraries.build(tmp_path / "there", "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    library = fake_libraries.build(tmp_path / "there", "libcusolver.so.12", CUSOLVER)
     absent, *reported = eval_program(
         "backends/explain_follows_library_variables_immediately.py",
         str(tmp_path / "there"),
@@ -182,7 +183,7 @@ def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
         str(tmp_path),
         env=fake_libraries.environment(),
     )
-    found, not_found = ", cuDNN not loaded", ", cuDNN not found"
+    found, not_found = ", cuSOLVER not loaded", ", cuSOLVER not found"
     if absent == not_found:
         assert reported[:4] == [found, found, not_found, not_found]
     assert reported[4:] == [found, found, not_found, not_found, found, not_found]
@@ -190,17 +191,17 @@ def test_explain_follows_library_variables_immediately(tmp_path: Path) -> None:
 
 @fake_libraries.NEEDS_COMPILER
 def test_explain_follows_libraries_loaded_by_other_code(tmp_path: Path) -> None:
-    library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    library = fake_libraries.build(tmp_path, "libcusolver.so.12", CUSOLVER)
     assert eval_program(
         "backends/explain_follows_libraries_loaded_by_other_code.py",
         str(library),
         env=fake_libraries.environment(),
-    ) == [True, " through cuDNN"]
+    ) == [True, " through cuSOLVER"]
 
 
 @fake_libraries.NEEDS_COMPILER
 def test_explain_finds_a_new_library_file(tmp_path: Path) -> None:
-    library = fake_libraries.build(tmp_path, "libcudnn.so.9", fake_libraries.CUDNN % 92_800)
+    library = fake_libraries.build(tmp_path, "libcusolver.so.12", CUSOLVER)
     hidden = library.rename(tmp_path / "hidden")
     (before,) = eval_program(
         "backends/explain_finds_a_new_library_file.py",
@@ -208,8 +209,8 @@ def test_explain_finds_a_new_library_file(tmp_path: Path) -> None:
         str(library),
         env=fake_libraries.environment(tmp_path),
     )
-    if before != ", cuDNN not found":
-        pytest.skip("a cuDNN is installed here, so none can appear")
+    if before != ", cuSOLVER not found":
+        pytest.skip("a cuSOLVER is installed here, so none can appear")
 
 
 def test_cudnn_accepts_the_dtypes_of_tensors() -> None:

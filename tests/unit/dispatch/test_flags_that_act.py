@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import warnings
 from collections.abc import Callable
@@ -126,12 +127,14 @@ def writes_without_order() -> object:
     return [call.kernel for call in calls], len(warned), str(elements)
 
 
+IMAGES = itertools.count(8)
+
+
 def convolution_on(device: str, groups: int = 1) -> Callable[[], object]:
     """Return a function that observes a convolution and its gradients on a device.
 
     It returns an element of the output, and for each pass the kernel, or how many kernels were measured.
     """
-    x = interlock.full((8, 32, 9, 8), 1.0 + 3.0 / 4096.0, device=device)
     w = interlock.full((32, 32 // groups, 3, 3), 1.0, device=device)
 
     def kernel(call: dispatch.Call) -> object:
@@ -139,9 +142,11 @@ def convolution_on(device: str, groups: int = 1) -> Callable[[], object]:
         return measured[0] if measured else call.kernel
 
     def observe() -> object:
+        # Another number of images: the measurement of an earlier call is kept.
+        x = interlock.full((next(IMAGES), 32, 9, 8), 1.0 + 3.0 / 4096.0, device=device)
         operands = [tensor.detach().requires_grad_() for tensor in (x, w)]
         with dispatch.record() as calls:
-            out = interlock.conv2d(*operands)
+            out = interlock.conv2d(operands[0], operands[1], groups=groups)
             out.sum().backward()
         passes = [kernel(call) for call in calls if call.operation == "conv2d" and call.composite is None]
         return out[0, 0, 0, 0].item(), passes

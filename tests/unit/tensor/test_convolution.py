@@ -69,7 +69,7 @@ def by_loops(
 def test_conv2d_computes_its_definition(everywhere: str, groups: int, options: dict[str, Any]) -> None:
     x, w, b = draw(3, 4, 9, 8), draw(4, 4 // groups, 3, 2, seed=1), draw(4)
     operands = [interlock.tensor(array, device=everywhere) for array in (x, w, b)]
-    out = interlock.conv2d(*operands, groups=groups, **options)
+    out = interlock.conv2d(operands[0], operands[1], operands[2], groups=groups, **options)
     expected = by_loops(x, w, b, groups=groups, **options)
     np.testing.assert_allclose(out.cpu().numpy(), expected, rtol=1e-10, atol=1e-12)
 
@@ -80,8 +80,8 @@ def test_conv2d_passes_gradcheck_twice(options: dict[str, Any]) -> None:
         shapes = ((2, 2, 6, 5), (2, 2 // groups, 3, 2), (2,))
         operands = [interlock.tensor(draw(*shape), requires_grad=True) for shape in shapes]
 
-        def convolve(*given: Tensor, groups: int = groups) -> Tensor:
-            return interlock.conv2d(*given, groups=groups, **options)
+        def convolve(x: Tensor, w: Tensor, b: Tensor, groups: int = groups) -> Tensor:
+            return interlock.conv2d(x, w, b, groups=groups, **options)
 
         assert gradcheck(convolve, operands)
         assert gradgradcheck(convolve, operands)
@@ -109,7 +109,9 @@ def test_conv2d_of_no_images(everywhere: str) -> None:
 
 
 def test_conv2d_of_integers_and_strided_images(everywhere: str) -> None:
-    x, w = interlock.arange(60).reshape(5, 4, 3).permute(2, 0, 1), interlock.arange(12).reshape(1, 3, 2, 2)
+    with interlock.device("cpu"):
+        x, w = interlock.arange(60).reshape(5, 4, 3).permute(2, 0, 1), interlock.arange(12)
+        w = w.reshape(1, 3, 2, 2)
     out = interlock.conv2d(x.to(everywhere), w.to(everywhere), stride=2)
     expected = by_loops(x.double().numpy()[None], w.double().numpy(), np.zeros(1), stride=2)
     assert out.dtype == interlock.int64
