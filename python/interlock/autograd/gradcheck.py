@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -208,7 +207,7 @@ def _check_options(function: str, func: object, numbers: dict[str, float]) -> No
     for name, value in numbers.items():
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise TypeError(f"{function}: {name} must be a float, got {type(value).__name__}")
-        if name == "eps" and not (value and math.isfinite(value)):
+        if name == "eps" and not (value and abs(value) < float("inf")):
             raise ArgumentError(f"{function}: eps must be finite and not 0, got {value}")
         if name != "eps" and not value >= 0:
             raise ArgumentError(f"{function}: {name} must not be negative, got {value}")
