@@ -5,6 +5,7 @@ use interlock::dispatch::{Call, Composite, Numerics};
 
 use super::binary::{add_products, scale_by_alpha};
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
+use super::operand::check_device;
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
 use crate::shape::broadcast;
@@ -151,9 +152,7 @@ impl Tensor {
         if a.dtype() != b.dtype() {
             return Err(Error::DTypes { op: OP, left: a.dtype(), right: b.dtype() });
         }
-        if a.device() != b.device() {
-            return Err(Error::Devices { op: OP, left: a.device(), right: b.device() });
-        }
+        check_device(OP, &a, &b)?;
         Ok(MATMUL.explain(&MatmulCall::new(&a, &b)))
     }
 

@@ -63,7 +63,7 @@ pub(super) fn check_no_gradient(
     Ok(())
 }
 
-/// Returns an error if two tensors are on different devices.
+/// Returns an error if another tensor of an operation is on another device than its input.
 pub(super) fn check_device(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
     if input.device() == other.device() {
         Ok(())

@@ -1,5 +1,6 @@
 //! The options of a convolution, and the check of its arguments.
 
+use super::super::operand::check_device;
 use super::OP;
 use crate::error::Tuple;
 use crate::kernel::ConvGeometry;
@@ -78,9 +79,7 @@ fn check_tensors(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resu
         if other.dtype() != input.dtype() {
             return Err(Error::DTypes { op: OP, left: input.dtype(), right: other.dtype() });
         }
-        if other.device() != input.device() {
-            return Err(Error::Devices { op: OP, left: input.device(), right: other.device() });
-        }
+        check_device(OP, input, other)?;
     }
     Ok(())
 }

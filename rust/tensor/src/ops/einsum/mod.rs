@@ -10,6 +10,7 @@ use interlock::backends::EinsumStrategy;
 use interlock::backends::flags::{OPT_EINSUM_ENABLED, OPT_EINSUM_STRATEGY};
 use interlock::dispatch::{Call, Gate, Kernel, Numerics, Op, Operation, Reason, Stop, annotate};
 
+use super::operand::check_device;
 use crate::{DType, Error, Result, Tensor};
 use contraction::{Term, contract};
 use equation::{Equation, Label, OP};
@@ -282,9 +283,7 @@ pub fn explain_einsum(
         if left.dtype() != right.dtype() {
             return Err(Error::DTypes { op: OP, left: left.dtype(), right: right.dtype() });
         }
-        if left.device() != right.device() {
-            return Err(Error::Devices { op: OP, left: left.device(), right: right.device() });
-        }
+        check_device(OP, left, right)?;
     }
     Ok(EINSUM.explain(&EinsumCall::new(equation, operands, optimizer.is_some())))
 }
