@@ -4,7 +4,7 @@ use interlock::dispatch::{Call, Composite};
 
 use super::attention_kernels::{ATTENTION, AttentionArgs, AttentionCall};
 use super::attention_tiled::with_history;
-use super::operand::check_device;
+use super::operand::{check_device, check_same_dtype};
 use crate::error::Tuple;
 use crate::shape::{broadcast, check_broadcastable_to};
 use crate::{DType, Error, Result, Tensor};
@@ -90,9 +90,7 @@ fn checked<'a>(
             let (expected, cure) = ("floating point".to_owned(), "; float() converts it");
             return Err(Error::DType { op: OP, argument, expected, given: tensor.dtype(), cure });
         }
-        if tensor.dtype() != query.dtype() {
-            return Err(Error::DTypes { op: OP, left: query.dtype(), right: tensor.dtype() });
-        }
+        check_same_dtype(OP, query, tensor)?;
         check_device(OP, query, tensor)?;
     }
     let (batch_q, [rows, depth]) = split_shape("query", query)?;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::indexed::{SELECT, WriteTo, check_same_dtype, name_of, spread};
-use super::operand::Operand;
+use super::indexed::{SELECT, WriteTo, name_of, spread};
+use super::operand::{Operand, check_same_dtype};
 use super::positions::{IndexRule, Positions};
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;

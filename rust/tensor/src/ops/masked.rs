@@ -4,7 +4,7 @@ use super::index::Index;
 use super::index_along::fill_value;
 use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
-use super::operand::Operand;
+use super::operand::{Operand, check_same_dtype};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::dtype::{dispatch, dispatch_float};
 use crate::element::Bool8;
@@ -99,7 +99,7 @@ impl Tensor {
     pub fn masked_scatter(&self, to: WriteTo, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
         let op = name_of(to, ["masked_scatter", "masked_scatter_"]);
         check_mask(op, mask)?;
-        super::indexed::check_same_dtype(op, self, source)?;
+        check_same_dtype(op, self, source)?;
         check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
         let mask = mask.detach().expand(&signed_sizes(self.shape()))?;
         let coordinates = nonzero_coordinates(&mask)?;

@@ -1,8 +1,8 @@
 //! Reads and writes at the positions of an index that has the dimensions of the tensor.
 
 use super::index_along::fill_value;
-use super::indexed::{GATHER, WriteTo, check_same_dtype, name_of};
-use super::operand::Operand;
+use super::indexed::{GATHER, WriteTo, name_of};
+use super::operand::{Operand, check_same_dtype};
 use super::positions::Positions;
 use crate::error::Tuple;
 use crate::kernel::Combine;

@@ -1,6 +1,6 @@
 //! The options of a convolution, and the check of its arguments.
 
-use super::super::operand::check_device;
+use super::super::operand::{check_device, check_same_dtype};
 use super::OP;
 use crate::error::Tuple;
 use crate::kernel::ConvGeometry;
@@ -76,9 +76,7 @@ fn check_tensors(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resu
         return Err(Error::not_numeric(OP, "input", "; float() converts it"));
     }
     for other in [weight].into_iter().chain(bias) {
-        if other.dtype() != input.dtype() {
-            return Err(Error::DTypes { op: OP, left: input.dtype(), right: other.dtype() });
-        }
+        check_same_dtype(OP, input, other)?;
         check_device(OP, input, other)?;
     }
     Ok(())

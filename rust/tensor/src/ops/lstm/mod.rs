@@ -9,7 +9,7 @@ mod layer;
 
 pub use kernels::{LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut};
 
-use super::operand::{check_device, check_floating_point};
+use super::operand::{check_device, check_floating_point, check_same_dtype};
 use crate::{Error, Result, Tensor};
 
 /// The name in errors and records.
@@ -87,9 +87,7 @@ impl LstmArgs<'_> {
             let expected = format!("be of shape {}", crate::error::Tuple(shape));
             return Err(Error::shape(OP, argument, expected, operand.shape()));
         }
-        if operand.dtype() != self.input.dtype() {
-            return Err(Error::DTypes { op: OP, left: self.input.dtype(), right: operand.dtype() });
-        }
+        check_same_dtype(OP, self.input, operand)?;
         check_device(OP, self.input, operand)
     }
 }
