@@ -23,12 +23,14 @@ pub(crate) trait Real:
     fn ln_1p(self) -> Self;
     /// Returns the hyperbolic tangent.
     fn tanh(self) -> Self;
-    /// Returns the complementary error function.
+    /// Returns the error function.
+    fn erf(self) -> Self;
+    /// Returns 1 minus the error function.
     fn erfc(self) -> Self;
 }
 
 macro_rules! real {
-    ($($float:ident, $erfc:ident;)+) => {
+    ($($float:ident, $erf:ident, $erfc:ident;)+) => {
         $(impl Real for $float {
             fn abs(self) -> Self {
                 $float::abs(self)
@@ -45,6 +47,9 @@ macro_rules! real {
             fn tanh(self) -> Self {
                 $float::tanh(self)
             }
+            fn erf(self) -> Self {
+                libm::$erf(self)
+            }
             fn erfc(self) -> Self {
                 libm::$erfc(self)
             }
@@ -53,6 +58,6 @@ macro_rules! real {
 }
 
 real! {
-    f32, erfcf;
-    f64, erfc;
+    f32, erff, erfcf;
+    f64, erf, erfc;
 }

@@ -310,6 +310,11 @@ pub(crate) fn wrap_index(index: i64, dim: usize, size: usize) -> Result<usize> {
     found.ok_or(Error::Index { index, dim, size })
 }
 
+/// Returns sizes as the signed numbers that arguments are.
+pub(crate) fn signed_sizes(shape: &[usize]) -> Vec<i64> {
+    shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
+}
+
 /// Returns the sizes and strides as pairs, which `unzip` separates again.
 pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
     layout.shape.iter().copied().zip(layout.strides.iter().copied()).collect()

@@ -15,6 +15,12 @@ use crate::accelerator;
 use crate::errors::{exception, new_exception, new_type_error};
 use crate::py_int;
 
+/// An argument of any type.
+pub(super) type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// An argument that may be absent or None.
+pub(super) type OptionalArg<'a, 'py> = Option<Arg<'a, 'py>>;
+
 /// Returns the function in the name of a function and its argument.
 pub(super) fn function_of(what: &str) -> &str {
     what.split_once(':').map_or(what, |(function, _)| function)

@@ -3,15 +3,12 @@
 use interlock_tensor::{AttentionOptions, MultiHeadArgs, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{extract_float, extract_int, extract_optional_tensor, extract_tensor};
+use super::args::{Arg, OptionalArg, extract_float, extract_int, extract_optional_tensor, extract_tensor};
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::{IntoPyResult, new_exception};
 use crate::{scope_debug, switches};
-
-type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scaled_dot_product_attention, module)?)?;

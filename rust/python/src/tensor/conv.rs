@@ -4,14 +4,13 @@ use interlock_tensor::{ConvOptions, ConvPadding, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::args::{extract_int, extract_int_or_ints, extract_optional_tensor, extract_tensor};
+use super::args::{
+    Arg, OptionalArg, extract_int, extract_int_or_ints, extract_optional_tensor, extract_tensor,
+};
 use super::{Tensor, run_op};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::{IntoPyResult, new_exception};
-
-type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conv2d, module)?)

@@ -3,12 +3,10 @@
 use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
-use super::args::extract_tensor;
+use super::args::{OptionalArg, extract_tensor};
 use super::reduce::dim;
 use super::{Tensor, run_op, work_size};
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(argmax, module)?)?;

@@ -5,13 +5,11 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::args::extract_tensor;
+use super::args::{OptionalArg, extract_tensor};
 use super::reduce::{dim, dims};
 use super::return_types::pair;
 use super::{Tensor, run_op, work_size};
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(max, module)?)?;

@@ -10,12 +10,10 @@ use pyo3::prelude::*;
 use crate::detach::detach;
 use pyo3::types::PyTuple;
 
-use super::args::try_iter_arg;
+use super::args::{OptionalArg, try_iter_arg};
 use super::{Tensor, fallible_alloc};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 const REFERENCE_CYCLE: &CStr =
     c"backward(): with create_graph=True a leaf and its .grad form a reference cycle, and \

@@ -3,8 +3,7 @@
 use interlock_tensor::WriteTo;
 use pyo3::prelude::*;
 
-use super::args::extract_tensor;
-use super::index_ops::{Arg, OptionalArg};
+use super::args::{Arg, OptionalArg, extract_tensor};
 use super::{Tensor, index_ops};
 use crate::switches;
 

@@ -3,7 +3,7 @@
 use interlock_tensor::WriteTo;
 use pyo3::prelude::*;
 
-use super::index_ops::{Arg, OptionalArg};
+use super::args::{Arg, OptionalArg};
 use super::{Tensor, index_ops};
 use crate::switches;
 

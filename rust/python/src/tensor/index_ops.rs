@@ -4,13 +4,10 @@ use interlock_tensor::{Index, ScatterReduce, Tensor as CoreTensor, WriteTo};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
-use super::args::{TensorOrScalar, extract_int, extract_tensor, try_extract_scalar};
+use super::args::{Arg, OptionalArg, TensorOrScalar, extract_int, extract_tensor, try_extract_scalar};
 use super::arithmetic::factor;
 use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::errors::{new_exception, new_type_error};
-
-pub(super) type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
-pub(super) type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// The name of an argument in errors.
 fn what(to: WriteTo, op: &str, argument: &str) -> String {

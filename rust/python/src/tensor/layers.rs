@@ -6,14 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::args::{
-    checked_sizes, extract_float, extract_int_or_ints, extract_optional_tensor, extract_tensor,
+    OptionalArg, checked_sizes, extract_float, extract_int_or_ints, extract_optional_tensor, extract_tensor,
 };
 use super::inplace::{PySelf, run_inplace};
 use super::{Tensor, run_op, work_size};
 use crate::errors::new_type_error;
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(layer_norm, module)?)?;

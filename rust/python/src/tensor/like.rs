@@ -5,17 +5,32 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::args::{
-    checked_sizes, extract_dtype, extract_int_or_ints, extract_scalar, function_of, placement,
+    OptionalArg, checked_sizes, extract_dtype, extract_int_or_ints, extract_scalar, extract_tensor,
+    function_of, placement,
 };
-use super::creation::{build, extract_size, like_options};
+use super::creation::{build, extract_size};
 use super::{Tensor, from_data};
 use crate::switches;
 
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
-
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(zeros_like, module)?)?;
+    module.add_function(wrap_pyfunction!(ones_like, module)?)?;
     module.add_function(wrap_pyfunction!(empty_like, module)?)?;
     module.add_function(wrap_pyfunction!(full_like, module)?)
+}
+
+/// Extracts the tensor of a `*_like` function and the options of the new tensor.
+pub(super) fn like_options(
+    what: &str,
+    input: &Bound<'_, PyAny>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
+    pin_memory: bool,
+) -> PyResult<(CoreTensor, TensorOptions)> {
+    let (op, other) = (function_of(what), extract_tensor(what, input)?);
+    let placement = placement(input.py(), op, device, pin_memory, other.device().into())?;
+    let dtype = extract_dtype(op, dtype)?.unwrap_or(other.dtype());
+    Ok((other, TensorOptions { dtype, placement }))
 }
 
 /// Extracts the options of a new tensor, which are those of `tensor` without arguments.
@@ -220,6 +235,68 @@ impl Tensor {
         let tensor = from_data::from_data("new_tensor", data, Some(options.dtype))?;
         build(py, requires_grad, || tensor.to(options, false).map_err(|error| error.during("new_tensor")))
     }
+}
+
+/// Return a tensor of zeros with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     dtype: The element type; None means that of `input`.
+///     device: The device; None means that of `input`.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.zeros_like(interlock.tensor([1, 2]))
+///     tensor([0, 0])
+#[pyfunction]
+#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+fn zeros_like(
+    input: &Bound<'_, PyAny>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::zeros_like::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::zeros_like::pin_memory)] pin_memory: bool,
+) -> PyResult<Py<Tensor>> {
+    let (other, options) = like_options("zeros_like: input", input, dtype, device, pin_memory)?;
+    build(input.py(), requires_grad, || other.zeros_like(options))
+}
+
+/// Return a tensor of ones with the shape of another tensor.
+///
+/// Args:
+///     input: The tensor whose shape and memory order are used.
+///     dtype: The element type; None means that of `input`.
+///     device: The device; None means that of `input`.
+///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+///     pin_memory: Whether a CPU tensor is allocated in pinned memory.
+///
+/// Raises:
+///     DTypeError: `requires_grad` is True for a dtype that is not floating point.
+///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+///     OutOfMemoryError: Not enough memory is available.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
+///     tensor([1., 1.])
+#[pyfunction]
+#[pyo3(signature = (input, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+fn ones_like(
+    input: &Bound<'_, PyAny>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::ones_like::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::ones_like::pin_memory)] pin_memory: bool,
+) -> PyResult<Py<Tensor>> {
+    let (other, options) = like_options("ones_like: input", input, dtype, device, pin_memory)?;
+    build(input.py(), requires_grad, || other.ones_like(options))
 }
 
 /// Return an uninitialized tensor with the shape of another tensor.

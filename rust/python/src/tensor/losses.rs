@@ -5,12 +5,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::args::{extract_float, extract_int, extract_optional_tensor, extract_tensor};
+use super::args::{Arg, OptionalArg, extract_float, extract_int, extract_optional_tensor, extract_tensor};
 use super::{Tensor, run_op, work_size};
 use crate::errors::new_type_error;
-
-type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nll_loss, module)?)?;

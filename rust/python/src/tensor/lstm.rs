@@ -4,14 +4,12 @@ use interlock_tensor::{LstmArgs, LstmLayer, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::args::{extract_int, extract_scalar, extract_tensor, try_iter_arg};
+use super::args::{Arg, extract_int, extract_scalar, extract_tensor, try_iter_arg};
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
 use crate::errors::{IntoPyResult, new_exception};
 use crate::{scope_debug, switches};
-
-type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lstm, module)?)

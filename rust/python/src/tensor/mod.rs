@@ -7,6 +7,7 @@ mod attention;
 mod attributes;
 mod broadcasting;
 mod conv;
+mod conversion;
 mod copy;
 mod creation;
 mod dims;
@@ -90,6 +91,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<saved_tensors_hooks::SavedTensorsHooks>()?;
     function::register(&module)?;
     dtype::register(&module)?;
+    conversion::register(&module)?;
     creation::register(&module)?;
     like::register(&module)?;
     spaced::register(&module)?;

@@ -4,13 +4,11 @@ use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::args::{extract_dtype, extract_int_or_ints, extract_scalar, extract_tensor};
+use super::args::{OptionalArg, extract_dtype, extract_int_or_ints, extract_scalar, extract_tensor};
 use super::reduce::{converted, dim, dims};
 use super::{Tensor, run_op, work_size};
 use crate::errors::new_exception;
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(norm, module)?)?;

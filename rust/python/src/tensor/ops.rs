@@ -3,13 +3,11 @@
 use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
-use super::args::{extract_int, extract_tensor, try_iter_arg};
+use super::args::{OptionalArg, extract_int, extract_tensor, try_iter_arg};
 use super::arithmetic::factor;
 use super::elementwise::compute_long;
 use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_tensor, module)?)?;

@@ -2,11 +2,9 @@
 
 use pyo3::prelude::*;
 
-use super::args::extract_tensor;
+use super::args::{OptionalArg, extract_tensor};
 use super::arithmetic::factor;
 use super::{Tensor, run_op};
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dot, module)?)?;

@@ -5,18 +5,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::args::{
-    TensorOrScalar, checked_sizes, extract_f64, extract_int, extract_int_or_ints, extract_tensor,
+    OptionalArg, TensorOrScalar, checked_sizes, extract_f64, extract_int, extract_int_or_ints, extract_tensor,
 };
-use super::creation::{build, like_options, tensor_options};
+use super::creation::{build, tensor_options};
 use super::inplace::{PySelf, run_inplace};
+use super::like::like_options;
 use super::numeric_args::{floats, ints};
 use super::{Tensor, run_op, work_size};
 use crate::errors::{new_exception, new_type_error};
+use crate::py_int;
 use crate::switches;
 
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
-
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(manual_seed, module)?)?;
     module.add_function(wrap_pyfunction!(rand_like, module)?)?;
     module.add_function(wrap_pyfunction!(randn_like, module)?)?;
     module.add_function(wrap_pyfunction!(randint, module)?)?;
@@ -433,4 +434,35 @@ fn multinomial(
     let py = input.py();
     let x = &extract_tensor("multinomial: input", input)?;
     run_op(py, super::DETACH_THRESHOLD, || x.multinomial(num_samples, replacement))
+}
+
+/// Set the seed of the random numbers of the process.
+///
+/// After the same seed, the same calls return the same numbers, on every thread and device.
+///
+/// Args:
+///     seed: An int from -2**63 to 2**64 - 1.
+///
+/// Raises:
+///     TypeError: `seed` is not an int.
+///     ArgumentError: `seed` is out of range.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.manual_seed(7)
+///     >>> x = interlock.rand(3)
+///     >>> interlock.manual_seed(7)
+///     >>> (interlock.rand(3) == x).min().item()
+///     True
+#[pyfunction]
+fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
+    let what = "manual_seed: seed";
+    let index = py_int::index(seed)?.ok_or_else(|| new_type_error(what, "an int", seed))?;
+    let number = py_int::int64(&index).map(i64::cast_unsigned).or_else(|| py_int::uint64(&index));
+    let Some(number) = number else {
+        let message = format!("{what} must be from -2**63 to 2**64 - 1, got {}", py_int::text(&index));
+        return Err(new_exception(seed.py(), "ArgumentError", message));
+    };
+    interlock_tensor::manual_seed(number);
+    Ok(())
 }

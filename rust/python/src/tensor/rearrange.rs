@@ -5,13 +5,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::args::{extract_int, extract_ints, extract_tensor};
+use super::args::{OptionalArg, extract_int, extract_ints, extract_tensor};
 use super::inplace::{PySelf, run_inplace};
 use super::numeric_args::{ints, lists};
 use super::{Tensor, reduce, run_op, work_size};
 use crate::errors::new_exception;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flip, module)?)?;

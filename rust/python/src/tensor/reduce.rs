@@ -3,11 +3,9 @@
 use interlock_tensor::{DType, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{extract_dtype, extract_int, extract_int_or_ints};
+use super::args::{OptionalArg, extract_dtype, extract_int, extract_int_or_ints};
 use super::{Tensor, run_op, work_size};
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// Extracts one or more optional dimensions.
 pub(super) fn dims(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<Vec<i64>>> {

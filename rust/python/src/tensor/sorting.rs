@@ -3,14 +3,12 @@
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{extract_dtype, extract_int, extract_tensor};
+use super::args::{OptionalArg, extract_dtype, extract_int, extract_tensor};
 use super::reduce::{converted, dim};
 use super::return_types::pair;
 use super::{Tensor, run_op, work_size};
 use crate::errors::new_exception;
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cumsum, module)?)?;

@@ -7,12 +7,10 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use super::args::{extract_scalar, extract_tensor};
+use super::args::{OptionalArg, extract_scalar, extract_tensor};
 use super::reduce::dims;
 use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::{scope_debug, switches};
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(var, module)?)?;

@@ -3,12 +3,10 @@
 use interlock_tensor::{Tensor as CoreTensor, Tolerance};
 use pyo3::prelude::*;
 
-use super::args::extract_tensor;
+use super::args::{OptionalArg, extract_tensor};
 use super::reduce::dims;
 use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::switches;
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(all, module)?)?;

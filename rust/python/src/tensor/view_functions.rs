@@ -2,12 +2,10 @@
 
 use pyo3::prelude::*;
 
-use super::args::extract_tensor;
+use super::args::{OptionalArg, extract_tensor};
 use super::numeric_args::{ints, lists};
 use super::views;
 use super::{Tensor, reduce, run_op, work_size};
-
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reshape, module)?)?;

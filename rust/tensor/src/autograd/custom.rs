@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::node::{BackwardFn, Edge, Node, ResultKind};
+use super::edge::Edge;
+use super::node::{BackwardFn, Node, ResultKind};
 use super::saved_tensor::{SavedTensor, SavedValue};
 use super::views::set_grad_fn;
 use super::{GradFn, is_recording};

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use interlock::accelerator::Stream;
 use interlock::autograd::set_grad_enabled;
 
+use super::edge::Edge;
 use super::hooks::{HookCalls, calls_of};
 use super::nesting::OpenPass;
-use super::node::{Edge, Node};
+use super::node::Node;
 use super::stream_sync::StreamSync;
 use super::{GradFn, anomaly};
 use crate::error::Tuple;

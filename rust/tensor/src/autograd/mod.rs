@@ -7,6 +7,7 @@
 
 mod anomaly;
 mod custom;
+mod edge;
 mod engine;
 mod hooks;
 mod nesting;
@@ -27,11 +28,13 @@ use crate::{Error, Result, Tensor};
 pub use crate::forward_stack::{Creator, ForwardStack};
 pub use anomaly::set_forward_stack_provider;
 pub use custom::{CustomFunction, CustomRecord, ForwardResult, record};
+pub(crate) use edge::Edges;
+pub use edge::NextFunction;
 pub use engine::{BackwardArgs, backward, grad};
 pub(crate) use hooks::Hooks;
 pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
-pub(crate) use node::{BackwardContext, Edges, Gradients, SavedValues};
-pub use node::{NextFunction, Node};
+pub use node::Node;
+pub(crate) use node::{BackwardContext, Gradients, SavedValues};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
 pub use saved_tensor_hooks::{SavedTensorHooks, saved_tensor_hooks_context};
 use views::retain_grad;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
 use super::GradFn;
-use super::node::{BackwardContext, BackwardFn, Edge, Gradients, Node, ResultKind};
+use super::edge::Edge;
+use super::node::{BackwardContext, BackwardFn, Gradients, Node, ResultKind};
 use super::saved_tensor::{SavedTensor, SavedValue};
 use crate::fallible_alloc::{check_memory, try_with_capacity};
 use crate::{Result, Tensor};

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::node::Edge;
+use super::edge::Edge;
 use super::saved_tensor_hooks::Packed;
 use super::{GradFn, Node, NodeBuilder};
 use crate::{Error, Result, Tensor};

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use interlock::accelerator::{Stream, current_stream};
 use interlock::state::ScopeGuard;
 
-use super::node::{Edge, stream_of};
+use super::edge::Edge;
+use super::node::stream_of;
 use crate::fallible_alloc::oom_error;
 use crate::{Result, Tensor};
 

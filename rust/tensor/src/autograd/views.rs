@@ -5,7 +5,8 @@ use std::sync::Arc;
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 use interlock::backends::SourceLocation;
 
-use super::node::{BackwardFn, Edge, Node};
+use super::edge::Edge;
+use super::node::{BackwardFn, Node};
 use super::{CreationMeta, GradFn, ViewInfo, is_recording};
 use crate::shape::Layout;
 use crate::{Error, Result, Tensor, ops};

@@ -1,6 +1,5 @@
 //! Kernels: loops over elements. They are independent of automatic differentiation.
 
-mod along;
 mod attention;
 mod conv;
 mod copy;
@@ -15,6 +14,7 @@ mod layer_norm;
 mod matmul;
 mod nll_loss;
 mod parallel;
+mod recurrence;
 mod reduce;
 mod sample;
 mod strided_iter;
@@ -22,7 +22,6 @@ mod workspace;
 mod zip3;
 mod zip_rows;
 
-pub(crate) use along::{gather_rows, recurrence, scatter_rows};
 pub(crate) use attention::{AttentionHeads, AttentionResults, attention, attention_backward};
 pub use conv::ConvPass;
 pub(crate) use conv::{ConvAlgorithm, ConvGeometry, add_columns, columns, convolve};
@@ -38,6 +37,7 @@ pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
+pub(crate) use recurrence::recurrence;
 pub(crate) use reduce::{apply_along_last_dim, fold, sum};
 pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use strided_iter::StridedIter;

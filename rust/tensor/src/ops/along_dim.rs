@@ -1,7 +1,9 @@
 //! Operations on rows along one dimension: the rows are made contiguous, and the result is transposed back.
 
+use super::indexed::{GATHER, WriteTo};
+use super::positions::Positions;
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch_compute, dispatch_size};
+use crate::dtype::dispatch_compute;
 use crate::shape::{Layout, wrap_dim};
 use crate::{DType, Result, Tensor, kernel};
 
@@ -24,6 +26,11 @@ impl Rows {
         let rows = tensor.detach().transpose(dim, -1)?.contiguous()?;
         let length = rows.shape().last().copied().unwrap_or(1);
         Ok(Rows { rows, length, dim })
+    }
+
+    /// Like [`of`](Rows::of), with the elements in the type in which arithmetic is done.
+    pub fn in_compute_type(op: &'static str, tensor: &Tensor, dim: i64) -> Result<Self> {
+        Self::of(op, &kernel::cast(&tensor.detach(), tensor.dtype().compute())?, dim)
     }
 
     /// Returns the shape of rows of `width` elements.
@@ -60,9 +67,9 @@ pub(super) fn select_along(
 ) -> Result<Tensor> {
     let out = gather_along(op, tensor, dim, indices)?;
     if let Some(mut builder) = NodeBuilder::new(node, &[tensor])? {
-        let (saved, length) = (builder.save(indices)?, size_of_dim(op, tensor, dim)?);
+        let (saved, shape) = (builder.save(indices)?, tensor.shape().to_vec());
         builder.set_history(&out, move |ctx, gradient| {
-            Ok(vec![Some(scatter_along(op, gradient, dim, &ctx.saved(saved)?, length)?)])
+            Ok(vec![Some(scatter_along(op, gradient, dim, &ctx.saved(saved)?, &shape)?)])
         });
     }
     Ok(out)
@@ -70,37 +77,21 @@ pub(super) fn select_along(
 
 /// Returns the elements at indices along `dim`, without history.
 pub(super) fn gather_along(op: &'static str, tensor: &Tensor, dim: i64, indices: &Tensor) -> Result<Tensor> {
-    let (source, indices) = (Rows::of(op, tensor, dim)?, Rows::of(op, indices, dim)?);
-    let out = dispatch_size!(tensor.dtype(), T => {
-        let bits = kernel::bits(&source.rows);
-        kernel::gather_rows::<T>(op, &bits, source.length, &indices.rows, indices.length)
-    })?;
-    source.restore(&kernel::reinterpret(&out, tensor.dtype()))
+    Positions::coordinates(op, tensor, dim, indices)?.read(op, tensor)
 }
 
-/// Returns zeros with `values` at the indices along `dim`: the reverse of [`select_along`].
+/// Returns zeros of `shape` with `values` at the indices along `dim`: the gradient of [`gather_along`]. Unlike a sum it
+/// preserves negative zeros.
 pub(super) fn scatter_along(
     op: &'static str,
     values: &Tensor,
     dim: i64,
     indices: &Tensor,
-    length: usize,
+    shape: &[usize],
 ) -> Result<Tensor> {
-    let (source, at) = (Rows::of(op, values, dim)?, Rows::of(op, indices, dim)?);
-    let out = dispatch_size!(values.dtype(), T => {
-        let shape = source.shape(length);
-        let bits = kernel::bits(&source.rows);
-        kernel::scatter_rows::<T>(op, &bits, source.length, &at.rows, (&shape, length))
-    })?;
-    let out = source.restore(&kernel::reinterpret(&out, values.dtype()))?;
-    if let Some(mut builder) = NodeBuilder::new("ScatterBackward0", &[values])? {
-        let saved = builder.save(indices)?;
-        builder.set_history(&out, move |ctx, gradient| {
-            let selected = select_along((op, "GatherBackward0"), gradient, dim, &ctx.saved(saved)?)?;
-            Ok(vec![Some(selected)])
-        });
-    }
-    Ok(out)
+    let zeros = Tensor::zeros(shape, values.options())?;
+    let positions = Positions::coordinates(op, &zeros, dim, indices)?;
+    zeros.assign_at(WriteTo::InPlace, (op, "ScatterBackward0"), GATHER, &positions, values, None)
 }
 
 /// Returns the indices along `dim` that `f` writes for each row, `width` for each, of which the first `count` remain.
@@ -114,8 +105,7 @@ pub(super) fn indices_along<F>(
 where
     F: RowIndices,
 {
-    let loaded = kernel::cast(&tensor.detach(), tensor.dtype().compute())?;
-    let rows = Rows::of(op, &loaded, dim)?;
+    let rows = Rows::in_compute_type(op, tensor, dim)?;
     let width = width(rows.length);
     let shape = rows.shape(width);
     let found = dispatch_compute!(rows.rows.dtype(), T => {

@@ -4,6 +4,7 @@ use interlock::dispatch::{Call, Composite};
 
 use super::attention_kernels::{ATTENTION, AttentionArgs, AttentionCall};
 use super::attention_tiled::with_history;
+use super::operand::{check_device, check_same_dtype};
 use crate::error::Tuple;
 use crate::shape::{broadcast, check_broadcastable_to};
 use crate::{DType, Error, Result, Tensor};
@@ -89,12 +90,8 @@ fn checked<'a>(
             let (expected, cure) = ("floating point".to_owned(), "; float() converts it");
             return Err(Error::DType { op: OP, argument, expected, given: tensor.dtype(), cure });
         }
-        if tensor.dtype() != query.dtype() {
-            return Err(Error::DTypes { op: OP, left: query.dtype(), right: tensor.dtype() });
-        }
-        if tensor.device() != query.device() {
-            return Err(Error::Devices { op: OP, left: query.device(), right: tensor.device() });
-        }
+        check_same_dtype(OP, query, tensor)?;
+        check_device(OP, query, tensor)?;
     }
     let (batch_q, [rows, depth]) = split_shape("query", query)?;
     let (mut batch_k, [keys, key_depth]) = split_shape("key", key)?;
@@ -173,9 +170,7 @@ fn check_mask(mask: &Tensor, query: &Tensor, scores: &[usize]) -> Result<()> {
         };
         return Err(Error::DType { op: OP, argument, expected, given, cure: "" });
     }
-    if mask.device() != query.device() {
-        return Err(Error::Devices { op: OP, left: query.device(), right: mask.device() });
-    }
+    check_device(OP, query, mask)?;
     check_broadcastable_to(scores, OP, argument, mask.shape())
 }
 

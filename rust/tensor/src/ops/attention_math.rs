@@ -8,6 +8,7 @@ use super::attention::{OP, heads};
 use super::attention_kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::masked::zero_where;
 use crate::dtype::dispatch;
+use crate::shape::signed_sizes;
 use crate::{DType, Element, Error, Result, Tensor, TensorOptions, kernel};
 
 pub(super) fn run_math(
@@ -52,8 +53,7 @@ fn repeat_heads(tensor: &Tensor, count: usize) -> Result<Tensor> {
         return Ok(tensor.clone());
     }
     let shape = |heads: &[usize]| -> Vec<usize> { [batch, heads, &[*rows, *columns]].concat() };
-    let sizes: Vec<i64> =
-        shape(&[*own, count / own]).iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect();
+    let sizes = signed_sizes(&shape(&[*own, count / own]));
     tensor.unsqueeze(-3)?.expand(&sizes)?.reshaped(&shape(&[count]))
 }
 

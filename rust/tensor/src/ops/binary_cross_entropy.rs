@@ -2,7 +2,7 @@
 
 use super::loss::Reduction;
 use super::masked::zero_where;
-use super::operand::{check_device, check_floating_point, check_no_gradient, result_type};
+use super::operand::{check_device, check_floating_point, check_no_gradient, check_same_dtype, result_type};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
@@ -99,9 +99,7 @@ impl Tensor {
         let op = "binary_cross_entropy";
         check_floating_point(op, self)?;
         check_target(op, self, target)?;
-        if target.dtype() != self.dtype() {
-            return Err(Error::DTypes { op, left: self.dtype(), right: target.dtype() });
-        }
+        check_same_dtype(op, self, target)?;
         check_factor(op, "weight", self, weight)?;
         let losses = losses(op, self, target)?;
         if let Some(mut builder) = NodeBuilder::new("BinaryCrossEntropyBackward0", &[self, target])? {

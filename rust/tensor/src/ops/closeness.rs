@@ -1,5 +1,6 @@
 //! Comparisons with a tolerance.
 
+use super::operand::check_same_dtype;
 use crate::{DType, Error, Result, Tensor};
 
 /// The tolerances of [`isclose`](Tensor::isclose).
@@ -31,9 +32,7 @@ impl Tensor {
 
     fn isclose_for(&self, op: &'static str, other: &Tensor, tolerance: Tolerance) -> Result<Tensor> {
         let Tolerance { rtol, atol, equal_nan } = tolerance;
-        if self.dtype() != other.dtype() {
-            return Err(Error::DTypes { op, left: self.dtype(), right: other.dtype() });
-        }
+        check_same_dtype(op, self, other)?;
         for (argument, value) in [("rtol", rtol), ("atol", atol)] {
             if value.is_nan() || value < 0.0 {
                 return Err(Error::value(op, argument, "be at least 0", value));

@@ -1,9 +1,8 @@
 //! Views that merge, divide, move or add dimensions.
 
-use super::reduce::signed;
 use super::view::{layout, scatter_into_zeros, view};
 use crate::error::Tuple;
-use crate::shape::{broadcast, infer_size, sizes_and_strides, wrap_dim};
+use crate::shape::{broadcast, infer_size, signed_sizes, sizes_and_strides, wrap_dim};
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
@@ -57,7 +56,7 @@ impl Tensor {
         })?;
         let mut shape = self.shape().to_vec();
         shape.splice(at..=at, parts);
-        self.view(&signed(&shape))
+        self.view(&signed_sizes(&shape))
     }
 
     /// Returns the elements in one dimension, as a view if the tensor is contiguous.
@@ -67,17 +66,17 @@ impl Tensor {
 
     /// Returns a view with the shape of another tensor.
     pub fn view_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.view(&signed(other.shape())).map_err(|error| error.during("view_as"))
+        self.view(&signed_sizes(other.shape())).map_err(|error| error.during("view_as"))
     }
 
     /// Returns the elements in the shape of another tensor: a view if possible, else a copy.
     pub fn reshape_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.reshape(&signed(other.shape())).map_err(|error| error.during("reshape_as"))
+        self.reshape(&signed_sizes(other.shape())).map_err(|error| error.during("reshape_as"))
     }
 
     /// Returns a view expanded to the shape of another tensor.
     pub fn expand_as(&self, other: &Tensor) -> Result<Tensor> {
-        self.expand(&signed(other.shape())).map_err(|error| error.during("expand_as"))
+        self.expand(&signed_sizes(other.shape())).map_err(|error| error.during("expand_as"))
     }
 
     /// Returns a view with dimension `source[i]` moved to position `destination[i]`. The others keep their order.
@@ -166,7 +165,7 @@ pub fn broadcast_tensors(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
     for tensor in tensors {
         shape = broadcast("broadcast_tensors", &shape, tensor.shape())?;
     }
-    let sizes = signed(&shape);
+    let sizes = signed_sizes(&shape);
     tensors.iter().map(|tensor| tensor.expand(&sizes)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The maximum and the minimum along one dimension, with their indices.
 
-use super::along_dim::{RowIndices, gather_along, indices_along, scatter_along, size_of_dim};
+use super::along_dim::{RowIndices, gather_along, indices_along, scatter_along};
 use super::reduce::{Extreme, err_nothing_to_reduce, reduced_dims};
 use crate::autograd::NodeBuilder;
 use crate::shape::Layout;
@@ -54,11 +54,11 @@ impl Tensor {
         let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
         let values = shaped(&gather_along(op, self, dim, &indices)?);
         if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
-            let (saved, length) = (builder.save(&indices)?, size_of_dim(op, self, dim)?);
-            let ones = over.shape(true).to_vec();
+            let saved = builder.save(&indices)?;
+            let (shape, ones) = (self.shape().to_vec(), over.shape(true).to_vec());
             builder.set_history(&values, move |ctx, gradient| {
                 let gradient = gradient.reshaped(&ones)?;
-                Ok(vec![Some(scatter_along(op, &gradient, dim, &ctx.saved(saved)?, length)?)])
+                Ok(vec![Some(scatter_along(op, &gradient, dim, &ctx.saved(saved)?, &shape)?)])
             });
         }
         Ok((values, shaped(&indices)))

@@ -1,7 +1,8 @@
 //! Indexing with the semantics of `tensor[...]` in Python.
 
-use super::indexed::{WriteTo, check_same_dtype, name_of};
+use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
+use super::operand::check_same_dtype;
 use crate::error::Tuple;
 use crate::shape::wrap_index;
 use crate::{DType, Error, Result, Tensor};

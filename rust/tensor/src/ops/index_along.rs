@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::indexed::{SELECT, WriteTo, check_same_dtype, name_of, spread};
-use super::operand::Operand;
+use super::indexed::{SELECT, WriteTo, name_of, spread};
+use super::operand::{Operand, check_same_dtype};
 use super::positions::{IndexRule, Positions};
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
-use crate::shape::wrap_dim;
+use crate::shape::{signed_sizes, wrap_dim};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// Checks an index of at most one dimension.
@@ -126,7 +126,7 @@ impl Tensor {
         let out = positions.read(op, self)?;
         if let Some(mut builder) = NodeBuilder::new("EmbeddingBackward0", &[self])? {
             let saved = builder.save(index)?;
-            let before = self.expand_sizes();
+            let before = signed_sizes(self.shape());
             builder.set_history(&out, move |ctx, gradient| {
                 let rule = IndexRule { skipped, ..IndexRule::along(op) };
                 let source = Tensor::zeros(&[], gradient.options())?.expand(&before)?;
@@ -135,11 +135,6 @@ impl Tensor {
             });
         }
         Ok(out)
-    }
-
-    /// Returns the sizes as `expand` takes them.
-    pub(super) fn expand_sizes(&self) -> Vec<i64> {
-        self.shape().iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
     }
 }
 

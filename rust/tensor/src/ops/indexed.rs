@@ -8,7 +8,7 @@ use super::positions::Positions;
 use super::scatter_kernels::{IndexedWrite, ScatterArgs};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::kernel::Combine;
-use crate::{Error, Result, Tensor};
+use crate::{Result, Tensor};
 
 /// A pair of operations: one reads elements, the other adds to them. Each computes the gradient of the other.
 #[derive(Clone, Copy)]
@@ -190,12 +190,4 @@ pub(super) fn spread(
 ) -> Result<Tensor> {
     let zeros = Tensor::zeros(positions.source(), gradient.options())?;
     zeros.add_at(WriteTo::InPlace, access.add, access, positions, gradient, Some(composite))
-}
-
-/// Returns an error unless the values of an operation have the type of its target.
-pub(super) fn check_same_dtype(op: &'static str, target: &Tensor, values: &Tensor) -> Result<()> {
-    if target.dtype() == values.dtype() {
-        return Ok(());
-    }
-    Err(Error::DTypes { op, left: target.dtype(), right: values.dtype() })
 }

@@ -4,11 +4,11 @@ use super::index::Index;
 use super::index_along::fill_value;
 use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
-use super::operand::Operand;
+use super::operand::{Operand, check_same_dtype};
 use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
 use crate::dtype::{dispatch, dispatch_float};
 use crate::element::Bool8;
-use crate::shape::{broadcast, check_broadcastable_to};
+use crate::shape::{broadcast, check_broadcastable_to, signed_sizes};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
@@ -38,11 +38,6 @@ fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
     }
     let (expected, given) = ("bool".to_owned(), mask.dtype());
     Err(Error::DType { op, argument: "mask", expected, given, cure: "; bool() converts it" })
-}
-
-/// Returns the sizes as `expand` takes them.
-fn sizes(shape: &[usize]) -> Vec<i64> {
-    shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
 impl Tensor {
@@ -79,7 +74,7 @@ impl Tensor {
             return self.run_inplace(op, "MaskedFillBackward0", &[&value], work, backward).cloned();
         }
         let shape = broadcast(op, self.shape(), mask.shape())?;
-        let source = self.expand(&sizes(&shape))?;
+        let source = self.expand(&signed_sizes(&shape))?;
         let out = source.detach().copy()?;
         fill(&out)?;
         if let Some(mut builder) = NodeBuilder::new("MaskedFillBackward0", &[&source, &value])? {
@@ -94,7 +89,7 @@ impl Tensor {
     pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
         let op = "masked_select";
         check_mask(op, mask)?;
-        let shape = sizes(&broadcast(op, self.shape(), mask.shape())?);
+        let shape = signed_sizes(&broadcast(op, self.shape(), mask.shape())?);
         let out = self.expand(&shape)?.index(&[Index::Tensor(mask.detach().expand(&shape)?)])?;
         if out.ndim() == 1 { Ok(out) } else { out.reshape(&[-1]) }
     }
@@ -104,9 +99,9 @@ impl Tensor {
     pub fn masked_scatter(&self, to: WriteTo, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
         let op = name_of(to, ["masked_scatter", "masked_scatter_"]);
         check_mask(op, mask)?;
-        super::indexed::check_same_dtype(op, self, source)?;
+        check_same_dtype(op, self, source)?;
         check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
-        let mask = mask.detach().expand(&sizes(self.shape()))?;
+        let mask = mask.detach().expand(&signed_sizes(self.shape()))?;
         let coordinates = nonzero_coordinates(&mask)?;
         let count = coordinates.first().map_or(source.numel().min(1), Tensor::numel);
         if source.numel() < count {

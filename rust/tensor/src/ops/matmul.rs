@@ -5,6 +5,7 @@ use interlock::dispatch::{Call, Composite, Numerics};
 
 use super::binary::{add_products, scale_by_alpha};
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
+use super::operand::{check_device, check_same_dtype};
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
 use crate::shape::broadcast;
@@ -68,9 +69,7 @@ fn matmul_into_shape(
     let (batch_a, [rows, _]) = split_shape(a)?;
     let (batch_b, [_, columns]) = split_shape(b)?;
     check_inner_dims(a, b)?;
-    if a.dtype() != b.dtype() {
-        return Err(Error::DTypes { op: OP, left: a.dtype(), right: b.dtype() });
-    }
+    check_same_dtype(OP, a, b)?;
     let batch = broadcast(OP, batch_a, batch_b).map_err(|_| {
         let [sizes_a, sizes_b] = [batch_a, batch_b].map(Tuple);
         err_shapes(OP, format!("batch dimensions {sizes_a} and {sizes_b} cannot be broadcast"), a, b)
@@ -148,12 +147,8 @@ impl Tensor {
     /// Fails as [`matmul`](Tensor::matmul) does for shapes, types and devices that do not fit.
     pub fn explain_matmul(&self, other: &Tensor) -> Result<Call> {
         let Prepared { a, b, .. } = self.prepare_matmul(other)?;
-        if a.dtype() != b.dtype() {
-            return Err(Error::DTypes { op: OP, left: a.dtype(), right: b.dtype() });
-        }
-        if a.device() != b.device() {
-            return Err(Error::Devices { op: OP, left: a.device(), right: b.device() });
-        }
+        check_same_dtype(OP, &a, &b)?;
+        check_device(OP, &a, &b)?;
         Ok(MATMUL.explain(&MatmulCall::new(&a, &b)))
     }
 
@@ -219,9 +214,7 @@ impl Tensor {
         beta: Scalar,
         alpha: Scalar,
     ) -> Result<Tensor> {
-        if self.dtype() != left.dtype() {
-            return Err(Error::DTypes { op, left: self.dtype(), right: left.dtype() });
-        }
+        check_same_dtype(op, self, left)?;
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
         let product = left.matmul_in(op, right, true)?;
         if !self.shape().is_empty() && broadcast(op, self.shape(), product.shape())? != product.shape() {

@@ -67,7 +67,6 @@ mod select;
 mod sign;
 mod softmax;
 mod sort;
-mod special;
 mod split;
 mod take;
 mod transfer;

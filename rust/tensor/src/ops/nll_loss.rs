@@ -6,6 +6,7 @@ use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
 use crate::kernel::ClassGrid;
+use crate::shape::signed_sizes;
 use crate::{DType, Error, Result, Tensor, kernel};
 
 /// The options of losses for target classes.
@@ -200,18 +201,13 @@ impl Tensor {
                 };
                 let each = match factors {
                     Some(weights) => share.mul(&ctx.saved(weights)?)?,
-                    None => share.expand(&signed(targets.shape()))?,
+                    None => share.expand(&signed_sizes(targets.shape()))?,
                 };
                 Ok(vec![Some(distribute_recorded(op, &each, &targets, grid, &shape)?)])
             });
         }
         Ok(out)
     }
-}
-
-/// Returns sizes as arguments of `expand`.
-fn signed(shape: &[usize]) -> Vec<i64> {
-    shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
 #[cfg(test)]

@@ -50,6 +50,14 @@ pub(super) fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<
     if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, dtype)) }
 }
 
+/// Returns an error unless two operands have the same type.
+pub(super) fn check_same_dtype(op: &'static str, left: &Tensor, right: &Tensor) -> Result<()> {
+    if left.dtype() == right.dtype() {
+        return Ok(());
+    }
+    Err(Error::DTypes { op, left: left.dtype(), right: right.dtype() })
+}
+
 /// Returns an error if an argument of an operation that has no gradient for it requires grad.
 pub(super) fn check_no_gradient(
     op: &'static str,
@@ -63,13 +71,12 @@ pub(super) fn check_no_gradient(
     Ok(())
 }
 
-/// Returns an error if two tensors are on different devices.
-pub(super) fn check_device(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
-    if input.device() == other.device() {
-        Ok(())
-    } else {
-        Err(Error::Devices { op, left: input.device(), right: other.device() })
+/// Returns an error unless two operands are on the same device.
+pub(super) fn check_device(op: &'static str, left: &Tensor, right: &Tensor) -> Result<()> {
+    if left.device() == right.device() {
+        return Ok(());
     }
+    Err(Error::Devices { op, left: left.device(), right: right.device() })
 }
 
 /// How an operation on halves uses a number. In other types there is no difference.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::operand::check_device;
 use crate::dtype::{dispatch_compute, dispatch_size};
 use crate::error::Tuple;
 use crate::fallible_alloc::try_collect;
@@ -90,14 +91,6 @@ impl IndexRule {
         let expected = if self.narrow { "int64 or int32" } else { "int64" }.to_owned();
         Err(Error::DType { op, argument: "index", expected, given, cure: "; long() converts it" })
     }
-}
-
-/// Returns an error unless an index is on the device of the indexed tensor.
-fn check_device(op: &'static str, source: &Tensor, index: &Tensor) -> Result<()> {
-    if source.device() == index.device() {
-        return Ok(());
-    }
-    Err(Error::Devices { op, left: source.device(), right: index.device() })
 }
 
 impl Positions {
@@ -282,9 +275,7 @@ impl Positions {
         combine: Combine,
         order: Order,
     ) -> Result<()> {
-        if values.device() != target.device() {
-            return Err(Error::Devices { op, left: target.device(), right: values.device() });
-        }
+        check_device(op, target, values)?;
         let (dtype, compute) = match combine {
             Combine::Replace => (target.dtype(), target.dtype()),
             Combine::Add | Combine::Multiply => (target.dtype(), target.dtype().compute()),

@@ -1,11 +1,12 @@
 //! Reductions: sum, mean, minimum and maximum.
 
 use super::masked::zero_where;
+use super::operand::check_floating_point;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float, dispatch_reduced};
 use crate::element::Bool8;
 use crate::error::Tuple;
-use crate::shape::wrap_dim;
+use crate::shape::{signed_sizes, wrap_dim};
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1 (`keepdim_shape`).
@@ -55,11 +56,6 @@ pub(super) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_d
         return Error::Indexing { message };
     }
     Error::shape(op, "input", expected, shape)
-}
-
-/// Returns sizes as the signed numbers of arguments.
-pub(super) fn signed(shape: &[usize]) -> Vec<i64> {
-    shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
 /// The kind of an extreme-value reduction.
@@ -115,7 +111,7 @@ impl Tensor {
             kernel::sum::<T>(&elements, &over.mask, over.shape(keepdim))
         })?;
         if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
-            let (ones, before) = (over.keepdim_shape, signed(self.shape()));
+            let (ones, before) = (over.keepdim_shape, signed_sizes(self.shape()));
             builder.set_history(&out, move |_, gradient| {
                 Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
             });
@@ -126,9 +122,7 @@ impl Tensor {
     /// Returns the mean of all elements or over `dims`. Only for floating-point tensors.
     pub fn mean(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let op = "mean";
-        if !self.dtype().is_floating_point() {
-            return Err(Error::not_floating_point(op, self.dtype()));
-        }
+        check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
         // The sum of halves is not rounded: it may be beyond their range.
         let elements = kernel::cast(self, self.dtype().compute())?;
@@ -140,7 +134,8 @@ impl Tensor {
         let total = kernel::cast(&mean, self.dtype())?;
         if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
-            let (ones, before, count) = (over.keepdim_shape, signed(self.shape()), over.count.max(1) as f64);
+            let (ones, before, count) =
+                (over.keepdim_shape, signed_sizes(self.shape()), over.count.max(1) as f64);
             builder.set_history(&total, move |_, gradient| {
                 Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
             });

@@ -4,7 +4,7 @@ use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
 use crate::error::Tuple;
 use crate::fallible_alloc::try_with_capacity;
-use crate::shape::{Layout, checked_ndim, checked_numel, sizes_and_strides, wrap_dim};
+use crate::shape::{Layout, checked_ndim, checked_numel, signed_sizes, sizes_and_strides, wrap_dim};
 use crate::{DType, Error, Index, Result, Tensor, kernel};
 
 /// The sizes of a result in which each dimension of the source is repeated.
@@ -98,7 +98,7 @@ impl Tensor {
         let total = total.ok_or_else(|| Error::TooLarge { shape: vec![count] })?;
         let behind = at.saturating_add(1);
         shape.insert(behind.min(shape.len()), count);
-        let sizes = super::reduce::signed(&shape);
+        let sizes = signed_sizes(&shape);
         let expanded = source.unsqueeze(i64::try_from(behind).unwrap_or(i64::MAX))?.expand(&sizes)?;
         let mut result = source.shape().to_vec();
         if let Some(size) = result.get_mut(at) {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::operand::check_device;
 use crate::autograd::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::error::Tuple;
 use crate::{Error, Placement, Result, Tensor};
@@ -85,9 +86,7 @@ impl Tensor {
             return Err(Error::Aliased { op });
         }
         let result = operation()?;
-        if result.device() != self.device() {
-            return Err(Error::Devices { op, left: result.device(), right: self.device() });
-        }
+        check_device(op, &result, self)?;
         if !result.dtype().can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result: result.dtype(), target: self.dtype() });
         }

@@ -1,6 +1,7 @@
 //! Rounding to integers, and the classification and replacement of special values.
 
 use super::masked::zero_where;
+use super::operand::check_floating_point;
 use super::sign::set_zero_gradient;
 use super::unary::{Saved, UnaryRecord};
 use crate::autograd::NodeBuilder;
@@ -51,9 +52,7 @@ impl Tensor {
         if decimals == 0 {
             return self.round();
         }
-        if !self.dtype().is_floating_point() {
-            return Err(Error::not_floating_point(op, self.dtype()));
-        }
+        check_floating_point(op, self)?;
         let places = i32::try_from(decimals.unsigned_abs()).unwrap_or(i32::MAX);
         let out = dispatch_float!(self.dtype(), T => {
             let unit = T::from_f64(10f64.powi(places));
@@ -68,9 +67,7 @@ impl Tensor {
     /// Returns the fractional part of each element, with its sign.
     pub fn frac(&self) -> Result<Tensor> {
         let op = "frac";
-        if !self.dtype().is_floating_point() {
-            return Err(Error::not_floating_point(op, self.dtype()));
-        }
+        check_floating_point(op, self)?;
         let out = dispatch_float!(self.dtype(), T => kernel::map(op, self, |v: T| v - v.trunc()))?;
         if let Some(builder) = NodeBuilder::new("FracBackward0", &[self])? {
             builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone())]));

@@ -1,5 +1,6 @@
 //! Samples from distributions whose probabilities are elements of a tensor.
 
+use super::operand::check_floating_point;
 use super::random::next_seed;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
@@ -10,9 +11,7 @@ impl Tensor {
     /// gradient is 0.
     pub fn bernoulli(&self) -> Result<Tensor> {
         let op = "bernoulli";
-        if !self.dtype().is_floating_point() {
-            return Err(Error::not_floating_point(op, self.dtype()));
-        }
+        check_floating_point(op, self)?;
         let (probabilities, seed) = (self.detach().contiguous()?, next_seed());
         let out = dispatch!(self.dtype(), T => kernel::bernoulli::<T>(op, &probabilities, seed))?;
         if let Some(builder) = NodeBuilder::new("BernoulliBackward0", &[self])? {
@@ -35,9 +34,7 @@ impl Tensor {
     /// Returns `num_samples` indices of each row, which are drawn in proportion to its elements: `torch.multinomial`.
     pub fn multinomial(&self, num_samples: i64, replacement: bool) -> Result<Tensor> {
         let op = "multinomial";
-        if !self.dtype().is_floating_point() {
-            return Err(Error::not_floating_point(op, self.dtype()));
-        }
+        check_floating_point(op, self)?;
         let &[ref rows @ .., categories] = self.shape() else {
             return Err(Error::shape(op, "input", "have 1 or 2 dimensions", self.shape()));
         };

@@ -88,9 +88,7 @@ fn shifted(tensor: &Tensor, dim: i64, fill: i64, reverse: bool) -> Result<Tensor
 /// shape. Its gradients are recurrences in the other direction.
 fn recurrence(a: &Tensor, b: &Tensor, dim: i64, reverse: bool) -> Result<Tensor> {
     let op = "cumprod";
-    let load =
-        |tensor: &Tensor| Rows::of(op, &kernel::cast(&tensor.detach(), tensor.dtype().compute())?, dim);
-    let (rows_a, rows_b) = (load(a)?, load(b)?);
+    let (rows_a, rows_b) = (Rows::in_compute_type(op, a, dim)?, Rows::in_compute_type(op, b, dim)?);
     let out = dispatch_float!(rows_a.rows.dtype(), T => {
         kernel::recurrence::<T>(op, &rows_a.rows, &rows_b.rows, rows_a.length, reverse)
     })?;

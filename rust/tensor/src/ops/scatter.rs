@@ -1,12 +1,12 @@
 //! Reads and writes at the positions of an index that has the dimensions of the tensor.
 
 use super::index_along::fill_value;
-use super::indexed::{GATHER, WriteTo, check_same_dtype, name_of};
-use super::operand::Operand;
+use super::indexed::{GATHER, WriteTo, name_of};
+use super::operand::{Operand, check_same_dtype};
 use super::positions::Positions;
 use crate::error::Tuple;
 use crate::kernel::Combine;
-use crate::shape::{broadcast, wrap_dim};
+use crate::shape::{broadcast, signed_sizes, wrap_dim};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// How `scatter` combines a value with the element that it is written to.
@@ -95,7 +95,7 @@ impl Tensor {
                 self.assign_at(to, (op, node), GATHER, &positions, &values, None)
             }
             ScatterReduce::Add => {
-                let sizes = i64_sizes(index.shape());
+                let sizes = signed_sizes(index.shape());
                 let values = if values.ndim() == 0 { values.expand(&sizes)? } else { values };
                 self.add_at(to, op, GATHER, &positions, &values, None)
             }
@@ -130,7 +130,7 @@ impl Tensor {
             let sizes = common.iter().zip(tensor.shape()).enumerate();
             let sizes: Vec<usize> =
                 sizes.map(|(own, (&size, &along))| if own == dim { along } else { size }).collect();
-            tensor.expand(&i64_sizes(&sizes))
+            tensor.expand(&signed_sizes(&sizes))
         };
         expanded(self)?.gather(i64::try_from(dim).unwrap_or(i64::MAX), &expanded(index)?)
     }
@@ -175,8 +175,4 @@ impl Tensor {
         positions.write(op, &zeros, &one, Combine::Replace)?;
         Ok(zeros)
     }
-}
-
-fn i64_sizes(sizes: &[usize]) -> Vec<i64> {
-    sizes.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }

@@ -3,10 +3,10 @@
 //! The backward pass is one kernel. A backward pass that is recorded is computed by recorded operations instead, so that
 //! it can be differentiated any number of times.
 
+use super::along_dim::Rows;
 use super::operand::check_floating_point;
 use crate::autograd::{BackwardContext, NodeBuilder, is_recording};
 use crate::dtype::dispatch_float;
-use crate::shape::{Layout, wrap_dim};
 use crate::{Element, Result, Tensor, kernel};
 
 impl Tensor {
@@ -19,8 +19,7 @@ impl Tensor {
     /// Returns the [`log_softmax`](Tensor::log_softmax), for an operation that errors name.
     pub(super) fn log_softmax_for(&self, op: &'static str, dim: i64) -> Result<Tensor> {
         check_floating_point(op, self)?;
-        wrap_dim(op, dim, self.ndim())?;
-        let out = apply_along_dim(self, dim, |rows, length| {
+        let out = apply_along_dim(op, self, dim, |rows, length| {
             dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
                 let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
                 // If all elements are minus infinity the differences are NaN, as in PyTorch.
@@ -53,8 +52,7 @@ impl Tensor {
     /// Returns the softmax along `dim`. Where all elements are minus infinity it is 0 if `is_safe`, else NaN.
     fn softmax_as(&self, op: &'static str, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
         check_floating_point(op, self)?;
-        wrap_dim(op, dim, self.ndim())?;
-        let out = apply_along_dim(self, dim, |rows, length| {
+        let out = apply_along_dim(op, self, dim, |rows, length| {
             dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, move |row: &[T], out: &mut [T]| {
                 let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
                 if is_safe && row.iter().all(|&value| value == T::NEG_INFINITY) {
@@ -87,7 +85,7 @@ fn log_softmax_backward(
         let total = gradient.sum(Some(&[dim]), true)?;
         return gradient.sub(&output.exp()?.mul(&total)?);
     }
-    zip_along_dim(gradient, &output, dim, |gradients, outputs, length| {
+    zip_along_dim("log_softmax", gradient, &output, dim, |gradients, outputs, length| {
         dispatch_float!(gradients.dtype(), T => kernel::zip_rows("log_softmax", gradients, outputs, length, |g: &[T], y: &[T], out: &mut [T]| {
             let total = T::from_f64(g.iter().map(|g| g.to_f64()).sum());
             out.iter_mut().zip(g.iter().zip(y)).for_each(|(out, (&g, &y))| *out = g - y.exp() * total);
@@ -103,7 +101,7 @@ fn softmax_backward(ctx: &BackwardContext<'_>, gradient: &Tensor, saved: usize, 
         let total = gradient.mul(&output)?.sum(Some(&[dim]), true)?;
         return gradient.sub(&total)?.mul(&output);
     }
-    zip_along_dim(gradient, &output, dim, |gradients, outputs, length| {
+    zip_along_dim("softmax", gradient, &output, dim, |gradients, outputs, length| {
         dispatch_float!(gradients.dtype(), T => kernel::zip_rows("softmax", gradients, outputs, length, |g: &[T], y: &[T], out: &mut [T]| {
             let total = T::from_f64(g.iter().zip(y).map(|(g, y)| g.to_f64() * y.to_f64()).sum());
             out.iter_mut().zip(g.iter().zip(y)).for_each(|(out, (&g, &y))| *out = (g - total) * y);
@@ -112,39 +110,27 @@ fn softmax_backward(ctx: &BackwardContext<'_>, gradient: &Tensor, saved: usize, 
     })
 }
 
-/// Returns a tensor as contiguous rows along `dim`, in the type of arithmetic.
-fn rows_along_dim(tensor: &Tensor, dim: i64) -> Result<Tensor> {
-    kernel::cast(&tensor.detach(), tensor.dtype().compute())?.transpose(dim, -1)?.contiguous()
-}
-
-/// Returns the result of a kernel on rows as `like`: rounded to its type and with its order of dimensions.
-fn from_rows(rows: &Tensor, like: &Tensor, dim: i64) -> Result<Tensor> {
-    let out = kernel::cast(rows, like.dtype())?.transpose(dim, -1)?.contiguous()?;
-    // The strides of dimensions of size 1 may differ after the transpose.
-    Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
-}
-
 /// Runs `f` on the rows of a tensor along `dim` and their length.
 fn apply_along_dim(
+    op: &'static str,
     tensor: &Tensor,
     dim: i64,
     f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let rows = rows_along_dim(tensor, dim)?;
-    let length = rows.shape().last().copied().unwrap_or(1);
-    from_rows(&f(&rows, length)?, tensor, dim)
+    let rows = Rows::in_compute_type(op, tensor, dim)?;
+    rows.restore(&kernel::cast(&f(&rows.rows, rows.length)?, tensor.dtype())?)
 }
 
 /// Like [`apply_along_dim`], on the rows of two tensors of one shape.
 fn zip_along_dim(
+    op: &'static str,
     a: &Tensor,
     b: &Tensor,
     dim: i64,
     f: impl FnOnce(&Tensor, &Tensor, usize) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let (rows, others) = (rows_along_dim(a, dim)?, rows_along_dim(b, dim)?);
-    let length = rows.shape().last().copied().unwrap_or(1);
-    from_rows(&f(&rows, &others, length)?, a, dim)
+    let (rows, others) = (Rows::in_compute_type(op, a, dim)?, Rows::in_compute_type(op, b, dim)?);
+    rows.restore(&kernel::cast(&f(&rows.rows, &others.rows, rows.length)?, a.dtype())?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads and writes of elements that are numbered in row-major order.
 
-use super::indexed::{TAKE, WriteTo, check_same_dtype, name_of};
+use super::indexed::{TAKE, WriteTo, name_of};
+use super::operand::check_same_dtype;
 use super::positions::{IndexRule, Positions};
 use super::scatter_kernels::IndexedWrite;
 use crate::error::Tuple;

@@ -3,9 +3,9 @@
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
 use super::binary::subtract;
-use super::special::ErrorFunction;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
+use crate::real::Real;
 use crate::{Result, Tensor, kernel};
 
 /// What the gradient of a function of each element is computed from, besides the gradient of the result.
@@ -106,9 +106,9 @@ floating_functions! {
     /// Returns the inverse hyperbolic tangent of each element.
     atanh, "AtanhBackward0", Input, |v| v.atanh(), |g, x| g.div(&subtract(1.0, &x.mul(x)?)?);
     /// Returns the error function of each element.
-    erf, "ErfBackward0", Input, ErrorFunction::erf, |g, x| g.mul(&x.mul(x)?.neg()?.exp()?.mul(FRAC_2_SQRT_PI)?);
+    erf, "ErfBackward0", Input, Real::erf, |g, x| g.mul(&x.mul(x)?.neg()?.exp()?.mul(FRAC_2_SQRT_PI)?);
     /// Returns 1 minus the error function of each element, which is precise for large elements.
-    erfc, "ErfcBackward0", Input, ErrorFunction::erfc, |g, x| g.mul(&x.mul(x)?.neg()?.exp()?.mul(-FRAC_2_SQRT_PI)?);
+    erfc, "ErfcBackward0", Input, Real::erfc, |g, x| g.mul(&x.mul(x)?.neg()?.exp()?.mul(-FRAC_2_SQRT_PI)?);
     /// Returns the logistic function of each element.
     sigmoid, "SigmoidBackward0", Output, |v| 1.0 / (1.0 + (-v).exp()), |g, y| {
         g.mul(&y.mul(&subtract(1.0, y)?)?)

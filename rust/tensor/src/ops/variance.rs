@@ -1,15 +1,10 @@
 //! The variance and the standard deviation.
 
 use super::masked::zero_where;
+use super::operand::check_floating_point;
 use super::reduce::reduced_dims;
 use crate::autograd::NodeBuilder;
-use crate::{Error, Result, Scalar, Tensor, kernel};
-
-/// Returns an error unless the elements are floating-point numbers.
-fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
-    let dtype = tensor.dtype();
-    if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, dtype)) }
-}
+use crate::{Result, Scalar, Tensor, kernel};
 
 impl Tensor {
     /// Returns the degrees of freedom of the variance over `dims`: the number of reduced elements less the correction.

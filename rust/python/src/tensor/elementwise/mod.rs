@@ -14,11 +14,10 @@ use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
 
 use super::Tensor;
-use super::args::{TensorOrScalar, extract_tensor};
+use super::args::{OptionalArg, TensorOrScalar, extract_tensor};
 pub(super) use basic::rounding_mode;
 pub(super) use out::{compute, compute_long, replace};
 
-type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 type NewTensor<'py> = PyResult<Bound<'py, Tensor>>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

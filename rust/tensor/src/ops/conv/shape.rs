@@ -1,5 +1,6 @@
 //! The options of a convolution, and the check of its arguments.
 
+use super::super::operand::{check_device, check_same_dtype};
 use super::OP;
 use crate::error::Tuple;
 use crate::kernel::ConvGeometry;
@@ -75,12 +76,8 @@ fn check_tensors(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resu
         return Err(Error::not_numeric(OP, "input", "; float() converts it"));
     }
     for other in [weight].into_iter().chain(bias) {
-        if other.dtype() != input.dtype() {
-            return Err(Error::DTypes { op: OP, left: input.dtype(), right: other.dtype() });
-        }
-        if other.device() != input.device() {
-            return Err(Error::Devices { op: OP, left: input.device(), right: other.device() });
-        }
+        check_same_dtype(OP, input, other)?;
+        check_device(OP, input, other)?;
     }
     Ok(())
 }

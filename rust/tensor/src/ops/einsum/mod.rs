@@ -10,6 +10,7 @@ use interlock::backends::EinsumStrategy;
 use interlock::backends::flags::{OPT_EINSUM_ENABLED, OPT_EINSUM_STRATEGY};
 use interlock::dispatch::{Call, Gate, Kernel, Numerics, Op, Operation, Reason, Stop, annotate};
 
+use super::operand::{check_device, check_same_dtype};
 use crate::{DType, Error, Result, Tensor};
 use contraction::{Term, contract};
 use equation::{Equation, Label, OP};
@@ -279,12 +280,8 @@ pub fn explain_einsum(
     parse(equation, operands)?;
     for pair in operands.windows(2) {
         let [left, right] = pair else { continue };
-        if left.dtype() != right.dtype() {
-            return Err(Error::DTypes { op: OP, left: left.dtype(), right: right.dtype() });
-        }
-        if left.device() != right.device() {
-            return Err(Error::Devices { op: OP, left: left.device(), right: right.device() });
-        }
+        check_same_dtype(OP, left, right)?;
+        check_device(OP, left, right)?;
     }
     Ok(EINSUM.explain(&EinsumCall::new(equation, operands, optimizer.is_some())))
 }

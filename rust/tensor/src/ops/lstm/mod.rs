@@ -9,6 +9,7 @@ mod layer;
 
 pub use kernels::{LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut};
 
+use super::operand::{check_device, check_floating_point, check_same_dtype};
 use crate::{Error, Result, Tensor};
 
 /// The name in errors and records.
@@ -58,9 +59,7 @@ impl LstmArgs<'_> {
         if steps == 0 {
             return Err(Error::shape(OP, "input", "have at least one step", self.input.shape()));
         }
-        if !self.input.dtype().is_floating_point() {
-            return Err(Error::not_floating_point(OP, self.input.dtype()));
-        }
+        check_floating_point(OP, self.input)?;
         if self.layers.is_empty() {
             return Err(Error::value(OP, "num_layers", "be at least 1", 0));
         }
@@ -88,13 +87,8 @@ impl LstmArgs<'_> {
             let expected = format!("be of shape {}", crate::error::Tuple(shape));
             return Err(Error::shape(OP, argument, expected, operand.shape()));
         }
-        if operand.dtype() != self.input.dtype() {
-            return Err(Error::DTypes { op: OP, left: self.input.dtype(), right: operand.dtype() });
-        }
-        if operand.device() != self.input.device() {
-            return Err(Error::Devices { op: OP, left: self.input.device(), right: operand.device() });
-        }
-        Ok(())
+        check_same_dtype(OP, self.input, operand)?;
+        check_device(OP, self.input, operand)
     }
 }
 

@@ -1,12 +1,17 @@
-//! The error type of this crate and its messages.
+//! The error type of this crate.
 
-use std::any::Any;
+mod display;
+mod foreign;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use interlock::accelerator::{Device, Error as AcceleratorError};
 use interlock::dispatch::NoKernel;
+
+pub(crate) use display::{Sizes, Tuple};
+pub use foreign::ForeignError;
 
 use crate::forward_stack::ForwardStack;
 use crate::{DType, Scalar};
@@ -384,52 +389,6 @@ pub enum Error {
     },
 }
 
-/// An error of a function of the program, in a form that this crate does not know, such as an exception of Python.
-///
-/// ```
-/// use std::sync::Arc;
-/// use interlock_tensor::ForeignError;
-///
-/// let error = ForeignError::new("division by zero".to_owned(), Arc::new(7));
-/// assert_eq!(error.payload().downcast_ref(), Some(&7));
-/// assert_eq!(error.to_string(), "division by zero");
-/// ```
-#[derive(Clone)]
-pub struct ForeignError {
-    message: String,
-    payload: Arc<dyn Any + Send + Sync>,
-}
-
-impl ForeignError {
-    /// Creates an error with a message and the program's object.
-    pub fn new(message: String, payload: Arc<dyn Any + Send + Sync>) -> Self {
-        ForeignError { message, payload }
-    }
-
-    /// Returns the program's object.
-    pub fn payload(&self) -> &(dyn Any + Send + Sync) {
-        &*self.payload
-    }
-}
-
-impl fmt::Debug for ForeignError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ForeignError({:?})", self.message)
-    }
-}
-
-impl fmt::Display for ForeignError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl PartialEq for ForeignError {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.payload, &other.payload)
-    }
-}
-
 impl Error {
     /// Creates the error of a tensor whose shape an operation does not accept.
     pub(crate) fn shape(
@@ -498,40 +457,6 @@ impl Error {
     }
 }
 
-/// Shows sizes as a Python tuple.
-pub(crate) struct Tuple<'a, T>(pub &'a [T]);
-
-impl<T: fmt::Display> fmt::Display for Tuple<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Items that are shown of a longer sequence: as many as a tensor has dimensions at most.
-        const SHOWN: usize = 64;
-        f.write_str("(")?;
-        for (index, size) in self.0.iter().take(SHOWN).enumerate() {
-            write!(f, "{}{size}", if index > 0 { ", " } else { "" })?;
-        }
-        match self.0.len() {
-            1 => f.write_str(",)"),
-            length if length > SHOWN => write!(f, ", ...) with {length} items"),
-            _ => f.write_str(")"),
-        }
-    }
-}
-
-/// Shows sizes as records do, such as "2x3".
-pub(crate) struct Sizes<'a>(pub &'a [usize]);
-
-impl fmt::Display for Sizes<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("()");
-        }
-        for (index, size) in self.0.iter().enumerate() {
-            write!(f, "{}{size}", if index > 0 { "x" } else { "" })?;
-        }
-        Ok(())
-    }
-}
-
 impl From<NoKernel> for Error {
     fn from(error: NoKernel) -> Self {
         Error::NoKernel(error)
@@ -541,197 +466,6 @@ impl From<NoKernel> for Error {
 impl From<AcceleratorError> for Error {
     fn from(error: AcceleratorError) -> Self {
         Error::Accelerator(error)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Broadcast { op, left, right } => {
-                write!(f, "{op}: shapes {} and {} cannot be broadcast", Tuple(left), Tuple(right))
-            }
-            Error::Shapes { op, problem, left, right } => {
-                write!(f, "{op}: {problem} for shapes {} and {}", Tuple(left), Tuple(right))
-            }
-            Error::ViewNeedsCopy { op, wanted, shape, strides } => write!(
-                f,
-                "{op}: shape {} needs a copy of the tensor of shape {} with strides {}; use reshape()",
-                Tuple(wanted),
-                Tuple(shape),
-                Tuple(strides)
-            ),
-            Error::DTypes { op, left, right } => write!(f, "{op}: dtypes must match, got {left} and {right}"),
-            Error::DType { op, argument, expected, given, cure } => {
-                write!(f, "{op}: {argument} must be {expected}, got {given}{cure}")
-            }
-            Error::FactorType { op, argument, dtype, given } => {
-                let expected = match (given, dtype) {
-                    (Scalar::Bool(_), dtype) if dtype.is_floating_point() => "an int or a float",
-                    (Scalar::Bool(_), _) => "an int",
-                    (_, DType::Bool) => "a bool or an int",
-                    _ => "an int",
-                };
-                write!(f, "{op}: {argument} must be {expected} for operands of dtype {dtype}, got {given}")
-            }
-            Error::ResultType { op, result, target } => write!(
-                f,
-                "{op}: the result must be castable to {target}, the dtype of the tensor, got {result}"
-            ),
-            Error::Dimension { op, dim, ndim: 0 | 1 } => write!(f, "{op}: dim must be -1 or 0, got {dim}"),
-            Error::Dimension { op, dim, ndim } => {
-                write!(f, "{op}: dim must be from -{ndim} to {}, got {dim}", ndim - 1)
-            }
-            Error::Index { index, dim, size } => {
-                write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
-            }
-            Error::Position { op, index, size } => {
-                write!(f, "{op}: index must contain positions below {size}, got {index}")
-            }
-            Error::Coordinate { op, index, dim, size } => {
-                write!(f, "{op}: index must contain positions of range({size}) in dimension {dim}, got {index}")
-            }
-            Error::Class { op, index, classes } => {
-                write!(f, "{op}: target must contain class indices of range({classes}), got {index}")
-            }
-            Error::NoDimensions => {
-                f.write_str("a tensor without dimensions cannot be indexed; item() returns its element")
-            }
-            Error::Indexing { message } => f.write_str(message),
-            Error::Shape { op, argument, expected, given } | Error::Value { op, argument, expected, given } => {
-                write!(f, "{op}: {argument} must {expected}, got {given}")
-            }
-            Error::OutOfBounds { op, argument, value, dtype } => {
-                write!(f, "{op}: {argument} must be a number that {dtype} can hold, got {value}")
-            }
-            Error::AssignedType { given, target } => write!(
-                f,
-                "__setitem__: value must be of dtype {target} where tensors or lists are indices, got {given}"
-            ),
-            Error::TooLarge { shape } => {
-                write!(f, "shape {} has more elements than can be addressed", Tuple(shape))
-            }
-            Error::TooManyDimensions { given, limit } => {
-                write!(f, "a tensor can have at most {limit} dimensions, got {given}")
-            }
-            Error::Overlap { op } => write!(
-                f,
-                "{op}: several elements of the target share one memory location; clone() it before changing it in place"
-            ),
-            Error::Aliased { op } => write!(f, "{op}: source and target must not share memory"),
-            Error::LeafInPlace { op, view } => write!(
-                f,
-                "{op}: {}a leaf tensor that requires grad cannot be changed in place while gradients are recorded; \
-                 use no_grad()",
-                if *view { "a view of " } else { "" }
-            ),
-            Error::UntrackedView { inference, created_at } => {
-                let mode = if *inference { "inference" } else { "no_grad" };
-                let location = match created_at {
-                    Some(line) => format!(" at {line}"),
-                    None => String::new(),
-                };
-                write!(
-                    f,
-                    "this view was created in {mode} mode{location}, so its history since an in-place change is \
-                     not known; create the view and change it in the same mode"
-                )
-            }
-            Error::ViewOfSeveral => f.write_str(
-                "this view is one of several that split(), chunk() or unbind() returned, and its history does not record \
-                 in-place changes of it or of its base; use narrow() or clone() it",
-            ),
-            Error::Inference { action } => write!(
-                f,
-                "an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"
-            ),
-            Error::NoVersion => {
-                f.write_str("an inference tensor has no version counter; clone() returns a normal tensor")
-            }
-            Error::NotLeaf => f.write_str(
-                "requires_grad must be True for the result of a recorded operation, got False; detach() returns a leaf",
-            ),
-            Error::NoGraph { op } => write!(
-                f,
-                "{op}: the tensor does not require grad and has no grad_fn, so there is nothing to differentiate"
-            ),
-            Error::ImplicitGradient { op, shape } => write!(
-                f,
-                "{op}: a gradient must be passed for an output of shape {}; without one the output must have one element",
-                Tuple(shape)
-            ),
-            Error::GraphFreed { node } => {
-                write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
-            }
-            Error::NestedPasses { op, limit } => {
-                write!(f, "{op}: at most {limit} backward passes can run inside of each other")
-            }
-            Error::OneBackward { node, cure } => {
-                write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {cure}")
-            }
-            Error::Modified { node, shape, saved, now } => write!(
-                f,
-                "{node}: a saved tensor of shape {} was changed in place: \
-                 it was saved at version {saved} and is now at version {now}",
-                Tuple(shape)
-            ),
-            Error::ViewBeforeBase => f.write_str(
-                "backward: a view that was changed in place begins before its base, and the gradient of the memory \
-                 before the tensor is unknown",
-            ),
-            Error::Unused { index } => write!(
-                f,
-                "grad: the outputs do not depend on input {index}; allow_unused=True returns None for it"
-            ),
-            Error::Devices { op, left, right } => write!(
-                f,
-                "{op}: tensors must be on one device, got {left} and {right}; only CPU tensors without dimensions may \
-                 be on another"
-            ),
-            Error::OnDevice { op, device } => {
-                write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
-            }
-            Error::Accelerator(error) => error.fmt(f),
-            Error::NoStream { op } => {
-                write!(f, "{op}: the tensor must be on a device or in pinned memory, got cpu")
-            }
-            Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
-            Error::UnsplitSums { flag } => write!(
-                f,
-                "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
-                 (False, True), or backends.cuda.blas_library to 'cublaslt'"
-            ),
-            Error::NotDifferentiable { op, cure } => write!(f, "{op}: the operation has no gradient; {cure}"),
-            Error::NoKernel(error) => error.fmt(f),
-            Error::NotDeterministic { op } => write!(
-                f,
-                "{op}: accumulate must be True while backends.deterministic_algorithms is True, got False: no kernel \
-                 has a fixed order of assignments; use index_put_, or use_deterministic_algorithms(True, warn_only=True)"
-            ),
-            Error::Foreign(error) => error.fmt(f),
-            Error::GradientCount { node, expected, given } => write!(
-                f,
-                "{node}: backward must return one gradient for each argument of forward, {expected}, got {given}"
-            ),
-            Error::GradientShape { node, index, expected, given } => write!(
-                f,
-                "{node}: gradient {index} must be of shape {}, or have more dimensions to sum over, got {}",
-                Tuple(expected),
-                Tuple(given)
-            ),
-            Error::GradientDevice { node, index, expected, given } => {
-                write!(f, "{node}: gradient {index} must be on {expected}, got one on {given}; to() moves it")
-            }
-            Error::NanGradient { node, input } => {
-                write!(f, "{node}: the gradient of input {input} has NaN elements")
-            }
-            Error::Anomaly { stack: Some(stack), error, .. } => {
-                write!(f, "{error}; the forward operation was called at {}", stack.location())
-            }
-            Error::Anomaly { stack: None, error, .. } => write!(
-                f,
-                "{error}; the forward operation ran without anomaly detection, so its line is not known"
-            ),
-        }
     }
 }
 

@@ -1,0 +1,120 @@
+//! Tests of multi-head attention.
+
+use interlock::dispatch::Recording;
+
+use super::*;
+use crate::testing::{assert_close, doubles};
+
+/// Weights of 4 elements and 2 heads.
+struct Weights {
+    in_proj: Tensor,
+    in_bias: Tensor,
+    out_proj: Tensor,
+    out_bias: Tensor,
+}
+
+fn waves(shape: &[usize], phase: f64) -> Tensor {
+    let count: usize = shape.iter().product();
+    doubles(&(0..count).map(|i| (i as f64 * 1.7 + phase).sin()).collect::<Vec<_>>(), shape)
+}
+
+fn weights() -> Weights {
+    Weights {
+        in_proj: waves(&[12, 4], 0.0),
+        in_bias: waves(&[12], 1.0),
+        out_proj: waves(&[4, 4], 2.0),
+        out_bias: waves(&[4], 3.0),
+    }
+}
+
+fn args<'a>(x: &'a Tensor, weights: &'a Weights) -> MultiHeadArgs<'a> {
+    MultiHeadArgs {
+        in_proj_bias: Some(&weights.in_bias),
+        out_proj_bias: Some(&weights.out_bias),
+        ..MultiHeadArgs::new([x, x, x], 2, &weights.in_proj, &weights.out_proj)
+    }
+}
+
+/// Returns the result, the kernel and the number of products.
+fn recorded(args: &MultiHeadArgs<'_>) -> (Vec<f64>, &'static str, usize) {
+    let recording = Recording::default();
+    let guard = recording.guard();
+    let (out, _) = args.forward().unwrap();
+    drop(guard);
+    let calls = recording.calls();
+    let products = calls.iter().filter(|call| call.operation == "matmul" && call.composite == Some("mha"));
+    (out.to_vec().unwrap(), calls.last().unwrap().kernel().unwrap(), products.count())
+}
+
+#[test]
+fn fastpath_equals_composed_with_fewer_products() {
+    let (x, weights) = (waves(&[2, 3, 4], 4.0), weights());
+    let fast = args(&x, &weights);
+    let (expected, kernel, products) = recorded(&fast);
+    assert_eq!((kernel, products), ("fastpath", 2));
+    let _fastpath = MHA_FASTPATH.scope(false).unwrap().guard();
+    let (out, kernel, products) = recorded(&fast);
+    assert_eq!((kernel, products), ("composed", 4));
+    assert_close(&doubles(&out, &[24]), &expected);
+    let (by_length, other) = (x.transpose(0, 1).unwrap(), MultiHeadArgs { batch_first: false, ..fast });
+    let other = MultiHeadArgs { query: &by_length, key: &by_length, value: &by_length, ..other };
+    let out = other.forward().unwrap().0.transpose(0, 1).unwrap();
+    assert_close(&out, &expected);
+}
+
+#[test]
+fn weights_of_rows_sum_to_1_and_give_the_same_result() {
+    let (x, weights) = (waves(&[2, 3, 4], 4.0), weights());
+    let mask = Tensor::from_slice(&[0i64, 1, 1, 0, 0, 1, 0, 0, 0], &[3, 3]).unwrap().greater(0).unwrap();
+    let padding = Tensor::from_slice(&[0i64, 0, 0, 0, 1, 0], &[2, 3]).unwrap().greater(0).unwrap();
+    let masked =
+        MultiHeadArgs { attn_mask: Some(&mask), key_padding_mask: Some(&padding), ..args(&x, &weights) };
+    let expected = masked.forward().unwrap().0.to_vec::<f64>().unwrap();
+    let (out, shares) = MultiHeadArgs { need_weights: true, ..masked }.forward().unwrap();
+    assert_close(&out, &expected);
+    let shares = shares.unwrap();
+    assert_eq!(shares.shape(), [2, 3, 3]);
+    assert_close(&shares.sum(Some(&[2]), false).unwrap(), &[1.0; 6]);
+    let shares = shares.to_vec::<f64>().unwrap();
+    assert_eq!([shares[1], shares[5], shares[9 + 4]], [0.0; 3], "masked by position and by padding");
+    let each = MultiHeadArgs { need_weights: true, average_attn_weights: false, ..masked };
+    assert_eq!(each.forward().unwrap().1.unwrap().shape(), [2, 2, 3, 3]);
+}
+
+#[test]
+fn causal_hint_equals_the_mask() {
+    let (x, weights) = (waves(&[1, 3, 4], 4.0), weights());
+    let mask = Tensor::from_slice(&[0i64, 1, 1, 0, 0, 1, 0, 0, 0], &[3, 3]).unwrap().greater(0).unwrap();
+    let masked = MultiHeadArgs { attn_mask: Some(&mask), ..args(&x, &weights) };
+    let expected = masked.forward().unwrap().0.to_vec::<f64>().unwrap();
+    assert_close(&MultiHeadArgs { is_causal: true, ..masked }.forward().unwrap().0, &expected);
+    let error = MultiHeadArgs { is_causal: true, ..args(&x, &weights) }.forward().unwrap_err();
+    assert!(error.to_string().contains("attn_mask must be a causal mask"), "{error}");
+}
+
+#[test]
+fn record_says_why_the_fastpath_was_not_taken() {
+    let (x, weights) = (waves(&[1, 3, 4], 4.0), weights());
+    let copy = x.copy().unwrap();
+    let grad = x.copy().unwrap();
+    grad.set_requires_grad(true).unwrap();
+    let floats = waves(&[3, 3], 0.0);
+    let plain = args(&x, &weights);
+    let odd = MultiHeadArgs { num_heads: 1, ..plain };
+    for (args, expected) in [
+        (MultiHeadArgs { key: &copy, ..plain }, "needs query, key and value that are one tensor"),
+        (MultiHeadArgs { is_training: true, ..plain }, "needs evaluation mode"),
+        (odd, "needs an even number of heads, got 1"),
+        (MultiHeadArgs { in_proj_bias: None, ..plain }, "needs biases"),
+        (MultiHeadArgs { batch_first: false, ..plain }, "needs batch_first"),
+        (MultiHeadArgs { attn_mask: Some(&floats), ..plain }, "needs masks of bools"),
+        (
+            MultiHeadArgs { query: &grad, key: &grad, value: &grad, ..plain },
+            "needs gradients that are not recorded",
+        ),
+    ] {
+        let call = MULTI_HEAD_ATTENTION.explain(&MultiHeadCall::new(&args));
+        assert_eq!(call.kernel(), Some("composed"));
+        assert!(call.to_string().ends_with(&format!("| fastpath: {expected}")), "{call}");
+    }
+}
