@@ -88,6 +88,8 @@ def torch_page(name: str) -> str:
     page = f"{TORCH}/backends.html"
     if name.startswith("deterministic_algorithms"):
         return f"{TORCH}/generated/torch.use_deterministic_algorithms.html"
+    if name == "deterministic_fill_uninitialized_memory":
+        return f"{TORCH}/deterministic.html"
     if name.endswith("fp32_precision"):
         return f"{TORCH}/notes/mkldnn.html" if name.startswith("mkldnn") else TF32
     if name == "cuda.sdp_priority":
@@ -230,7 +232,10 @@ def variable_row(entry: dict[str, str]) -> tuple[str, ...]:
 
 # Tensor operations ------------------------------------------------------------------------------------------
 
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int64", "bool")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+DTYPES = (*FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool")
+# The text of frequent groups of dtypes.
+DTYPE_GROUPS = {DTYPES: "all", DTYPES[:-1]: "all but bool", FLOATS: "floating point"}
 
 # An example of each operation, by its name in the stub; `operands` returns the values of the names.
 CREATION = {
@@ -243,11 +248,36 @@ CREATION = {
     "empty": "T.empty(2, **options)",
     "full": "T.full((2,), 1, **options)",
     "arange": "T.arange(2, **options)",
+    "linspace": "T.linspace(0, 1, 2, **options)",
+    "logspace": "T.logspace(0, 1, 2, **options)",
+    "eye": "T.eye(2, **options)",
     "zeros_like": "T.zeros_like(x)",
     "ones_like": "T.ones_like(x)",
+    "empty_like": "T.empty_like(x)",
+    "full_like": "T.full_like(x, 1)",
+    "new_zeros": "x.new_zeros(2)",
+    "new_ones": "x.new_ones(2)",
+    "new_empty": "x.new_empty(2)",
+    "new_full": "x.new_full((2,), 1)",
+    "new_tensor": "x.new_tensor([1, 0])",
     "rand": "T.rand(2, **options)",
     "randn": "T.randn(2, **options)",
+    "rand_like": "T.rand_like(x)",
+    "randn_like": "T.randn_like(x)",
+    "randint": "T.randint(2, (2,), **options)",
+    "randint_like": "T.randint_like(x, 2)",
+    "randperm": "T.randperm(2, **options)",
 }
+FUNCTIONS = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "square", "reciprocal"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("erf", "erfc", "sigmoid", "relu", "ceil", "floor", "round", "trunc", "frac"),
+)
+IN_PLACE_BINARY = (
+    *("floor_divide", "remainder", "fmod", "pow", "atan2", "hypot", "copysign"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "clamp_min", "clamp_max"),
+)
 OPERATIONS = {
     "Arithmetic": {
         "add": "x + y",
@@ -255,15 +285,28 @@ OPERATIONS = {
         "mul": "x * y",
         "div": "x / y",
         "pow": "x ** y",
+        "floor_divide": "x // y",
         "remainder": "x % y",
+        "fmod": "x.fmod(y)",
         "neg": "-x",
+        "positive": "x.positive()",
         "abs": "abs(x)",
+        "sign": "x.sign()",
+        "copysign": "x.copysign(y)",
+        "addcmul": "x.addcmul(x, y)",
+        "addcdiv": "x.addcdiv(x, y)",
+        "lerp": "x.lerp(y, 0.5)",
     },
     "Matrix products": {
         "matmul": "x @ y",
         "mm": "x.mm(y)",
         "bmm": "x.unsqueeze(0).bmm(y.unsqueeze(0))",
         "addmm": "x.addmm(x, y)",
+        "mv": "x.mv(y[0])",
+        "addmv": "x[0].addmv(x, y[0])",
+        "baddbmm": "x.baddbmm(x.unsqueeze(0), y.unsqueeze(0))",
+        "dot": "x[0].dot(y[0])",
+        "outer": "x[0].outer(y[0])",
         "einsum": "T.einsum('ij,jk->ik', x, y)",
         "linear": "T.nn.functional.linear(x, y)",
         "scaled_dot_product_attention": "T.nn.functional.scaled_dot_product_attention(x, y, y)",
@@ -275,16 +318,35 @@ OPERATIONS = {
     },
     "Comparison and logic": {
         "eq": "x == y",
-        "__ne__": "x != y",
-        "__lt__": "x < y",
-        "__le__": "x <= y",
-        "__gt__": "x > y",
-        "__ge__": "x >= y",
+        "ne": "x != y",
+        "lt": "x < y",
+        "le": "x <= y",
+        "gt": "x > y",
+        "ge": "x >= y",
+        "isfinite": "x.isfinite()",
+        "isinf": "x.isinf()",
+        "isnan": "x.isnan()",
+        "signbit": "x.signbit()",
         "logical_not": "x.logical_not()",
+        "logical_and": "x.logical_and(y)",
+        "logical_or": "x.logical_or(y)",
+        "logical_xor": "x.logical_xor(y)",
+        "bitwise_not": "~x",
+        "bitwise_and": "x & y",
+        "bitwise_or": "x | y",
+        "bitwise_xor": "x ^ y",
     },
-    "Functions of each element": {
-        name: f"x.{name}()" for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
+    "Selection and limits": {
+        "where": "T.where(x > 0, x, y)",
+        "clamp": "x.clamp(0, 1)",
+        "clamp_min": "x.clamp_min(0)",
+        "clamp_max": "x.clamp_max(y)",
+        **{name: f"x.{name}(y)" for name in ("maximum", "minimum", "fmax", "fmin")},
+        "nan_to_num": "x.nan_to_num()",
     },
+    "Functions of each element": {name: f"x.{name}()" for name in FUNCTIONS}
+    | {name: f"x.{name}(y)" for name in ("atan2", "hypot")}
+    | {name: f"T.nn.functional.{name}(x)" for name in ("gelu", "silu", "softplus", "logsigmoid", "dropout")},
     "Reductions and losses": {
         "sum": "x.sum()",
         "mean": "x.mean()",
@@ -294,37 +356,121 @@ OPERATIONS = {
         "amin": "x.amin(0)",
         "argmax": "x.argmax()",
         "argmin": "x.argmin()",
+        "trace": "x.trace()",
         "softmax": "x.softmax(0)",
         "log_softmax": "x.log_softmax(0)",
         "cross_entropy": "T.cross_entropy(x, classes)",
         "nll_loss": "T.nn.functional.nll_loss(x, classes)",
+        "binary_cross_entropy": "T.nn.functional.binary_cross_entropy(x, y)",
+        "binary_cross_entropy_with_logits": "T.nn.functional.binary_cross_entropy_with_logits(x, y)",
+        "mse_loss": "T.nn.functional.mse_loss(x, y)",
+        "l1_loss": "T.nn.functional.l1_loss(x, y, reduction='sum')",
+        "layer_norm": "T.nn.functional.layer_norm(x, (2,))",
     },
     "Shape and indexing": {
         "T": "x.T",
+        "mT": "x.mT",
+        "mH": "x.mH",
+        "H": "x.H",
+        "adjoint": "x.adjoint()",
         "t": "x.t()",
         "transpose": "x.transpose(0, 1)",
+        "swapaxes": "x.swapaxes(0, 1)",
+        "swapdims": "x.swapdims(0, 1)",
         "permute": "x.permute(1, 0)",
+        "movedim": "x.movedim(0, 1)",
+        "moveaxis": "x.moveaxis(0, 1)",
         "reshape": "x.reshape(4)",
+        "reshape_as": "x.reshape_as(y)",
         "view": "x.view(4)",
+        "view_as": "x.view_as(y)",
         "flatten": "x.flatten()",
+        "unflatten": "x.unflatten(1, (2, 1))",
+        "ravel": "x.ravel()",
         "unsqueeze": "x.unsqueeze(0)",
         "squeeze": "x.squeeze()",
         "expand": "x.expand(3, 2, 2)",
+        "expand_as": "x.expand_as(y)",
+        "broadcast_to": "x.broadcast_to((3, 2, 2))",
+        "broadcast_tensors": "T.broadcast_tensors(x, y)[0]",
+        "atleast_1d": "T.atleast_1d(x)",
+        "atleast_2d": "T.atleast_2d(x)",
+        "atleast_3d": "T.atleast_3d(x)",
         "select": "x.select(0, 1)",
+        "narrow": "x.narrow(0, 0, 1)",
+        "diagonal": "x.diagonal()",
+        "split": "x.split(1)[0]",
+        "split_with_sizes": "x.split_with_sizes((1, 1))[0]",
+        "chunk": "x.chunk(2)[0]",
+        "tensor_split": "x.tensor_split(2)[0]",
+        "unbind": "x.unbind()[0]",
         "as_strided": "x.as_strided((2,), (1,))",
         "__getitem__": "x[0, 1:]",
+        "index_select": "x.index_select(0, classes)",
+        "gather": "x.gather(1, classes.unsqueeze(1))",
+        "take": "x.take(classes)",
+        "take_along_dim": "x.take_along_dim(classes.unsqueeze(1), 1)",
+        "masked_select": "x.masked_select(mask)",
+        "nonzero": "x.nonzero()",
+        "embedding": "T.nn.functional.embedding(classes, x)",
+        "one_hot": "T.nn.functional.one_hot(x.long(), 3)",
+        "index_add": "x.index_add(0, classes, y)",
+        "index_copy": "x.index_copy(0, classes, y)",
+        "index_fill": "x.index_fill(0, classes, 1)",
+        "index_put": "x.index_put((classes,), y)",
+        "masked_fill": "x.masked_fill(mask, 1)",
+        "masked_scatter": "x.masked_scatter(mask, y)",
+        "put": "x.put(classes, y[0])",
+        "scatter": "x.scatter(1, classes.unsqueeze(1), y)",
+        "scatter_add": "x.scatter_add(1, classes.unsqueeze(1), y)",
         "cat": "T.cat([x, y])",
         "stack": "T.stack([x, y])",
+        "hstack": "T.hstack([x, y])",
+        "vstack": "T.vstack([x, y])",
+        "flip": "x.flip(0)",
+        "roll": "x.roll(1, 0)",
+        "repeat": "x.repeat(2, 1)",
+        "tile": "x.tile(2)",
+        "repeat_interleave": "x.repeat_interleave(2)",
+        "tril": "x.tril()",
+        "triu": "x.triu()",
+    },
+    "Random numbers": {
+        "bernoulli": "x.bernoulli()",
+        "multinomial": "x.multinomial(1)",
+        "bernoulli_": "x.clone().bernoulli_()",
+        "normal_": "x.clone().normal_()",
+        "uniform_": "x.clone().uniform_()",
     },
     "In place": {
         "add_": "x.clone().add_(y)",
         "sub_": "x.clone().sub_(y)",
         "mul_": "x.clone().mul_(y)",
         "div_": "x.clone().div_(y)",
+        **{
+            f"{name}_": f"x.clone().{name}_()"
+            for name in (*FUNCTIONS, "neg", "abs", "sign", "logical_not", "bitwise_not", "nan_to_num")
+        },
+        **{f"{name}_": f"x.clone().{name}_(y)" for name in IN_PLACE_BINARY},
+        "addcmul_": "x.clone().addcmul_(x, y)",
+        "addcdiv_": "x.clone().addcdiv_(x, y)",
+        "lerp_": "x.clone().lerp_(y, 0.5)",
+        "clamp_": "x.clone().clamp_(0, 1)",
         "zero_": "x.clone().zero_()",
         "fill_": "x.clone().fill_(1)",
         "copy_": "T.zeros_like(x).copy_(x)",
+        "tril_": "x.clone().tril_()",
+        "triu_": "x.clone().triu_()",
         "__setitem__": "(z := x.clone()).__setitem__(0, x[1]) or z",
+        "index_add_": "x.clone().index_add_(0, classes, y)",
+        "index_copy_": "x.clone().index_copy_(0, classes, y)",
+        "index_fill_": "x.clone().index_fill_(0, classes, 1)",
+        "index_put_": "x.clone().index_put_((classes,), y)",
+        "masked_fill_": "x.clone().masked_fill_(mask, 1)",
+        "masked_scatter_": "x.clone().masked_scatter_(mask, y)",
+        "put_": "x.clone().put_(classes, y[0])",
+        "scatter_": "x.clone().scatter_(1, classes.unsqueeze(1), y)",
+        "scatter_add_": "x.clone().scatter_add_(1, classes.unsqueeze(1), y)",
     },
     "Conversion and copies": {
         "to": "x.float().to(T.float64)",
@@ -333,6 +479,10 @@ OPERATIONS = {
         "float": "x.double().float()",
         "double": "x.float().double()",
         "long": "x.float().long()",
+        "int": "x.float().int()",
+        "short": "x.float().short()",
+        "char": "x.float().char()",
+        "byte": "x.float().byte()",
         "bool": "x.float().bool()",
         "cpu": "x.cpu()",
         "pin_memory": "x.pin_memory()",
@@ -346,7 +496,18 @@ OPERATIONS = {
     },
 }
 # The operators of in-place methods.
-IN_PLACE = {"add_": "+=", "sub_": "-=", "mul_": "*=", "div_": "/="}
+IN_PLACE = {
+    "add_": "+=",
+    "sub_": "-=",
+    "mul_": "*=",
+    "div_": "/=",
+    "floor_divide_": "//=",
+    "remainder_": "%=",
+    "pow_": "**=",
+    "bitwise_and_": "&=",
+    "bitwise_or_": "|=",
+    "bitwise_xor_": "^=",
+}
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
     "data",
@@ -457,17 +618,20 @@ def operands(dtype: str, device: str = "cpu", requires_grad: bool = False) -> di
     options = {"dtype": getattr(interlock, dtype), "device": device}
     x, y = (interlock.ones(2, 2, **options).requires_grad_(requires_grad) for _ in range(2))
     classes = interlock.tensor([0, 1], device=device)
-    return {"T": interlock, "x": x, "y": y, "classes": classes, "options": options}
+    mask = interlock.tensor([True, False], device=device)
+    return {"T": interlock, "x": x, "y": y, "classes": classes, "mask": mask, "options": options}
 
 
 def dtypes_of(example: str) -> str:
     """Return the dtypes for which an example does not raise."""
-    found = [dtype for dtype in DTYPES if succeeds(example, operands(dtype))]
-    return "all" if len(found) == len(DTYPES) else ", ".join(found)
+    found = tuple(dtype for dtype in DTYPES if succeeds(example, operands(dtype)))
+    return DTYPE_GROUPS.get(found, ", ".join(found))
 
 
 def is_recorded(example: str) -> bool:
     """Return whether the result of an example with operands that require grad requires grad."""
+    if not succeeds(example, operands("float32", requires_grad=True)):
+        return False
     result = eval(example, operands("float32", requires_grad=True))
     return bool(getattr(result, "requires_grad", False))
 

@@ -1,15 +1,18 @@
 /*
- * An extension module that reads and sets interlock's flags and modes, has a flag of its own, and works on devices.
+ * An extension module that reads and sets interlock's flags and modes, has flags and a kernel of its own, and works on
+ * devices.
  */
 #include <Python.h>
 
 #include <interlock.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const InterlockApi *api;
-/* The module's own flag, and one of interlock's. */
+/* The module's own flags, and one of interlock's. */
 static InterlockFlag level;
+static InterlockFlag matmul;
 static InterlockFlag benchmark;
 
 /* Raises the exception of an error. */
@@ -249,6 +252,45 @@ static PyObject *start_thread(PyObject *module, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
+static bool is_float_matrix(const InterlockTensor *tensor) {
+    return tensor->ndim == 2 && tensor->device_type == INTERLOCK_TENSOR_CPU &&
+           tensor->dtype_code == INTERLOCK_DTYPE_FLOAT && tensor->dtype_bits == 32;
+}
+
+/* Accepts two matrices of floats on the CPU. The tensors have no data yet. */
+static int32_t can_multiply(void *context, const InterlockKernelCall *call, char *message, size_t capacity) {
+    (void)context;
+    if (is_float_matrix(&call->inputs[0]) && is_float_matrix(&call->inputs[1])) {
+        return INTERLOCK_STATUS_DONE;
+    }
+    snprintf(message, capacity, "needs matrices of float32 on the CPU");
+    return INTERLOCK_STATUS_REFUSED;
+}
+
+static double element(const InterlockTensor *matrix, int64_t row, int64_t column) {
+    const float *data = matrix->data;
+    return data[row * matrix->strides[0] + column * matrix->strides[1]];
+}
+
+/* Multiplies two matrices of floats, and sums in double precision. */
+static int32_t multiply(void *context, const InterlockKernelCall *call, char *message, size_t capacity) {
+    const InterlockTensor *left = &call->inputs[0], *right = &call->inputs[1];
+    float *out = call->outputs[0].data;
+    (void)context;
+    (void)message;
+    (void)capacity;
+    for (int64_t row = 0; row < left->shape[0]; row++) {
+        for (int64_t column = 0; column < right->shape[1]; column++) {
+            double sum = 0;
+            for (int64_t i = 0; i < left->shape[1]; i++) {
+                sum += element(left, row, i) * element(right, i, column);
+            }
+            *out++ = (float)sum;
+        }
+    }
+    return INTERLOCK_STATUS_DONE;
+}
+
 static PyMethodDef methods[] = {
     {"state", read_state, METH_NOARGS, "Return `cudnn.benchmark` and the gradient mode of this thread."},
     {"call_with", call_with, METH_VARARGS, "Call a function while this thread has another flag and mode."},
@@ -283,11 +325,42 @@ static int register_level(void) {
     return 0;
 }
 
+/* Registers the module's kernel, which its flag `extension_c.matmul` switches off. */
+static int register_kernel(void) {
+    static bool is_registered; /* A kernel is never removed, and the module may be initialized again. */
+    InterlockError error = interlock_no_error();
+    InterlockFlagDecl declaration;
+    const InterlockGate gate = {"extension_c.matmul", "True"};
+    InterlockKernel kernel;
+    memset(&declaration, 0, sizeof declaration);
+    declaration.size = (uint32_t)sizeof declaration;
+    declaration.kind = INTERLOCK_KIND_BOOL;
+    declaration.name = interlock_text("extension_c.matmul");
+    declaration.doc = interlock_text("Whether the extension multiplies matrices.");
+    declaration.default_value = interlock_value_of_bool(true);
+    matmul.size = (uint32_t)sizeof matmul;
+    memset(&kernel, 0, sizeof kernel);
+    kernel.size = sizeof kernel;
+    kernel.name = "extension_c";
+    kernel.gates = &gate;
+    kernel.num_gates = 1;
+    kernel.condition = can_multiply;
+    kernel.run = multiply;
+    if (api->flag_register(&declaration, &matmul, NULL, &error) != INTERLOCK_OK ||
+        (!is_registered &&
+         api->kernel_register(interlock_text("matmul"), &kernel, &error) != INTERLOCK_OK)) {
+        raise(&error);
+        return -1;
+    }
+    is_registered = true;
+    return 0;
+}
+
 static int execute(PyObject *module) {
     InterlockError error = interlock_no_error();
     (void)module;
     api = interlock_import();
-    if (api == NULL || register_level() != 0) {
+    if (api == NULL || register_level() != 0 || register_kernel() != 0) {
         return -1;
     }
     if (interlock_find(api, "cudnn.benchmark", &benchmark, &error) != INTERLOCK_OK) {

@@ -1,4 +1,5 @@
-// An extension module that reads and sets interlock's flags and modes, has a flag of its own, and works on devices.
+// An extension module that reads and sets interlock's flags and modes, has flags and a kernel of its own, and works on
+// devices.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -6,6 +7,7 @@
 #include <interlock.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,8 +63,8 @@ Handle<T> make(void (*release)(T *), Create &&create) {
 
 using State = std::pair<bool, bool>;
 
-// The module's own flag, and one of interlock's.
-InterlockFlag level, benchmark;
+// The module's own flags, and one of interlock's.
+InterlockFlag level, matmul, benchmark;
 
 State seen() {
     return {interlock_bool(api, &benchmark), interlock_is_on(api, INTERLOCK_MODE_GRAD)};
@@ -185,6 +187,60 @@ void register_level() {
     }
 }
 
+bool is_float_matrix(const InterlockTensor &tensor) {
+    return tensor.ndim == 2 && tensor.device_type == INTERLOCK_TENSOR_CPU &&
+           tensor.dtype_code == INTERLOCK_DTYPE_FLOAT && tensor.dtype_bits == 32;
+}
+
+// Accepts two matrices of floats on the CPU. The tensors have no data yet.
+int32_t can_multiply(void *, const InterlockKernelCall *call, char *message, size_t capacity) {
+    if (is_float_matrix(call->inputs[0]) && is_float_matrix(call->inputs[1])) {
+        return INTERLOCK_STATUS_DONE;
+    }
+    std::snprintf(message, capacity, "needs matrices of float32 on the CPU");
+    return INTERLOCK_STATUS_REFUSED;
+}
+
+// Multiplies two matrices of floats, and sums in double precision. A kernel must not throw.
+int32_t multiply(void *, const InterlockKernelCall *call, char *, size_t) {
+    const InterlockTensor &left = call->inputs[0], &right = call->inputs[1];
+    const auto element = [](const InterlockTensor &matrix, int64_t row, int64_t column) -> double {
+        return static_cast<const float *>(matrix.data)[row * matrix.strides[0] + column * matrix.strides[1]];
+    };
+    auto *out = static_cast<float *>(call->outputs[0].data);
+    for (int64_t row = 0; row < left.shape[0]; row++) {
+        for (int64_t column = 0; column < right.shape[1]; column++) {
+            double sum = 0;
+            for (int64_t i = 0; i < left.shape[1]; i++) {
+                sum += element(left, row, i) * element(right, i, column);
+            }
+            *out++ = static_cast<float>(sum);
+        }
+    }
+    return INTERLOCK_STATUS_DONE;
+}
+
+// Registers the module's kernel, which its flag `extension_pybind11.matmul` switches off.
+void register_kernel() {
+    InterlockFlagDecl declaration{};
+    declaration.size = sizeof declaration;
+    declaration.kind = INTERLOCK_KIND_BOOL;
+    declaration.name = interlock_text("extension_pybind11.matmul");
+    declaration.doc = interlock_text("Whether the extension multiplies matrices.");
+    declaration.default_value = interlock_value_of_bool(true);
+    matmul.size = sizeof matmul;
+    check([&](InterlockError *error) { return api->flag_register(&declaration, &matmul, nullptr, error); });
+    const InterlockGate gate{"extension_pybind11.matmul", "True"};
+    InterlockKernel kernel{};
+    kernel.size = sizeof kernel;
+    kernel.name = "extension_pybind11";
+    kernel.gates = &gate;
+    kernel.num_gates = 1;
+    kernel.condition = can_multiply;
+    kernel.run = multiply;
+    check([&](InterlockError *error) { return api->kernel_register(interlock_text("matmul"), &kernel, error); });
+}
+
 } // namespace
 
 PYBIND11_MODULE(extension_pybind11, module) {
@@ -202,6 +258,7 @@ PYBIND11_MODULE(extension_pybind11, module) {
     });
     try {
         register_level();
+        register_kernel();
         check([](InterlockError *error) { return interlock_find(api, "cudnn.benchmark", &benchmark, error); });
     } catch (const Failure &failure) {
         // Translators are called for functions, not for the initialization of a module.

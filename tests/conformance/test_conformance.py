@@ -28,6 +28,8 @@ FILES = (
     "halves.json",
     "attention.json",
     "einsum.json",
+    "order.json",
+    "layers.json",
 )
 SECONDS = 300.0
 

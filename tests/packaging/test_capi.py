@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = Path(__file__).with_name("capi_layout.txt")
-GROWING = ("    0: uint32_t size\n", "    4: uint32_t size\n")
+GROWING = ("    0: uint32_t size\n", "    4: uint32_t size\n", "    0: size_t size\n")
 """The line of a field with the size of the struct: such a struct may get more fields."""
 
 

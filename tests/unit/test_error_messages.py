@@ -217,7 +217,7 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
     (
         "interlock.ones(2).to('fp16')",
         "DeviceError",
-        "to: dtype must be interlock.float16, bfloat16, float32, float64, int64 or bool, "
+        "to: dtype must be interlock.float16, bfloat16, float32, float64, int64, int32, int16, int8, uint8 or bool, "
         'got "fp16", for example to(interlock.float32)',
     ),
     ("interlock.Event(blocking=3)", "TypeError", "Event: blocking must be a bool, got int"),

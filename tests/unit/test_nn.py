@@ -16,20 +16,29 @@ from interlock.nn import functional
 # The parameters in PyTorch 2.13. Those of native functions are in their docstrings.
 LEGACY = "size_average=None, reduce=None, reduction='mean'"
 SIGNATURES = {
+    "binary_cross_entropy": f"input, target, weight=None, {LEGACY}",
+    "binary_cross_entropy_with_logits": f"input, target, weight=None, {LEGACY}, pos_weight=None",
     "cross_entropy": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean', label_smoothing=0.0",
+    "dropout": "input, p=0.5, training=True, inplace=False",
+    "gelu": "input, approximate='none'",
     "l1_loss": f"input, target, {LEGACY}, weight=None",
+    "layer_norm": "input, normalized_shape, weight=None, bias=None, eps=1e-05",
     "linear": "input, weight, bias=None",
     "log_softmax": "input, dim=None, _stacklevel=3, dtype=None",
+    "logsigmoid": "input",
     "mse_loss": f"input, target, {LEGACY}, weight=None",
     "nll_loss": "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, "
     "reduction='mean'",
     "relu": "input, inplace=False",
+    "relu_": "input",
     "scaled_dot_product_attention": "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, "
     "scale=None, enable_gqa=False",
     "sigmoid": "input",
+    "silu": "input, inplace=False",
     "softmax": "input, dim=None, _stacklevel=3, dtype=None",
     "softmin": "input, dim=None, _stacklevel=3, dtype=None",
+    "softplus": "input, beta=1, threshold=20",
     "tanh": "input",
 }
 LAYER = (
@@ -71,27 +80,6 @@ def test_layer_has_the_parameters_of_pytorch() -> None:
 def test_attention_has_the_objects_of_backends() -> None:
     for name in nn.attention.__all__:
         assert getattr(nn.attention, name) is getattr(cuda, name)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x, y: functional.relu(x, inplace=True), "relu: inplace must be False, got True"),
-        (lambda x, y: functional.cross_entropy(x, y, x), "cross_entropy: weight must be None, got a Tensor"),
-        (
-            lambda x, y: functional.cross_entropy(x, y, label_smoothing=0.1),
-            "cross_entropy: label_smoothing must be 0.0, got 0.1",
-        ),
-        (
-            lambda x, y: functional.nll_loss(x, y, ignore_index=0),
-            "nll_loss: ignore_index must be -100, got 0",
-        ),
-        (lambda x, y: functional.mse_loss(x, x, weight=x), "mse_loss: weight must be None, got a Tensor"),
-    ],
-)
-def test_argument_for_what_does_not_exist_is_refused(call: Any, message: str) -> None:
-    with pytest.raises(errors.ArgumentError, match=f"^{message}$"):
-        call(interlock.zeros(1, 2), interlock.tensor([0]))
 
 
 def test_losses_have_the_reductions_of_pytorch() -> None:
@@ -137,3 +125,78 @@ def test_softmax_without_dim_warns_and_chooses_by_the_number_of_dimensions() -> 
     assert functional.softmin(interlock.tensor([0.0, math.log(3.0)]), dim=0).tolist() == pytest.approx(
         [0.75, 0.25]
     )
+
+
+LAYER_ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
+    (("8", 2), {}, TypeError, "embed_dim must be an int, got str"),
+    ((8, 2.0), {}, TypeError, "num_heads must be an int, got float"),
+    ((8, True), {}, TypeError, "num_heads must be an int, got bool"),
+    ((8, 2), {"bias": 1}, TypeError, "bias must be a bool, got int"),
+    ((8, 2), {"dtype": "float32"}, TypeError, "dtype must be an interlock.dtype, got str"),
+    (
+        (8, 2),
+        {"dtype": interlock.int64},
+        errors.DTypeError,
+        "dtype must be floating point, got interlock.int64",
+    ),
+    ((8, 3), {}, errors.ArgumentError, "num_heads must divide embed_dim, 8, got 3"),
+    ((8, 2), {"dropout": "a"}, errors.ArgumentError, "dropout must be 0.0, got 'a'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "options", "error", "message"), LAYER_ARGUMENTS)
+def test_wrong_arguments_of_the_layer_are_named(
+    arguments: Any, options: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error) as raised:
+        nn.MultiheadAttention(*arguments, **options)
+    assert str(raised.value) == f"MultiheadAttention: {message}"
+
+
+def test_wrong_state_is_named_and_changes_nothing() -> None:
+    layer = nn.MultiheadAttention(4, 2)
+    state = layer.state_dict()
+    before = {name: tensor.tolist() for name, tensor in state.items()}
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (3, TypeError, "state_dict must be a mapping, got int"),
+        ({}, errors.ArgumentError, "missing: in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias"),
+        ({**state, "other": state["in_proj_bias"]}, errors.ArgumentError, "got 'other'"),
+        (
+            {**state, "out_proj.bias": 3},
+            TypeError,
+            r"state_dict\['out_proj.bias'\] must be a Tensor, got int",
+        ),
+        (
+            {**{name: tensor * 2 for name, tensor in state.items()}, "out_proj.bias": interlock.ones(3)},
+            errors.ShapeError,
+            r"state_dict\['out_proj.bias'\] must be of shape \(4,\), got shape \(3,\)",
+        ),
+    ]
+    for given, error, message in wrong:
+        with pytest.raises(error, match=f"^load_state_dict: .*{message}$"):
+            layer.load_state_dict(given)
+    assert {name: tensor.tolist() for name, tensor in layer.state_dict().items()} == before
+
+
+def test_errors_of_the_layer_name_it() -> None:
+    layer, x = nn.MultiheadAttention(4, 2, batch_first=True), interlock.ones(2, 3, 4)
+    with pytest.raises(
+        errors.DTypeError, match=r"^MultiheadAttention: dtypes must match, got float64 and float32"
+    ):
+        layer(x.double(), x.double(), x.double())
+    with pytest.raises(errors.DTypeError, match=r"^MultiheadAttention: "):
+        layer(x, x, x.long())
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_query_without_keys_is_nan_where_pytorch_computes_scores(need_weights: bool) -> None:
+    layer, x = nn.MultiheadAttention(4, 2, batch_first=True).eval(), interlock.ones(2, 3, 4)
+    padding = interlock.tensor([[True, True, True], [False, False, True]])
+    with interlock.no_grad():
+        fast = layer(x, x, x, key_padding_mask=padding, need_weights=need_weights)[0]
+    composed = layer(x, x, x, key_padding_mask=padding, need_weights=need_weights)[0].detach()
+    assert all(math.isnan(value) for value in fast[0].reshape(-1).tolist())
+    # Without weights the composed kernel calls scaled_dot_product_attention, whose result is 0 there.
+    assert all(math.isnan(value) is need_weights for value in composed[0].reshape(-1).tolist())
+    for row, expected in zip(fast[1].tolist(), composed[1].tolist(), strict=True):
+        assert row == pytest.approx(expected, abs=1e-6)

@@ -1,4 +1,5 @@
-//! An extension module that reads and sets interlock's flags and modes, has a flag of its own, and works on devices.
+//! An extension module that reads and sets interlock's flags and modes, has flags and a kernel of its own, and works on
+//! devices.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,6 +8,7 @@ use interlock_capi::accelerator::memory::DeviceBuffer;
 use interlock_capi::accelerator::{Event, EventOptions, current_stream};
 use interlock_capi::autograd::{is_grad_enabled, set_grad_enabled};
 use interlock_capi::backends::{Flag, FlagDecl, FlagType, find, register};
+use interlock_capi::dispatch::{DType, Kernel, KernelCall, Stop, Tensor, register_kernel};
 use interlock_capi::state::ThreadState;
 use interlock_capi::{Error, ErrorCode};
 use pyo3::exceptions::PyRuntimeWarning;
@@ -58,6 +60,13 @@ mod extension_pyo3 {
             let text = std::ffi::CString::new(warning.to_string())?;
             PyErr::warn(py, &category, &text, 1)?;
         }
+        let switch = FlagType::Switch { default: true };
+        let doc = "Whether the extension multiplies matrices.";
+        register::<bool>(&FlagDecl::new("extension_pyo3.matmul", switch, doc))
+            .map_err(|error| to_exception(py, &error))?;
+        let kernel = Kernel::new("extension_pyo3", multiply).condition(can_multiply);
+        register_kernel("matmul", kernel.gate("extension_pyo3.matmul", "True"))
+            .map_err(|error| to_exception(py, &error))?;
         let benchmark = find("cudnn.benchmark").map_err(|error| to_exception(py, &error))?;
         let _ = FLAGS.set(py, Flags { level, benchmark });
         Ok(())
@@ -133,6 +142,46 @@ mod extension_pyo3 {
         std::thread::Builder::new().spawn(work)?;
         Ok(())
     }
+}
+
+/// Accepts two matrices of floats on the CPU. The tensors have no data yet.
+fn can_multiply(call: &KernelCall) -> Result<(), String> {
+    let accepts = |it: &Tensor| it.shape().len() == 2 && it.dtype() == DType::FLOAT32 && it.is_on_cpu();
+    if call.inputs().iter().all(accepts) {
+        Ok(())
+    } else {
+        Err("needs matrices of float32 on the CPU".to_owned())
+    }
+}
+
+/// Multiplies two matrices of floats, and sums in double precision.
+fn multiply(call: &KernelCall) -> Result<(), Stop> {
+    let ([left, right], [out]) = (call.inputs(), call.outputs()) else {
+        return Err(Stop::Refused("needs two operands".to_owned()));
+    };
+    let (&[rows, depth], &[_, columns]) = (left.shape(), right.shape()) else {
+        return Err(Stop::Refused("needs matrices".to_owned()));
+    };
+    let (Some(&[left_row, left_column]), Some(&[right_row, right_column])) =
+        (left.strides(), right.strides())
+    else {
+        return Err(Stop::Refused("needs strides".to_owned()));
+    };
+    let (left, right, out) = (left.data::<f32>(), right.data::<f32>(), out.data::<f32>());
+    // SAFETY: the operands have an element at each index, and no other thread writes to them during the call.
+    let element = |matrix: *mut f32, index: i64| f64::from(unsafe { matrix.offset(index as isize).read() });
+    for row in 0..rows {
+        for column in 0..columns {
+            let product = |i: i64| {
+                element(left, row * left_row + i * left_column)
+                    * element(right, i * right_row + column * right_column)
+            };
+            let sum: f64 = (0..depth).map(product).sum();
+            // SAFETY: the result is contiguous and has `rows * columns` elements.
+            unsafe { out.offset((row * columns + column) as isize).write(sum as f32) };
+        }
+    }
+    Ok(())
 }
 
 /// Sums the numbers below `n` on the current stream of the current device. Needs no interpreter.

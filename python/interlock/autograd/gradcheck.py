@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from interlock._core.autograd import no_grad
@@ -65,6 +66,8 @@ def gradcheck(
     Raises:
         ArgumentError: No input requires grad, or an option has a value that is not supported.
         GradcheckError: A gradient differs, and `raise_exception` is True.
+        TypeError: `func` cannot be called, `inputs` are no tensors, `func` returned something else than
+            tensors, or a tolerance is not a number.
 
     Example:
         >>> import interlock
@@ -81,6 +84,8 @@ def gradcheck(
         "masked": bool(masked),
     }
     _refuse("gradcheck", unsupported, {"check_backward_ad": check_backward_ad})
+    _check_options("gradcheck", func, {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol})
+    _check_flags("gradcheck", {"raise_exception": raise_exception, "check_grad_dtypes": check_grad_dtypes})
     arguments = _arguments("gradcheck", inputs)
     try:
         _check(func, arguments, eps, atol, rtol, nondet_tol, check_grad_dtypes)
@@ -136,6 +141,8 @@ def gradgradcheck(
     Raises:
         ArgumentError: No input requires grad, or an option has a value that is not supported.
         GradcheckError: A gradient differs, and `raise_exception` is True.
+        TypeError: `func` cannot be called, `inputs` are no tensors, `func` returned something else than
+            tensors, or a tolerance is not a number.
 
     Example:
         >>> import interlock
@@ -151,16 +158,20 @@ def gradgradcheck(
         "masked": masked,
     }
     _refuse("gradgradcheck", unsupported, {"check_rev_over_rev": check_rev_over_rev})
+    _check_options("gradgradcheck", func, {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol})
+    _check_flags(
+        "gradgradcheck", {"raise_exception": raise_exception, "check_grad_dtypes": check_grad_dtypes}
+    )
     arguments = _arguments("gradgradcheck", inputs)
     if grad_outputs is None:
-        outputs = _differentiable(func(*arguments))
+        outputs = _requiring_grad(_outputs("gradgradcheck", func(*arguments)))
         directions = tuple(_direction(output, gen_non_contig_grad_outputs) for output in outputs)
     else:
-        directions = _as_tuple(grad_outputs)
+        directions = _as_tuple("gradgradcheck: grad_outputs", grad_outputs)
 
     def first_gradients(*both: Tensor) -> tuple[Tensor, ...]:
         given, directions = both[: len(arguments)], both[len(arguments) :]
-        outputs = _differentiable(func(*given))
+        outputs = _requiring_grad(_outputs("gradgradcheck", func(*given)))
         found = grad(outputs, _requiring_grad(given), directions, create_graph=True, allow_unused=True)
         return tuple(gradient for gradient in found if gradient is not None)
 
@@ -190,12 +201,44 @@ def _refuse(function: str, unsupported: dict[str, bool], required: dict[str, boo
             )
 
 
-def _as_tuple(given: Any) -> tuple[Any, ...]:
-    return (given,) if isinstance(given, Tensor) else tuple(given)
+def _check_options(function: str, func: object, numbers: dict[str, float]) -> None:
+    """Raise unless the function can be called and the step and the tolerances are usable numbers."""
+    if not callable(func):
+        raise TypeError(f"{function}: func must be callable, got {type(func).__name__}")
+    for name, value in numbers.items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise TypeError(f"{function}: {name} must be a float, got {type(value).__name__}")
+        if name == "eps" and not (value and math.isfinite(value)):
+            raise ArgumentError(f"{function}: eps must be finite and not 0, got {value}")
+        if name != "eps" and not value >= 0:
+            raise ArgumentError(f"{function}: {name} must not be negative, got {value}")
+
+
+def _check_flags(function: str, flags: dict[str, bool]) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{function}: {name} must be a bool, got {type(value).__name__}")
+
+
+def _as_tuple(what: str, given: Any) -> tuple[Any, ...]:
+    if isinstance(given, Tensor):
+        return (given,)
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"{what} must be a Tensor or a sequence of Tensors, got {type(given).__name__}")
+    return tuple(given)
+
+
+def _outputs(function: str, returned: Any) -> tuple[Tensor, ...]:
+    """Return what the checked function returned as tensors."""
+    outputs = _as_tuple(f"{function}: the result of func", returned)
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise TypeError(f"{function}: func must return Tensors, got {type(output).__name__}")
+    return outputs
 
 
 def _arguments(function: str, inputs: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    arguments = _as_tuple(inputs)
+    arguments = _as_tuple(f"{function}: inputs", inputs)
     checked = _requiring_grad(arguments)
     if not checked:
         raise ArgumentError(f"{function}: inputs must contain a tensor that requires grad, got none")
@@ -220,12 +263,8 @@ def _requiring_grad(arguments: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(each for each in arguments if isinstance(each, Tensor) and each.requires_grad)
 
 
-def _differentiable(outputs: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return _requiring_grad(_as_tuple(outputs))
-
-
-def _floating(outputs: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    return tuple(each for each in _as_tuple(outputs) if isinstance(each, Tensor) and each.is_floating_point())
+def _floating(returned: Any) -> tuple[Tensor, ...]:
+    return tuple(each for each in _outputs("gradcheck", returned) if each.is_floating_point())
 
 
 def _indices(of: Tensor) -> Iterator[tuple[int, ...]]:

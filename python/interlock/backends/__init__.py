@@ -100,6 +100,7 @@ __all__ = [
 # <flags of backends>
 deterministic_algorithms: bool
 deterministic_algorithms_warn_only: bool
+deterministic_fill_uninitialized_memory: bool
 fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 # </flags of backends>
 

@@ -7,6 +7,7 @@ Flags = TypedDict(
     {
         "deterministic_algorithms": bool,
         "deterministic_algorithms_warn_only": bool,
+        "deterministic_fill_uninitialized_memory": bool,
         "cudnn.enabled": bool,
         "cudnn.benchmark": bool,
         "cudnn.benchmark_limit": int,

@@ -454,6 +454,18 @@ typedef struct InterlockCall {
 
     /** Zero. */
     uint32_t reserved;
+
+    /** What the kernel chose, such as an order: texts for the record. */
+    const InterlockText *notes;
+
+    /** The number of notes. */
+    size_t notes_count;
+
+    /** One of `INTERLOCK_SUMS_*`. */
+    uint32_t sums;
+
+    /** Zero. */
+    uint32_t padding;
 } InterlockCall;
 
 /**
@@ -482,6 +494,187 @@ typedef struct InterlockWork {
     /** Called once, after the last call of `run`; may be null. */
     InterlockDrop drop;
 } InterlockWork;
+
+/** A function of a kernel has done its work; a condition accepts the call. */
+#define INTERLOCK_STATUS_DONE 0
+
+/**
+ * A kernel cannot run the call and has written nothing, so that the next kernel is tried. Other numbers are errors of
+ * the call.
+ */
+#define INTERLOCK_STATUS_REFUSED 1
+
+/** Products of float16 and bfloat16 inputs are summed in float32, or the inputs have another type. */
+#define INTERLOCK_SUMS_FLOAT32 0
+
+/** They are summed in float16: each partial sum is rounded. */
+#define INTERLOCK_SUMS_FLOAT16 1
+
+/** Two halves of the products are summed in float32 each, and rounded to float16. */
+#define INTERLOCK_SUMS_FLOAT16_HALVES 2
+
+/** Two halves of the products are summed in float32 each, and rounded to bfloat16. */
+#define INTERLOCK_SUMS_BFLOAT16_HALVES 3
+
+/** The device type of a tensor in memory of the CPU, as DLPack numbers it. */
+#define INTERLOCK_TENSOR_CPU 1
+
+/** The device type of a tensor in memory of NVIDIA's devices. */
+#define INTERLOCK_TENSOR_CUDA 2
+
+/** The device type of a tensor in memory of other devices, such as those of the host driver. */
+#define INTERLOCK_TENSOR_EXTENSION 12
+
+/** Elements are signed integers, as DLPack numbers it. */
+#define INTERLOCK_DTYPE_INT 0
+
+/** Elements are unsigned integers. */
+#define INTERLOCK_DTYPE_UINT 1
+
+/** Elements are floats. */
+#define INTERLOCK_DTYPE_FLOAT 2
+
+/** Elements are bfloat16. */
+#define INTERLOCK_DTYPE_BFLOAT 4
+
+/** Elements are bools. */
+#define INTERLOCK_DTYPE_BOOL 6
+
+/** A tensor in the layout of DLPack's `DLTensor`, to which a pointer may be cast. */
+typedef struct InterlockTensor {
+    /** The first element; null while a kernel is only considered. */
+    void *data;
+
+    /** One of `INTERLOCK_TENSOR_*`. */
+    int32_t device_type;
+
+    /** The index of the device; 0 for the CPU. */
+    int32_t device_id;
+
+    /** The number of dimensions. */
+    int32_t ndim;
+
+    /** One of `INTERLOCK_DTYPE_*`. */
+    uint8_t dtype_code;
+
+    /** The bits of an element. */
+    uint8_t dtype_bits;
+
+    /** 1. */
+    uint16_t dtype_lanes;
+
+    /** The size of each dimension. */
+    int64_t *shape;
+
+    /** The stride of each dimension in elements, which may be 0; null for contiguous elements, in row-major order. */
+    int64_t *strides;
+
+    /** 0: `data` is the first element. */
+    uint64_t byte_offset;
+} InterlockTensor;
+
+/** The arithmetic that flags request of a kernel. */
+typedef struct InterlockNumerics {
+    /** The rounding of float32 inputs: one of `INTERLOCK_ROUNDING_*`. */
+    uint32_t inputs;
+
+    /** The sums of products of float16 and bfloat16 inputs: one of `INTERLOCK_SUMS_*`. */
+    uint32_t sums;
+
+    /** Zero. */
+    uint32_t reserved[2];
+} InterlockNumerics;
+
+/** A call of an operation, as a kernel receives it. The kernel borrows everything until it returns. */
+typedef struct InterlockKernelCall {
+    /** The size of the struct in bytes. */
+    size_t size;
+
+    /** The operands. While the kernel is only considered, they have neither data nor strides. */
+    const InterlockTensor *inputs;
+
+    /** The results: contiguous, with unspecified elements. */
+    const InterlockTensor *outputs;
+
+    /** The number of operands. */
+    uint32_t num_inputs;
+
+    /** The number of results. */
+    uint32_t num_outputs;
+
+    /** The arithmetic that flags request; zeros while the kernel is only considered. */
+    InterlockNumerics numerics;
+
+    /** On a device, the native handle of the stream on which the kernel queues its work; 0 on the CPU. */
+    uint64_t stream;
+
+    /** The options of the operation: `InterlockAttentionOptions` for attention, null for a product. */
+    const void *options;
+} InterlockKernelCall;
+
+/** The options of `scaled_dot_product_attention`. */
+typedef struct InterlockAttentionOptions {
+    /** The size of the struct in bytes. */
+    size_t size;
+
+    /** The factor of the scores; 0 while the kernel is only considered. */
+    double scale;
+
+    /** 1 if a query sees only the keys up to its own position, else 0. */
+    uint32_t is_causal;
+
+    /** 1 if several heads of queries may share one head of keys and values, else 0. */
+    uint32_t enable_gqa;
+} InterlockAttentionOptions;
+
+/** The value of a flag that a kernel requires. */
+typedef struct InterlockGate {
+    /** The dotted name of the flag. Ends with a null byte. */
+    const char *flag;
+
+    /** `"True"`, `"False"` or a name, as the flag reads in Python. Ends with a null byte. */
+    const char *value;
+} InterlockGate;
+
+/**
+ * A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must not
+ * throw or unwind. Returns one of `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity` bytes
+ * for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
+ */
+typedef int32_t (*InterlockKernelFn)(void *context, const InterlockKernelCall *call, char *message, size_t capacity);
+
+/** A kernel of an extension. Texts end with a null byte and are copied. */
+typedef struct InterlockKernel {
+    /** The size of the struct in bytes. */
+    size_t size;
+
+    /** The name in records, which no other kernel of the operation has. */
+    const char *name;
+
+    /** The flags whose values the kernel requires. */
+    const InterlockGate *gates;
+
+    /** The number of gates. */
+    size_t num_gates;
+
+    /**
+     * The dotted name of the node of the precision tree that decides the arithmetic, such as
+     * `"cuda.matmul.fp32_precision"`; null for none.
+     */
+    const char *node;
+
+    /** The first argument of both functions. It must be valid until the process exits. */
+    void *context;
+
+    /** Decides whether the kernel can run a call. Null for a kernel that runs every call. */
+    InterlockKernelFn condition;
+
+    /**
+     * Computes the results; on a device it queues the work on the stream of the call. It may refuse before it writes
+     * anything.
+     */
+    InterlockKernelFn run;
+} InterlockKernel;
 
 /**
  * The functions through which extension modules reach the state of interlock. The capsule `interlock._core._C_API`
@@ -903,6 +1096,14 @@ typedef struct InterlockApi {
      * Interpreter: not needed. Never blocks.
      */
     void (*recording_free)(InterlockRecording *recording);
+
+    /**
+     * Registers a kernel of `matmul` or `scaled_dot_product_attention`, which is tried before interlock's own and
+     * cannot be removed. Its functions must be callable until the process exits.
+     *
+     * Interpreter: not needed. Never blocks.
+     */
+    int32_t (*kernel_register)(InterlockText operation, const InterlockKernel *kernel, InterlockError *error);
 } InterlockApi;
 
 /*

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from interlock._core.tensor import Tensor, dtype, float32, multi_head_attention, rand, zeros
 from interlock.autograd.grad_mode import no_grad
-from interlock.errors import ArgumentError
+from interlock.errors import ArgumentError, DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from interlock._core.accelerator import _DeviceLike
 
@@ -53,6 +54,8 @@ class MultiheadAttention:
 
     Raises:
         ArgumentError: An argument has a value that is not supported.
+        DTypeError: `dtype` is not floating point.
+        TypeError: An argument has another type.
 
     Example:
         >>> import interlock
@@ -82,6 +85,12 @@ class MultiheadAttention:
         device: _DeviceLike | None = None,
         dtype: dtype | None = None,
     ) -> None:
+        for name, size in (("embed_dim", embed_dim), ("num_heads", num_heads)):
+            if not isinstance(size, int) or isinstance(size, bool):
+                raise TypeError(f"MultiheadAttention: {name} must be an int, got {type(size).__name__}")
+        for name, flag in (("bias", bias), ("batch_first", batch_first)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"MultiheadAttention: {name} must be a bool, got {type(flag).__name__}")
         if embed_dim <= 0:
             raise ArgumentError(f"MultiheadAttention: embed_dim must be positive, got {embed_dim}")
         if num_heads <= 0 or embed_dim % num_heads:
@@ -96,7 +105,13 @@ class MultiheadAttention:
             ("vdim", embed_dim if vdim is None else vdim, embed_dim),
         ):
             if given != supported:
-                raise ArgumentError(f"MultiheadAttention: {name} must be {supported}, got {given}")
+                raise ArgumentError(f"MultiheadAttention: {name} must be {supported}, got {given!r}")
+        if dtype is not None and not isinstance(dtype, type(float32)):
+            raise TypeError(
+                f"MultiheadAttention: dtype must be an interlock.dtype, got {type(dtype).__name__}"
+            )
+        if dtype is not None and not dtype.is_floating_point:
+            raise DTypeError(f"MultiheadAttention: dtype must be floating point, got {dtype}")
         self.embed_dim = embed_dim
         self.num_heads = num_heads
         self.head_dim = embed_dim // num_heads
@@ -234,9 +249,12 @@ class MultiheadAttention:
         Args:
             state_dict: A tensor for each parameter, of its shape.
 
+        Nothing is copied if an argument does not fit.
+
         Raises:
             ArgumentError: A name is missing, or no parameter has a name.
             ShapeError: A tensor does not have the shape of the parameter.
+            TypeError: `state_dict` is not a mapping, or a value is not a tensor.
 
         Example:
             >>> from interlock import nn
@@ -244,10 +262,31 @@ class MultiheadAttention:
             >>> other.load_state_dict(one.state_dict())
 
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"load_state_dict: state_dict must be a mapping, got {type(state_dict).__name__}")
         parameters = dict(self.named_parameters())
-        for name in [*parameters.keys() - state_dict.keys(), *state_dict.keys() - parameters.keys()]:
-            names = ", ".join(parameters)
-            raise ArgumentError(f"load_state_dict: state_dict must have the names {names}, got {name!r}")
+        names = ", ".join(parameters)
+        missing = [name for name in parameters if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in parameters]
+        if missing:
+            raise ArgumentError(
+                f"load_state_dict: state_dict must have the names {names}; missing: {', '.join(missing)}"
+            )
+        if unexpected:
+            raise ArgumentError(
+                f"load_state_dict: state_dict must have only the names {names}, got {unexpected[0]!r}"
+            )
+        for name, parameter in parameters.items():
+            given = state_dict[name]
+            if not isinstance(given, Tensor):
+                raise TypeError(
+                    f"load_state_dict: state_dict[{name!r}] must be a Tensor, got {type(given).__name__}"
+                )
+            if given.shape != parameter.shape:
+                raise ShapeError(
+                    f"load_state_dict: state_dict[{name!r}] must be of shape {parameter.shape}, "
+                    f"got shape {given.shape}"
+                )
         with no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(state_dict[name])

@@ -1,8 +1,4 @@
-"""Functions of `torch.nn.functional` for tensors of interlock, with PyTorch's signatures.
-
-An argument for something that interlock does not have must have its default; another value raises
-`ArgumentError`.
-"""
+"""Functions of `torch.nn.functional` for tensors of interlock, with PyTorch's signatures."""
 
 from __future__ import annotations
 
@@ -11,14 +7,28 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from interlock._core.tensor import (
     Tensor,
+    binary_cross_entropy as _binary_cross_entropy,
+    binary_cross_entropy_with_logits as _binary_cross_entropy_with_logits,
+    conv2d,
     cross_entropy as _cross_entropy,
+    dropout,
     dtype,
+    embedding as _embedding,
+    gelu,
+    l1_loss as _l1_loss,
+    layer_norm,
     linear,
     log_softmax as _log_softmax,
+    logsigmoid,
+    mse_loss as _mse_loss,
     nll_loss as _nll_loss,
+    one_hot as _one_hot,
     relu as _relu,
+    relu_,
     scaled_dot_product_attention,
+    silu,
     softmax as _softmax,
+    softplus,
 )
 from interlock.errors import ArgumentError
 
@@ -27,19 +37,99 @@ if TYPE_CHECKING:
     _Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 __all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "conv2d",
     "cross_entropy",
+    "dropout",
+    "embedding",
+    "gelu",
     "l1_loss",
+    "layer_norm",
     "linear",
     "log_softmax",
+    "logsigmoid",
     "mse_loss",
     "nll_loss",
+    "one_hot",
     "relu",
+    "relu_",
     "scaled_dot_product_attention",
     "sigmoid",
+    "silu",
     "softmax",
     "softmin",
+    "softplus",
     "tanh",
 ]
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Return the rows of a matrix at positions, such as the vectors of words.
+
+    Args:
+        input: The positions, int64, of any shape. Not negative.
+        weight: The rows, of shape [rows, size].
+        padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
+        max_norm: None; rows are not rescaled.
+        norm_type: 2.0; without `max_norm` it has no effect.
+        scale_grad_by_freq: False; gradients are not divided by the number of uses of a row.
+        sparse: False; gradients are dense.
+
+    Returns:
+        A tensor with the shape of `input` and a last dimension of `size`.
+
+    Raises:
+        IndexError: A position is out of bounds.
+        ShapeError: `weight` does not have two dimensions.
+        DTypeError: `input` is not int64.
+        ArgumentError: `padding_idx` is not a row, or another argument does not have its default.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
+
+    """
+    _require("embedding", "max_norm", max_norm, None)
+    _require("embedding", "norm_type", norm_type, 2.0)
+    _require("embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
+    _require("embedding", "sparse", sparse, False)
+    return _embedding(input, weight, padding_idx)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Return zeros with a last dimension, in which the element at the position of each class is 1.
+
+    Args:
+        tensor: The classes, int64. Not negative.
+        num_classes: The size of the last dimension; -1 means the largest class and one, which waits for a
+            device.
+
+    Raises:
+        DTypeError: `tensor` is not int64.
+        ArgumentError: `num_classes` is not positive, or -1 for a tensor without elements.
+        RuntimeError: A class is negative or not less than `num_classes`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.one_hot(interlock.tensor([1, 0]), 3)
+        tensor([[0, 1, 0],
+                [1, 0, 0]])
+
+    """
+    return _one_hot(tensor, num_classes)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -47,11 +137,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: The tensor, of any dtype except bool.
-        inplace: False; there is no operation in place.
+        inplace: Whether `input` itself is changed and returned.
 
     Raises:
-        ArgumentError: `inplace` is not False.
         DTypeError: `input` is a bool tensor.
+        TypeError: `inplace` is not a bool.
+        RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a
+            tensor whose elements overlap.
 
     Example:
         >>> import interlock
@@ -60,8 +152,9 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         tensor([0, 2])
 
     """
-    _require("relu", "inplace", inplace, False)
-    return _relu(input)
+    if not isinstance(inplace, bool):
+        raise TypeError(f"relu: inplace must be a bool, got {type(inplace).__name__}")
+    return relu_(input) if inplace else _relu(input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -191,26 +284,32 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Return the cross entropy of rows of logits for target classes.
+    """Return the cross entropy of logits for target classes, or for probabilities of the classes.
+
+    The loss of a sample is `-weight[target] * log_softmax(input)[target]`. A target with probabilities has
+    the loss `-sum(weight * target * log_softmax(input))`.
 
     Args:
-        input: Logits of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        weight: None; classes have no weights.
+        input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
+        target: Class indices, int64, of the shape of `input` without the dimension of classes; or
+            probabilities of the shape of `input`, floating point.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
         size_average: Deprecated; `reduction` replaces it.
-        ignore_index: -100. As in PyTorch samples of this class would be ignored, here they raise.
+        ignore_index: The class index of samples that do not count. For probabilities it must be negative.
         reduce: Deprecated; `reduction` replaces it.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-        label_smoothing: 0; labels are not smoothed.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the
+            sum of the weights of the target classes, or by the number of samples if targets are
+            probabilities.
+        label_smoothing: The share from 0 to 1 of the uniform distribution with which targets are mixed.
 
     Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of class indices if `reduction` is "none", else without dimensions.
 
     Raises:
-        ArgumentError: `weight`, `ignore_index` or `label_smoothing` has another value.
-        IndexError: An index in `target` is not a class.
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
         ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
+        DTypeError: `input` is not floating point, or another tensor has a wrong dtype.
+        ArgumentError: `label_smoothing` is not from 0 to 1, or `weight` requires grad.
         ValueError: `reduction` has another value.
 
     Example:
@@ -220,11 +319,14 @@ def cross_entropy(
         tensor(1.0986)
 
     """
-    function = "cross_entropy"
-    _require(function, "weight", weight, None)
-    _require(function, "ignore_index", ignore_index, -100)
-    _require(function, "label_smoothing", label_smoothing, 0.0)
-    return _cross_entropy(input, target, reduction=_reduction(function, reduction, size_average, reduce))
+    return _cross_entropy(
+        input,
+        target,
+        weight,
+        ignore_index=ignore_index,
+        reduction=_reduction("cross_entropy", reduction, size_average, reduce),
+        label_smoothing=label_smoothing,
+    )
 
 
 def nll_loss(
@@ -236,25 +338,28 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the negative log-likelihood of target classes.
+    """Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
 
     Args:
-        input: Log-probabilities of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        weight: None; classes have no weights.
+        input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating
+            point.
+        target: Class indices, int64, of the shape of `input` without the dimension of classes.
+        weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
         size_average: Deprecated; `reduction` replaces it.
-        ignore_index: -100. As in PyTorch samples of this class would be ignored, here they raise.
+        ignore_index: The class index of samples that do not count.
         reduce: Deprecated; `reduction` replaces it.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+        reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the
+            sum of the weights of the target classes.
 
     Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+        A tensor of the shape of `target` if `reduction` is "none", else without dimensions.
 
     Raises:
-        ArgumentError: `weight` or `ignore_index` has another value.
-        IndexError: An index in `target` is not a class.
+        IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
         ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
+        DTypeError: `input` is not floating point, `target` is not int64, or `weight` has another dtype than
+            `input`.
+        ArgumentError: `weight` requires grad.
         ValueError: `reduction` has another value.
 
     Example:
@@ -265,9 +370,96 @@ def nll_loss(
         tensor(1.3133)
 
     """
-    _require("nll_loss", "weight", weight, None)
-    _require("nll_loss", "ignore_index", ignore_index, -100)
-    return _nll_loss(input, target, reduction=_reduction("nll_loss", reduction, size_average, reduce))
+    chosen = _reduction("nll_loss", reduction, size_average, reduce)
+    return _nll_loss(input, target, weight, ignore_index=ignore_index, reduction=chosen)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the binary cross entropy of probabilities.
+
+    The loss of a probability x for the target t is `-t * log(x) - (1 - t) * log(1 - x)`.
+
+    Logarithms are at least -100, so that losses are finite.
+
+    Args:
+        input: Probabilities from 0 to 1, floating point.
+        target: Probabilities from 0 to 1, of the shape and dtype of `input`.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        size_average: Deprecated; `reduction` replaces it.
+        reduce: Deprecated; `reduction` replaces it.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        ArgumentError: An element is not from 0 to 1, or `weight` requires grad. On a device an error of the
+            elements is reported asynchronously.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` is not floating point, or `target` has another dtype.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
+        tensor(0.3993)
+
+    """
+    chosen = _reduction("binary_cross_entropy", reduction, size_average, reduce)
+    return _binary_cross_entropy(input, target, weight, reduction=chosen)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Return the binary cross entropy of the logistic function of logits, also where that underflows.
+
+    The loss of a logit x for the target t is `-p * t * log(s) - (1 - t) * log(1 - s)` with `s = sigmoid(x)`
+    and p from `pos_weight`.
+
+    Args:
+        input: Logits, floating point.
+        target: Probabilities of the shape of `input`, floating point.
+        weight: Factors of the losses, which are broadcast to the shape of `input`, or None.
+        size_average: Deprecated; `reduction` replaces it.
+        reduce: Deprecated; `reduction` replaces it.
+        reduction: "mean" or "sum" of the losses, or "none" for the loss of each element.
+        pos_weight: Factors of the losses of targets of 1, which are broadcast to the shape of `input`, or
+            None.
+
+    Returns:
+        A tensor of the shape of `input` if `reduction` is "none", else without dimensions.
+
+    Raises:
+        ArgumentError: `weight` or `pos_weight` requires grad.
+        ShapeError: The shapes are incompatible.
+        DTypeError: `input` or `target` is not floating point.
+        ValueError: `reduction` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
+        >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
+        tensor([0.6931, 0.0000])
+
+    """
+    chosen = _reduction("binary_cross_entropy_with_logits", reduction, size_average, reduce)
+    return _binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=chosen)
 
 
 def mse_loss(
@@ -281,16 +473,21 @@ def mse_loss(
     """Return the squares of the differences.
 
     Args:
-        input: A floating-point tensor.
-        target: A tensor that is broadcast to the shape of `input`, or the reverse.
+        input: A tensor.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse, with a UserWarning. One of
+            the two is floating point.
         size_average: Deprecated; `reduction` replaces it.
         reduce: Deprecated; `reduction` replaces it.
-        reduction: "mean" or "sum" of the squares, or "none" for each of them.
-        weight: None; squares have no weights.
+        reduction: "sum" of the squares, "none" for each of them, or "mean": the sum, divided by the number of
+            squares, or by the sum of the weights.
+        weight: Factors of the squares, of the shape of `input`, or None.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
 
     Raises:
-        ArgumentError: `weight` is not None.
-        ShapeError: The shapes cannot be broadcast.
+        DTypeError: No tensor is floating point.
+        ShapeError: The shapes are incompatible.
         ValueError: `reduction` has another value.
 
     Example:
@@ -300,8 +497,9 @@ def mse_loss(
         tensor(5.)
 
     """
-    _require("mse_loss", "weight", weight, None)
-    return _reduced("mse_loss", (input - target).pow(2), size_average, reduce, reduction)
+    chosen = _reduction("mse_loss", reduction, size_average, reduce)
+    _warn_of_broadcast("mse_loss", input, target)
+    return _mse_loss(input, target, weight, reduction=chosen)
 
 
 def l1_loss(
@@ -315,16 +513,20 @@ def l1_loss(
     """Return the absolute values of the differences.
 
     Args:
-        input: A floating-point tensor.
-        target: A tensor that is broadcast to the shape of `input`, or the reverse.
+        input: A tensor, of any dtype except bool.
+        target: A tensor that is broadcast to the shape of `input`, or the reverse, with a UserWarning.
         size_average: Deprecated; `reduction` replaces it.
         reduce: Deprecated; `reduction` replaces it.
-        reduction: "mean" or "sum" of the absolute values, or "none" for each of them.
-        weight: None; absolute values have no weights.
+        reduction: "sum" of the absolute values, "none" for each of them, or "mean": the sum, divided by the
+            number of absolute values, or by the sum of the weights. Integers have no mean.
+        weight: Factors of the absolute values, of the shape of `input`, or None.
+
+    Returns:
+        A tensor of the broadcast shape if `reduction` is "none", else without dimensions.
 
     Raises:
-        ArgumentError: `weight` is not None.
-        ShapeError: The shapes cannot be broadcast.
+        DTypeError: The tensors are bool, or integers with `reduction` "mean".
+        ShapeError: The shapes are incompatible.
         ValueError: `reduction` has another value.
 
     Example:
@@ -334,8 +536,17 @@ def l1_loss(
         tensor(2.)
 
     """
-    _require("l1_loss", "weight", weight, None)
-    return _reduced("l1_loss", (input - target).abs(), size_average, reduce, reduction)
+    chosen = _reduction("l1_loss", reduction, size_average, reduce)
+    _warn_of_broadcast("l1_loss", input, target)
+    return _l1_loss(input, target, weight, reduction=chosen)
+
+
+def _warn_of_broadcast(function: str, input: object, target: object) -> None:
+    """Warn that the shapes of the arguments differ. Other arguments than tensors raise later."""
+    if isinstance(input, Tensor) and isinstance(target, Tensor) and input.shape != target.shape:
+        message = f"{function}: target is broadcast, because its shape {tuple(target.shape)} differs from "
+        message += f"{tuple(input.shape)}, that of input; this is rarely intended"
+        warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _require(function: str, argument: str, given: object, default: object) -> None:
@@ -362,12 +573,3 @@ def _reduction(function: str, reduction: str, size_average: bool | None, reduce:
     message = f"{function}: size_average and reduce are deprecated; use reduction={chosen!r}"
     warnings.warn(message, UserWarning, stacklevel=4)
     return chosen
-
-
-def _reduced(
-    function: str, losses: Tensor, size_average: bool | None, reduce: bool | None, reduction: str
-) -> Tensor:
-    chosen = _reduction(function, reduction, size_average, reduce)
-    if chosen not in ("none", "mean", "sum"):
-        raise ValueError(f"{function}: reduction must be 'none', 'mean' or 'sum', got {chosen!r}")
-    return losses if chosen == "none" else losses.sum() if chosen == "sum" else losses.mean()

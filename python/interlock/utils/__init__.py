@@ -1,5 +1,5 @@
 """Utilities, under PyTorch's names."""
 
-from interlock.utils import hooks
+from interlock.utils import deterministic, hooks
 
-__all__ = ["hooks"]
+__all__ = ["deterministic", "hooks"]

@@ -2,7 +2,9 @@
 
 use std::ffi::c_void;
 
-use interlock::dispatch::{self, Call, Considered, Outcome, Reason, Recording, Rounding, intern_name};
+use interlock::dispatch::{
+    self, Call, Considered, ForeignRecord, Outcome, Reason, Recording, Rounding, Sums, intern_name,
+};
 use interlock_capi::sys::*;
 
 use crate::arguments::{
@@ -37,15 +39,18 @@ pub(crate) unsafe extern "C" fn note(call: *const InterlockCall, error: *mut Int
             let arguments =
                 optional_text("dispatch_note: call.arguments", call.arguments)?.unwrap_or_default();
             let composite = optional_text("dispatch_note: call.composite", call.composite)?.map(intern_name);
-            let rounding = rounding_from_c(call.rounding)?;
-            dispatch::note_foreign(
+            let notes = array("dispatch_note: call.notes", call.notes, call.notes_count)?;
+            let note = |note: &InterlockText| Ok(text("dispatch_note: call.notes", *note)?.to_owned());
+            dispatch::note_foreign(ForeignRecord {
                 operation,
-                arguments.to_owned(),
+                arguments: arguments.to_owned(),
                 composite,
-                rounding,
-                call.is_model != 0,
+                inputs: rounding_from_c(call.rounding)?,
+                sums: sums_from_c(call.sums)?,
+                notes: notes.iter().map(note).collect::<Result<_>>()?,
+                is_model: call.is_model != 0,
                 considered,
-            );
+            });
             Ok(())
         })
     }
@@ -87,6 +92,25 @@ fn rounding_to_c(rounding: Rounding) -> u32 {
         Rounding::None => INTERLOCK_ROUNDING_NONE,
         Rounding::Tf32 => INTERLOCK_ROUNDING_TF32,
         Rounding::Bf16 => INTERLOCK_ROUNDING_BF16,
+    }
+}
+
+fn sums_from_c(sums: u32) -> Result<Sums> {
+    match sums {
+        INTERLOCK_SUMS_FLOAT32 => Ok(Sums::F32),
+        INTERLOCK_SUMS_FLOAT16 => Ok(Sums::F16),
+        INTERLOCK_SUMS_FLOAT16_HALVES => Ok(Sums::F16Halves),
+        INTERLOCK_SUMS_BFLOAT16_HALVES => Ok(Sums::Bf16Halves),
+        other => Err(Failure::argument("dispatch_note: call.sums", "one of INTERLOCK_SUMS_*", other)),
+    }
+}
+
+fn sums_to_c(sums: Sums) -> u32 {
+    match sums {
+        Sums::F32 => INTERLOCK_SUMS_FLOAT32,
+        Sums::F16 => INTERLOCK_SUMS_FLOAT16,
+        Sums::F16Halves => INTERLOCK_SUMS_FLOAT16_HALVES,
+        Sums::Bf16Halves => INTERLOCK_SUMS_BFLOAT16_HALVES,
     }
 }
 
@@ -152,9 +176,10 @@ fn show(call: &Call, receive: impl FnOnce(*const InterlockCall)) {
         reserved: 0,
     };
     let considered: Vec<InterlockConsidered> = call.considered.iter().zip(&reasons).map(view).collect();
+    let notes: Vec<InterlockText> = call.notes.iter().map(|note| text_view(note)).collect();
     receive(&InterlockCall {
         size: size_of::<InterlockCall>() as u32,
-        rounding: rounding_to_c(call.numerics.inputs),
+        rounding: rounding_to_c(call.inputs.unwrap_or_default()),
         operation: static_text(call.operation),
         arguments: text_view(&call.arguments),
         composite: call.composite.map_or(NO_TEXT, static_text),
@@ -162,6 +187,10 @@ fn show(call: &Call, receive: impl FnOnce(*const InterlockCall)) {
         considered_count: considered.len(),
         is_model: u32::from(call.is_model),
         reserved: 0,
+        notes: notes.as_ptr(),
+        notes_count: notes.len(),
+        sums: sums_to_c(call.sums.unwrap_or_default()),
+        padding: 0,
     });
 }
 

@@ -22,6 +22,11 @@ impl Failure {
         Failure { code: INTERLOCK_ERROR_ARGUMENT, text: format!("{name} must be {allowed}, got {given}") }
     }
 
+    /// Creates the error of a function that this process lacks.
+    pub(crate) fn unsupported(text: &str) -> Self {
+        Failure { code: INTERLOCK_ERROR_UNSUPPORTED, text: text.to_owned() }
+    }
+
     /// Returns the error with the code and text of a callback.
     pub(crate) fn of_callback(code: i32, text: String) -> Self {
         Failure { code, text }
@@ -54,6 +59,7 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::UnknownFlag { .. } | Error::FlagNamespace { .. } => INTERLOCK_ERROR_UNKNOWN_FLAG,
         Error::ReadOnlyFlag { .. } => INTERLOCK_ERROR_READ_ONLY_FLAG,
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => INTERLOCK_ERROR_DEVICE,
+        Error::KernelName { .. } | Error::KernelDescriptor { .. } => INTERLOCK_ERROR_ARGUMENT,
         _ => INTERLOCK_ERROR_OTHER,
     }
 }

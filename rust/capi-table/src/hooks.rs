@@ -1,5 +1,6 @@
-//! The functions of the interpreter that the table needs. Without them, the process has no interpreter.
+//! The functions of other crates that the table needs. Without them, the process has no interpreter and no tensors.
 
+use interlock::dispatch::ForeignKernelDescriptor;
 use once_cell::race::OnceBox;
 
 /// The functions that the binding of an interpreter provides.
@@ -7,7 +8,11 @@ use once_cell::race::OnceBox;
 /// ```
 /// use interlock_capi_table::{Hooks, set_hooks, table};
 ///
-/// set_hooks(Hooks { detach: |work| work(), raise: |code, text| eprintln!("{code}: {text}") });
+/// set_hooks(Hooks {
+///     detach: |work| work(),
+///     raise: |code, text| eprintln!("{code}: {text}"),
+///     register_kernel: |_operation, _kernel| Ok(()),
+/// });
 /// // SAFETY: a null error is accepted.
 /// unsafe { (table().error_raise)(std::ptr::null()) };
 /// ```
@@ -17,7 +22,12 @@ pub struct Hooks {
     pub detach: fn(&mut (dyn FnMut() + Send)),
     /// Raises the exception for a code and a text. The thread is attached.
     pub raise: fn(i32, &str),
+    /// Registers a kernel of an operation of tensors.
+    pub register_kernel: RegisterKernel,
 }
+
+/// Registers a kernel for the operation with a name. The description is valid, as `ForeignKernel::new` requires.
+pub type RegisterKernel = unsafe fn(&str, *const ForeignKernelDescriptor) -> interlock::Result<()>;
 
 static HOOKS: OnceBox<Hooks> = OnceBox::new();
 
@@ -44,4 +54,9 @@ pub(crate) fn raise(code: i32, text: &str) {
     if let Some(hooks) = HOOKS.get() {
         (hooks.raise)(code, text);
     }
+}
+
+/// Returns the function that registers a kernel, if the process has tensors.
+pub(crate) fn register_kernel() -> Option<RegisterKernel> {
+    HOOKS.get().map(|hooks| hooks.register_kernel)
 }

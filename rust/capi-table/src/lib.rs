@@ -10,11 +10,12 @@ mod dispatch;
 mod entry;
 mod flags;
 mod hooks;
+mod kernels;
 mod modes;
 mod scopes;
 mod state;
 mod table;
 mod values;
 
-pub use hooks::{Hooks, set_hooks};
+pub use hooks::{Hooks, RegisterKernel, set_hooks};
 pub use table::table;

@@ -6,7 +6,7 @@ use interlock_capi::sys::*;
 
 use crate::accelerator::{buffers, devices, events, streams};
 use crate::entry::{read_error, run_infallible};
-use crate::{dispatch, flags, hooks, modes, scopes, state};
+use crate::{dispatch, flags, hooks, kernels, modes, scopes, state};
 
 /// The version of interlock.
 const RELEASE: &CStr = {
@@ -77,6 +77,7 @@ static TABLE: Table = Table(InterlockApi {
     recording_enter: dispatch::enter,
     recording_visit: dispatch::visit,
     recording_free: dispatch::free,
+    kernel_register: kernels::register,
 });
 
 /// Returns the table of this process, which is never freed.

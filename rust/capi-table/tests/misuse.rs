@@ -72,6 +72,11 @@ fn null_pointers_are_refused() {
             ("event_query: event", Box::new(|error| (api.event_query)(null(), null_mut(), error))),
             ("event_record: event", Box::new(|error| (api.event_record)(null(), null(), error))),
             ("dispatch_note: call", Box::new(|error| (api.dispatch_note)(null(), error))),
+            ("kernel_register: operation", Box::new(|error| (api.kernel_register)(null_text, null(), error))),
+            (
+                "kernel_register: kernel",
+                Box::new(|error| (api.kernel_register)(view("matmul"), null(), error)),
+            ),
             ("recording_new: recording", Box::new(|error| (api.recording_new)(null_mut(), error))),
         ]
     };
@@ -160,6 +165,42 @@ fn structs_of_an_older_or_newer_caller_are_accepted() {
     let code = unsafe { (api.flag_find)(view("cudnn.enabled"), (&raw mut newer).cast(), null_mut()) };
     assert_eq!((code, newer.more, newer.flag.size as usize), (0, 5, size_of::<Newer>()));
     assert!(!newer.flag.word.is_null());
+}
+
+/// Returns a call without texts, whose later fields are invalid.
+fn call_of_size(size: usize) -> InterlockCall {
+    InterlockCall {
+        size: size as u32,
+        rounding: INTERLOCK_ROUNDING_NONE,
+        operation: view("capi_test.sized"),
+        arguments: view(""),
+        composite: InterlockText { data: null(), bytes: 0 },
+        considered: null(),
+        considered_count: 0,
+        is_model: 0,
+        reserved: 0,
+        notes: null(),
+        notes_count: 7,
+        sums: 99,
+        padding: 0,
+    }
+}
+
+#[test]
+fn fields_that_a_caller_does_not_know_are_not_read() {
+    let note = |call: &InterlockCall, error| unsafe { (table().dispatch_note)(&raw const *call, error) };
+    let recording = interlock::dispatch::Recording::default();
+    let guard = recording.guard();
+    // The size before notes and sums were appended.
+    assert_eq!(note(&call_of_size(80), null_mut()), INTERLOCK_OK);
+    let whole = call_of_size(size_of::<InterlockCall>());
+    let null_notes = failure(|error| note(&whole, error));
+    let wrong_sums = failure(|error| note(&InterlockCall { notes_count: 0, ..whole }, error));
+    drop(guard);
+    assert_eq!(null_notes.1, "dispatch_note: call.notes must be a pointer, got null");
+    assert_eq!(wrong_sums.1, "dispatch_note: call.sums must be one of INTERLOCK_SUMS_*, got 99");
+    let [call] = &recording.calls()[..] else { panic!("the calls that fail are not recorded") };
+    assert_eq!((call.notes.len(), call.sums), (0, None));
 }
 
 #[test]

@@ -10,7 +10,9 @@ use interlock::backends::flags::{CUDNN_BENCHMARK, CUDNN_BENCHMARK_LIMIT};
 use interlock_capi::accelerator::memory::DeviceBuffer;
 use interlock_capi::accelerator::{self, Device, Event, EventOptions, Stream};
 use interlock_capi::backends::{FlagDecl, FlagType, Value, find, register};
-use interlock_capi::dispatch::{Call, Considered, Outcome, Recording, Rounding};
+use interlock_capi::dispatch::{
+    Call, Considered, Kernel, Outcome, Recording, Rounding, Sums, register_kernel,
+};
 use interlock_capi::state::ThreadState;
 use interlock_capi::sys::InterlockApi;
 use interlock_capi::{ErrorCode, autograd, backends, dispatch};
@@ -387,6 +389,8 @@ fn calls_are_recorded_and_visited() {
         composite: Some("capi_test.smooth".to_owned()),
         is_model: true,
         inputs: Rounding::Tf32,
+        sums: Sums::Float16Halves,
+        notes: vec!["path 3 of 4".to_owned(), "warm".to_owned()],
         considered: vec![
             Considered { kernel: "fast".to_owned(), outcome: Outcome::Refused("needs float16".to_owned()) },
             Considered { kernel: "native".to_owned(), outcome: Outcome::Chosen },
@@ -412,7 +416,16 @@ fn calls_are_recorded_and_visited() {
     assert_eq!(native.len(), 1);
     assert_eq!(
         native[0].to_string(),
-        "capi_test.blur host float32 [2, 3] -> native (model), inputs tf32, in capi_test.smooth \
+        "capi_test.blur host float32 [2, 3] -> native (model), inputs tf32, sums float16 halves, \
+         path 3 of 4, warm, in capi_test.smooth \
          | fast: needs float16 | slow: behind native"
     );
+}
+
+#[test]
+fn kernel_of_a_process_without_tensors_is_refused() {
+    import();
+    let error = register_kernel("matmul", Kernel::new("mine", |_| Ok(()))).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Unsupported);
+    assert_eq!(error.to_string(), "kernel_register: this process has no tensors of interlock");
 }

@@ -166,6 +166,7 @@ fn c_type(of: &str) -> String {
         "()" | "c_void" => "void",
         "c_char" => "char",
         "u8" => "uint8_t",
+        "u16" => "uint16_t",
         "i32" => "int32_t",
         "u32" => "uint32_t",
         "i64" => "int64_t",

@@ -1,4 +1,6 @@
-//! Records of calls of operations, with the choice of their kernels.
+//! Records of calls of operations, with the choice of their kernels, and registration of kernels.
+
+mod kernel;
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -9,6 +11,8 @@ use crate::import::api;
 use crate::raw::{optional_text, str_of, text};
 use crate::state::{ScopeGuard, handle};
 use crate::sys::*;
+
+pub use kernel::{AttentionOptions, DType, Kernel, KernelCall, Stop, Sums, Tensor, register_kernel};
 
 /// The result of the choice for one kernel.
 ///
@@ -82,8 +86,39 @@ pub struct Call {
     pub is_model: bool,
     /// The rounding of float32 inputs.
     pub inputs: Rounding,
+    /// The sums of products of float16 and bfloat16 inputs.
+    pub sums: Sums,
+    /// What the kernel chose, such as an order.
+    pub notes: Vec<String>,
     /// All kernels, in the order in which they were tried.
     pub considered: Vec<Considered>,
+}
+
+impl Rounding {
+    fn of_raw(raw: u32) -> Self {
+        match raw {
+            INTERLOCK_ROUNDING_TF32 => Rounding::Tf32,
+            INTERLOCK_ROUNDING_BF16 => Rounding::Bf16,
+            _ => Rounding::None,
+        }
+    }
+
+    fn raw(self) -> u32 {
+        match self {
+            Rounding::None => INTERLOCK_ROUNDING_NONE,
+            Rounding::Tf32 => INTERLOCK_ROUNDING_TF32,
+            Rounding::Bf16 => INTERLOCK_ROUNDING_BF16,
+        }
+    }
+}
+
+/// Returns the items of an array.
+///
+/// # Safety
+/// `items` is valid for `count` items during `'a`, or `count` is 0.
+unsafe fn items<'a, T>(items: *const T, count: usize) -> &'a [T] {
+    // SAFETY: guaranteed by the caller.
+    if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(items, count) } }
 }
 
 impl Call {
@@ -98,21 +133,17 @@ impl Call {
     unsafe fn from_raw(raw: &InterlockCall) -> Self {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let considered = if raw.considered_count == 0 {
-                &[]
-            } else {
-                std::slice::from_raw_parts(raw.considered, raw.considered_count)
-            };
+            let considered = items(raw.considered, raw.considered_count);
+            // An interlock without the later fields is refused by the import.
+            let notes = items(raw.notes, raw.notes_count);
             Call {
                 operation: str_of(raw.operation).to_owned(),
                 arguments: str_of(raw.arguments).to_owned(),
                 composite: (!raw.composite.data.is_null()).then(|| str_of(raw.composite).to_owned()),
                 is_model: raw.is_model != 0,
-                inputs: match raw.rounding {
-                    INTERLOCK_ROUNDING_TF32 => Rounding::Tf32,
-                    INTERLOCK_ROUNDING_BF16 => Rounding::Bf16,
-                    _ => Rounding::None,
-                },
+                inputs: Rounding::of_raw(raw.rounding),
+                sums: Sums::of_raw(raw.sums),
+                notes: notes.iter().map(|note| str_of(*note).to_owned()).collect(),
                 considered: considered.iter().map(|one| Considered::from_raw(one)).collect(),
             }
         }
@@ -153,13 +184,10 @@ pub fn is_recorded() -> bool {
 /// Adds a call to the recording of this thread, and prints it if `INTERLOCK_DISPATCH` is on.
 pub fn note(call: &Call) -> Result<()> {
     let considered: Vec<InterlockConsidered> = call.considered.iter().map(Considered::to_raw).collect();
+    let notes: Vec<InterlockText> = call.notes.iter().map(|note| text(note)).collect();
     let raw = InterlockCall {
         size: size_of::<InterlockCall>() as u32,
-        rounding: match call.inputs {
-            Rounding::None => INTERLOCK_ROUNDING_NONE,
-            Rounding::Tf32 => INTERLOCK_ROUNDING_TF32,
-            Rounding::Bf16 => INTERLOCK_ROUNDING_BF16,
-        },
+        rounding: call.inputs.raw(),
         operation: text(&call.operation),
         arguments: text(&call.arguments),
         composite: optional_text(call.composite.as_deref()),
@@ -167,6 +195,10 @@ pub fn note(call: &Call) -> Result<()> {
         considered_count: considered.len(),
         is_model: call.is_model.into(),
         reserved: 0,
+        notes: notes.as_ptr(),
+        notes_count: notes.len(),
+        sums: call.sums.raw(),
+        padding: 0,
     };
     // SAFETY: the call and the place are valid.
     check(|error| unsafe { (api().dispatch_note)(&raw const raw, error) })

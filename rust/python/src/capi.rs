@@ -1,9 +1,11 @@
 //! The capsule `_C_API`, through which other extension modules reach the state.
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 use interlock_capi::sys::*;
 use interlock_capi_table::{Hooks, set_hooks, table};
+use interlock_tensor::{ForeignAttentionOptions, register_foreign_kernel};
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::ffi;
@@ -13,7 +15,7 @@ use crate::errors::new_exception;
 use crate::{detach, pending_exception};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    set_hooks(Hooks { detach: detach_if_attached, raise });
+    set_hooks(Hooks { detach: detach_if_attached, raise, register_kernel: register_foreign_kernel });
     let table = std::ptr::from_ref(table()).cast_mut().cast::<c_void>();
     // SAFETY: the interpreter is attached; the table and the name live until the process exits.
     let capsule = unsafe {
@@ -61,6 +63,18 @@ fn raise(code: i32, text: &str) {
     let pending = pending_exception::take_for_text(py, text);
     pending.unwrap_or_else(|| new_exception(py, class_name(code), text.to_owned())).restore(py);
 }
+
+// The options are declared in the C interface and in the runtime, which do not depend on each other.
+const _: () = {
+    assert!(size_of::<InterlockAttentionOptions>() == size_of::<ForeignAttentionOptions>());
+    assert!(offset_of!(InterlockAttentionOptions, scale) == offset_of!(ForeignAttentionOptions, scale));
+    assert!(
+        offset_of!(InterlockAttentionOptions, is_causal) == offset_of!(ForeignAttentionOptions, is_causal)
+    );
+    assert!(
+        offset_of!(InterlockAttentionOptions, enable_gqa) == offset_of!(ForeignAttentionOptions, enable_gqa)
+    );
+};
 
 /// Returns the class of `interlock.errors` for a code of the table.
 fn class_name(code: i32) -> &'static str {

@@ -1,16 +1,13 @@
 //! Bindings of `interlock.dispatch`: records of calls and the choice of their kernels.
 
-use interlock::backends::suggest;
-use interlock::dispatch::{self, Outcome};
-use pyo3::exceptions::PyTypeError;
-use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+pub(crate) mod explain;
 
-use crate::errors::{IntoPyResult, new_exception};
+use interlock::dispatch::{self, Outcome, Rounding, Sums};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList, PyTuple};
+
+use crate::scope_debug;
 use crate::submodule::submodule;
-use crate::tensor::Tensor;
-use crate::tensor::attention::AttentionArguments;
-use crate::{scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "dispatch")?;
@@ -19,7 +16,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Reason>()?;
     module.add_class::<Recording>()?;
     module.add_function(wrap_pyfunction!(record, &module)?)?;
-    module.add_function(wrap_pyfunction!(explain, &module)?)
+    module.add_function(wrap_pyfunction!(explain::explain, &module)?)
 }
 
 /// A call of an operation and the choice of its kernel. `str` returns the line that `INTERLOCK_DISPATCH=1` prints.
@@ -32,7 +29,13 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     'native'
 #[pyclass(frozen, eq, module = "interlock.dispatch")]
 #[derive(PartialEq)]
-struct Call(dispatch::Call);
+pub(crate) struct Call(dispatch::Call);
+
+impl Call {
+    pub(crate) fn new(call: dispatch::Call) -> Self {
+        Call(call)
+    }
+}
 
 #[pymethods]
 impl Call {
@@ -60,17 +63,19 @@ impl Call {
         self.0.is_model
     }
 
-    /// The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``.
+    /// The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``. None for
+    /// inputs of another dtype, and for an operation whose products are calls of their own.
     #[getter]
-    fn inputs(&self) -> &'static str {
-        self.0.numerics.inputs.name()
+    fn inputs(&self) -> Option<&'static str> {
+        self.0.inputs.map(Rounding::name)
     }
 
     /// The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
     /// ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
+    /// None for inputs of another dtype.
     #[getter]
-    fn sums(&self) -> &'static str {
-        self.0.numerics.sums.name()
+    fn sums(&self) -> Option<&'static str> {
+        self.0.sums.map(Sums::name)
     }
 
     /// The operation that the call is part of, such as ``"linear"``, or None.
@@ -244,112 +249,4 @@ impl Recording {
 #[pyfunction]
 fn record() -> Recording {
     Recording(dispatch::Recording::default())
-}
-
-/// The arguments of an operation that `explain` received.
-type Given<'a, 'py> = (&'a Bound<'py, PyTuple>, Option<&'a Bound<'py, PyDict>>);
-
-/// An operation that `explain` accepts.
-struct Explained {
-    name: &'static str,
-    explain: for<'a, 'py> fn(Given<'a, 'py>) -> PyResult<Call>,
-}
-
-static OPERATIONS: [Explained; 2] = [
-    Explained { name: "matmul", explain: explain_matmul },
-    Explained { name: "scaled_dot_product_attention", explain: explain_attention },
-];
-
-/// Return the choice of a kernel for a call on this thread now, without running it.
-///
-/// The kernel that is chosen may still refuse when it runs; the next one is then tried.
-///
-/// Args:
-///     operation: The name of the operation: ``"matmul"`` or ``"scaled_dot_product_attention"``.
-///     tensors: The operands.
-///     options: The keyword arguments of the operation.
-///
-/// Raises:
-///     ArgumentError: There is no operation of this name.
-///     ShapeError: The shapes are incompatible.
-///     TypeError: The operation takes other arguments, or an operand is not a tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> from interlock import dispatch
-///     >>> x = interlock.ones(2, 2)
-///     >>> for considered in dispatch.explain("matmul", x, x).considered:
-///     ...     print(considered)
-///     cublas: needs a device, got cpu
-///     cublaslt: needs a device, got cpu
-///     mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
-///     native: chosen
-///     >>> x = interlock.ones(1, 1, 2, 2)
-///     >>> dispatch.explain("scaled_dot_product_attention", x, x, x, is_causal=True).kernel
-///     'flash'
-#[pyfunction]
-#[pyo3(signature = (operation, /, *tensors, **options))]
-fn explain(
-    operation: &str,
-    tensors: &Bound<'_, PyTuple>,
-    options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Call> {
-    let names = || OPERATIONS.iter().map(|operation| operation.name);
-    if let Some(found) = OPERATIONS.iter().find(|found| found.name == operation) {
-        return (found.explain)((tensors, options));
-    }
-    let cure = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));
-    let message = format!(
-        "explain: operation must be one of {}, got {operation:?}{}",
-        names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
-        cure.unwrap_or_default()
-    );
-    Err(new_exception(tensors.py(), "ArgumentError", message))
-}
-
-fn explain_matmul((tensors, options): Given<'_, '_>) -> PyResult<Call> {
-    if let Some(name) = options.and_then(|options| options.keys().iter().next()) {
-        let message = format!("explain: \"matmul\" has no option {}", name.repr()?);
-        return Err(PyTypeError::new_err(message));
-    }
-    let operands = tensors.iter().map(|tensor| {
-        let error = || format!("explain: tensors must be Tensors, got {}", tensor.get_type());
-        tensor
-            .cast::<Tensor>()
-            .map(|tensor| tensor.get().0.clone())
-            .map_err(|_| PyTypeError::new_err(error()))
-    });
-    let operands = operands.collect::<PyResult<Vec<_>>>()?;
-    let [left, right] = operands.as_slice() else {
-        let message = format!("explain: tensors must be 2 Tensors for \"matmul\", got {}", operands.len());
-        return Err(PyTypeError::new_err(message));
-    };
-    left.explain_matmul(right).map(Call).into_py_result(tensors.py())
-}
-
-fn explain_attention((tensors, options): Given<'_, '_>) -> PyResult<Call> {
-    let arguments = wrap_pyfunction!(attention_call, tensors.py())?.call(tensors, options)?;
-    Ok(Call(arguments.cast::<Call>()?.get().0.clone()))
-}
-
-/// Binds arguments as the operation itself does.
-#[pyfunction]
-#[pyo3(
-    name = "scaled_dot_product_attention",
-    signature = (query, key, value, attn_mask = None, dropout_p = None, is_causal = false, *, scale = None, enable_gqa = false)
-)]
-#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
-fn attention_call(
-    query: &Bound<'_, PyAny>,
-    key: &Bound<'_, PyAny>,
-    value: &Bound<'_, PyAny>,
-    attn_mask: Option<&Bound<'_, PyAny>>,
-    dropout_p: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = switches::scaled_dot_product_attention::is_causal)] is_causal: bool,
-    scale: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = switches::scaled_dot_product_attention::enable_gqa)] enable_gqa: bool,
-) -> PyResult<Call> {
-    let options = [attn_mask, dropout_p, scale];
-    let arguments = AttentionArguments::extract([query, key, value], options, is_causal, enable_gqa)?;
-    arguments.explain(query.py()).map(Call)
 }

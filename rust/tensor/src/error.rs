@@ -120,6 +120,26 @@ pub enum Error {
         /// The size of the dimension.
         size: usize,
     },
+    /// An index that is not one of the positions of a dimension, or of all elements.
+    Position {
+        /// The operation.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// The number of positions.
+        size: usize,
+    },
+    /// An index of `gather` or `scatter` that is not a position of the dimension.
+    Coordinate {
+        /// The operation.
+        op: &'static str,
+        /// The index.
+        index: i64,
+        /// The indexed dimension.
+        dim: usize,
+        /// The size of the dimension.
+        size: usize,
+    },
     /// A class index that is negative or not smaller than the number of classes.
     Class {
         /// The operation.
@@ -201,6 +221,9 @@ pub enum Error {
         /// The source location that created the view, if tracing is enabled.
         created_at: Option<String>,
     },
+    /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose base
+    /// was.
+    ViewOfSeveral,
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {
         /// The attempted action, after "an inference tensor cannot".
@@ -298,6 +321,18 @@ pub enum Error {
     },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
+    /// The result of an operation without a gradient was differentiated.
+    NotDifferentiable {
+        /// The function.
+        op: &'static str,
+        /// What to use instead.
+        cure: &'static str,
+    },
+    /// An operation all of whose kernels have no fixed order, although a flag requires one.
+    NotDeterministic {
+        /// The operation.
+        op: &'static str,
+    },
     /// A function of the program, such as a hook, failed.
     Foreign(ForeignError),
     /// A function of the program returned the wrong number of gradients.
@@ -319,6 +354,17 @@ pub enum Error {
         expected: Vec<usize>,
         /// The shape of the gradient.
         given: Vec<usize>,
+    },
+    /// A function of the program returned a gradient on another device.
+    GradientDevice {
+        /// The name of the node.
+        node: Cow<'static, str>,
+        /// The position of the input.
+        index: usize,
+        /// The device of the input.
+        expected: Device,
+        /// The device of the gradient.
+        given: Device,
     },
     /// In anomaly mode, a backward function computed NaN.
     NanGradient {
@@ -435,7 +481,12 @@ impl Error {
     #[must_use]
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
-            Error::Shapes { op, .. } | Error::DTypes { op, .. } | Error::DType { op, .. } => *op = caller,
+            Error::Broadcast { op, .. }
+            | Error::Shapes { op, .. }
+            | Error::Shape { op, .. }
+            | Error::DTypes { op, .. }
+            | Error::DType { op, .. }
+            | Error::Devices { op, .. } => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}
         }
@@ -459,6 +510,21 @@ impl<T: fmt::Display> fmt::Display for Tuple<'_, T> {
             length if length > SHOWN => write!(f, ", ...) with {length} items"),
             _ => f.write_str(")"),
         }
+    }
+}
+
+/// Shows sizes as records do, such as "2x3".
+pub(crate) struct Sizes<'a>(pub &'a [usize]);
+
+impl fmt::Display for Sizes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("()");
+        }
+        for (index, size) in self.0.iter().enumerate() {
+            write!(f, "{}{size}", if index > 0 { "x" } else { "" })?;
+        }
+        Ok(())
     }
 }
 
@@ -514,6 +580,12 @@ impl fmt::Display for Error {
             Error::Index { index, dim, size } => {
                 write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
             }
+            Error::Position { op, index, size } => {
+                write!(f, "{op}: index must contain positions below {size}, got {index}")
+            }
+            Error::Coordinate { op, index, dim, size } => {
+                write!(f, "{op}: index must contain positions of range({size}) in dimension {dim}, got {index}")
+            }
             Error::Class { op, index, classes } => {
                 write!(f, "{op}: target must contain class indices of range({classes}), got {index}")
             }
@@ -560,6 +632,10 @@ impl fmt::Display for Error {
                      not known; create the view and change it in the same mode"
                 )
             }
+            Error::ViewOfSeveral => f.write_str(
+                "this view is one of several that split(), chunk() or unbind() returned, and its history does not record \
+                 in-place changes of it or of its base; use narrow() or clone() it",
+            ),
             Error::Inference { action } => write!(
                 f,
                 "an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"
@@ -620,7 +696,13 @@ impl fmt::Display for Error {
                 "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
                  (False, True), or backends.cuda.blas_library to 'cublaslt'"
             ),
+            Error::NotDifferentiable { op, cure } => write!(f, "{op}: the operation has no gradient; {cure}"),
             Error::NoKernel(error) => error.fmt(f),
+            Error::NotDeterministic { op } => write!(
+                f,
+                "{op}: accumulate must be True while backends.deterministic_algorithms is True, got False: no kernel \
+                 has a fixed order of assignments; use index_put_, or use_deterministic_algorithms(True, warn_only=True)"
+            ),
             Error::Foreign(error) => error.fmt(f),
             Error::GradientCount { node, expected, given } => write!(
                 f,
@@ -632,6 +714,9 @@ impl fmt::Display for Error {
                 Tuple(expected),
                 Tuple(given)
             ),
+            Error::GradientDevice { node, index, expected, given } => {
+                write!(f, "{node}: gradient {index} must be on {expected}, got one on {given}; to() moves it")
+            }
             Error::NanGradient { node, input } => {
                 write!(f, "{node}: the gradient of input {input} has NaN elements")
             }

@@ -14,21 +14,39 @@ mod fork_rwlock;
 mod forward_stack;
 mod kernel;
 mod ops;
+mod real;
 mod shape;
 mod storage;
 mod tensor;
+mod warning;
 
 #[cfg(test)]
 mod testing;
+
+/// Elementwise operations on two or three operands, each of which is a tensor or a number.
+pub mod elementwise {
+    pub use crate::ops::{
+        RoundingMode, add_scaled, addcdiv, addcmul, atan2, bitwise_and, bitwise_or, bitwise_xor, clamp,
+        copysign, divide, divide_with, equal, floor_divide, fmax, fmin, fmod, greater, greater_equal, hypot,
+        lerp, less, less_equal, logical_and, logical_or, logical_xor, maximum, minimum, multiply, not_equal,
+        power, remainder, sub_scaled, where_cond,
+    };
+}
 
 /// Adds the operations of this crate to those that `explain` lists for the flags that they obey. The first call of an
 /// operation does so too.
 pub fn announce_operations() {
     MATMUL.announce();
+    CONV2D.announce();
     EINSUM.announce();
     ATTENTION.announce();
     MULTI_HEAD_ATTENTION.announce();
     LSTM.announce();
+    INDEX_ADD.announce();
+    INDEX_PUT.announce();
+    PUT.announce();
+    SCATTER_ADD.announce();
+    EMPTY.announce();
 }
 
 pub use dtype::{DType, Scalar};
@@ -36,13 +54,18 @@ pub use element::Element;
 pub use error::{Error, ForeignError, Result};
 pub use fallible_alloc::check_memory;
 pub use half::{bf16, f16};
+pub use kernel::ConvPass;
 pub use ops::{
-    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, EINSUM, Einsum,
-    EinsumArgs, EinsumCall, ForeignAttentionOptions, Index, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer,
-    LstmOut, MATMUL, MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention,
-    MultiHeadCall, Operand, PathOptimizer, PathRequest, Reduction, cat, einsum, lstm, manual_seed,
-    register_foreign_kernel, stack,
+    ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOptions, AttentionOut, CONV2D,
+    ClassLossOptions, Conv2d, ConvArgs, ConvCall, ConvOptions, ConvPadding, EINSUM, EMPTY, Einsum,
+    EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions, GeluApproximation, INDEX_ADD,
+    INDEX_PUT, Index, IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL,
+    MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
+    Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD, ScatterAdd, ScatterArgs,
+    ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack,
+    lstm, manual_seed, register_foreign_kernel, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};
 pub use tensor::Tensor;
+pub use warning::{WarningHandler, set_warning_handler};

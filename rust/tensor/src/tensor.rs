@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use interlock::accelerator::Device;
 use interlock::autograd::is_inference_mode_enabled;
+use once_cell::race::OnceBox;
 
 use crate::autograd::{AutogradMeta, Node};
 use crate::drop_queue::Deferred;
@@ -20,10 +21,23 @@ use crate::{DType, Element, Error, Result};
 pub struct Tensor(Arc<Inner>);
 
 pub(crate) struct Inner {
-    storage: Arc<Storage>,
+    memory: Memory,
+    /// Replaces `memory`, which has no elements, after `replace_empty`.
+    replaced: OnceBox<Memory>,
     dtype: DType,
-    layout: Layout,
     meta: ForkRwLock<AutogradMeta>,
+}
+
+/// Where the elements of a tensor are stored.
+struct Memory {
+    storage: Arc<Storage>,
+    layout: Layout,
+}
+
+impl Inner {
+    fn memory(&self) -> &Memory {
+        self.replaced.get().unwrap_or(&self.memory)
+    }
 }
 
 impl Drop for Inner {
@@ -37,7 +51,8 @@ impl Drop for Inner {
 
 impl Tensor {
     pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
-        Tensor(Arc::new(Inner { storage, dtype, layout, meta: ForkRwLock::default() }))
+        let memory = Memory { storage, layout };
+        Tensor(Arc::new(Inner { memory, replaced: OnceBox::new(), dtype, meta: ForkRwLock::default() }))
     }
 
     /// Returns a new contiguous CPU tensor whose elements `fill` writes.
@@ -69,17 +84,30 @@ impl Tensor {
         Ok(Tensor::new(storage, dtype, layout))
     }
 
+    /// Gives a tensor without elements those of `other`, an owned tensor of the same type. This is possible once; returns
+    /// whether it was done.
+    ///
+    /// Another thread may see the memory without elements a little longer. A layout that is read before the storage
+    /// always fits it: the memory without elements fits every storage.
+    pub(crate) fn replace_empty(&self, other: &Tensor) -> bool {
+        if self.numel() != 0 || self.dtype() != other.dtype() {
+            return false;
+        }
+        let memory = Memory { storage: other.storage(), layout: other.layout().clone() };
+        self.0.replaced.set(Box::new(memory)).is_ok()
+    }
+
     /// Returns a tensor over the same storage with another layout, without autograd metadata.
     pub(crate) fn alias(&self, layout: Layout) -> Self {
-        Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
+        Tensor::new(self.0.memory().storage.clone(), self.0.dtype, layout)
     }
 
     pub(crate) fn storage_handle(&self) -> &Arc<Storage> {
-        &self.0.storage
+        &self.0.memory().storage
     }
 
     pub(crate) fn layout(&self) -> &Layout {
-        &self.0.layout
+        &self.0.memory().layout
     }
 
     pub(crate) fn meta(&self) -> ReadGuard<'_, AutogradMeta> {
@@ -105,7 +133,7 @@ impl Tensor {
 
     /// Returns whether no other tensor shares the storage.
     pub(crate) fn owns_storage(&self) -> bool {
-        Arc::strong_count(&self.0.storage) == 1
+        Arc::strong_count(&self.0.memory().storage) == 1
     }
 
     /// Returns whether both handles refer to the same tensor.
@@ -120,7 +148,7 @@ impl Tensor {
 
     /// Returns the storage, which all views share.
     pub fn storage(&self) -> Arc<Storage> {
-        self.0.storage.clone()
+        self.0.memory().storage.clone()
     }
 
     /// Returns the element type.
@@ -130,12 +158,12 @@ impl Tensor {
 
     /// Returns the device of the elements.
     pub fn device(&self) -> Device {
-        self.0.storage.device()
+        self.0.memory().storage.device()
     }
 
     /// Returns whether the elements are on a device, where operations are queued on streams.
     pub fn is_on_device(&self) -> bool {
-        self.0.storage.is_on_device()
+        self.0.memory().storage.is_on_device()
     }
 
     /// Returns the placement of results of operations on this tensor.
@@ -145,7 +173,7 @@ impl Tensor {
 
     /// Returns whether the elements are in pinned (page-locked) CPU memory.
     pub fn is_pinned(&self) -> bool {
-        self.0.storage.is_pinned()
+        self.0.memory().storage.is_pinned()
     }
 
     /// Returns the element type and placement, for new tensors like this one.
@@ -155,17 +183,17 @@ impl Tensor {
 
     /// Returns the sizes of the dimensions.
     pub fn shape(&self) -> &[usize] {
-        &self.0.layout.shape
+        &self.0.memory().layout.shape
     }
 
     /// Returns the stride of each dimension in elements.
     pub fn strides(&self) -> &[usize] {
-        &self.0.layout.strides
+        &self.0.memory().layout.strides
     }
 
     /// Returns the offset of the first element in the storage, in elements.
     pub fn storage_offset(&self) -> usize {
-        self.0.layout.offset
+        self.0.memory().layout.offset
     }
 
     /// Returns the number of dimensions.
@@ -185,13 +213,17 @@ impl Tensor {
 
     /// Returns the address of the first element; on a device an address in the device's address space.
     pub fn data_ptr(&self) -> *mut u8 {
-        self.0.storage.pointer().wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
+        self.0
+            .memory()
+            .storage
+            .pointer()
+            .wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
     }
 
     /// Returns whether the tensor was created in inference mode. Inference tensors have no version counter and cannot
     /// be saved for backward.
     pub fn is_inference(&self) -> bool {
-        self.0.storage.is_inference()
+        self.0.memory().storage.is_inference()
     }
 
     /// Returns the version counter of the storage, which in-place operations increment.
@@ -199,13 +231,13 @@ impl Tensor {
         if self.is_inference() {
             return Err(Error::NoVersion);
         }
-        Ok(self.0.storage.version())
+        Ok(self.0.memory().storage.version())
     }
 
     /// Sets the version counter. In-place changes of tensors that were saved before are no longer detected.
     pub fn set_version(&self, version: u32) -> Result<()> {
         self.version()?;
-        self.0.storage.set_version(version);
+        self.0.memory().storage.set_version(version);
         Ok(())
     }
 

@@ -232,7 +232,7 @@ fn kernel_error_is_reported_by_the_synchronizing_call() {
     let _current = stream.guard().unwrap();
     let scores = numbers(&[0.0; 6], device(0)).reshape(&[2, 3]).unwrap();
     let classes = Tensor::from_slice(&[0i64, 7], &[2]).unwrap().to((DType::Int64, device(0)), false).unwrap();
-    let loss = scores.cross_entropy(&classes, interlock_tensor::Reduction::Mean).unwrap();
+    let loss = scores.cross_entropy(&classes, &interlock_tensor::ClassLossOptions::default(), 0.0).unwrap();
     let error = loss.item().unwrap_err().to_string();
     assert!(error.contains("cross_entropy: target must contain class indices of range(3), got 7"), "{error}");
     assert_eq!(values(&scores.add(1.0).unwrap()), [1.0; 6]);

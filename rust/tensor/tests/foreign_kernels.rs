@@ -13,9 +13,7 @@ use interlock::backends::flags::{MIOPEN_IMMEDIATE, MKLDNN_NUMERICS, NNPACK_ENABL
 use interlock::backends::{MkldnnNumerics, Node, Precision};
 use interlock::base::dlpack::{CPU, DLTensor};
 use interlock::dispatch::{ForeignCall, ForeignGate, ForeignKernelDescriptor, Recording};
-use interlock_tensor::{
-    AttentionOptions, DType, Error, ForeignAttentionOptions, Tensor, register_foreign_kernel,
-};
+use interlock_tensor::{AttentionOptions, DType, ForeignAttentionOptions, Tensor, register_foreign_kernel};
 
 /// The sizes or strides of a tensor.
 unsafe fn numbers<'a>(pointer: *const i64, tensor: &DLTensor) -> &'a [i64] {
@@ -135,7 +133,7 @@ fn register(
     depth: &'static i64,
     gates: &[ForeignGate],
     node: Option<&'static CStr>,
-) -> Result<(), Error> {
+) -> interlock::Result<()> {
     let descriptor = ForeignKernelDescriptor {
         size: size_of::<ForeignKernelDescriptor>(),
         name: name.as_ptr(),

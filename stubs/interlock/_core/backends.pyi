@@ -275,6 +275,8 @@ class BackendsModule(ModuleType):
     """Whether operations run deterministic algorithms, and operations without one are refused. It overrides `deterministic` of each library."""
     deterministic_algorithms_warn_only: bool
     """Whether operations without a deterministic algorithm warn under `deterministic_algorithms`, instead of being refused."""
+    deterministic_fill_uninitialized_memory: bool
+    """Whether memory that is not initialized is filled under `deterministic_algorithms`: with NaN, the largest integer or True. `utils.deterministic` has it under PyTorch's name."""
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     """The float32 precision of every backend whose own precision is not set."""
 

@@ -1,5 +1,5 @@
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Iterable, Iterator, Sequence
+from types import EllipsisType, TracebackType
 from typing import Literal, Self, final, overload
 
 from interlock._core.tensor import Tensor
@@ -30,12 +30,15 @@ class Call:
     def is_model(self) -> bool:
         """Whether the kernel computes like the library of its name, without the library."""
     @property
-    def inputs(self) -> Literal["float32", "tf32", "bf16"]:
-        """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``."""
+    def inputs(self) -> Literal["float32", "tf32", "bf16"] | None:
+        """The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"`` or ``"bf16"``. None for
+        inputs of another dtype, and for an operation whose products are calls of their own.
+        """
     @property
-    def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"]:
+    def sums(self) -> Literal["float32", "float16", "float16 halves", "bfloat16 halves"] | None:
         """The type in which products of float16 and bfloat16 inputs were summed: ``"float32"``, ``"float16"``, or
         ``"float16 halves"`` or ``"bfloat16 halves"`` if two halves of the products were rounded before they were added.
+        None for inputs of another dtype.
         """
     @property
     def composite(self) -> str | None:
@@ -118,8 +121,8 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
     The kernel that is chosen may still refuse when it runs; the next one is then tried.
 
     Args:
-        operation: The name of the operation: ``"matmul"`` or ``"scaled_dot_product_attention"``.
-        tensors: The operands.
+        operation: The name of the operation: ``"matmul"``, ``"einsum"`` or ``"scaled_dot_product_attention"``.
+        tensors: The arguments of the operation: its operands, for einsum after the equation.
         options: The keyword arguments of the operation.
 
     Raises:
@@ -143,6 +146,17 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
     """
 
 @overload
+def explain(operation: Literal["einsum"], equation: str, /, *operands: Tensor) -> Call: ...
+@overload
+def explain(operation: Literal["einsum"], equation: str, operands: Sequence[Tensor], /) -> Call: ...
+@overload
+def explain(
+    operation: Literal["einsum"],
+    operand: Tensor,
+    /,
+    *operands_and_labels: Tensor | Sequence[int | EllipsisType],
+) -> Call: ...
+@overload
 def explain(
     operation: Literal["scaled_dot_product_attention"],
     /,
@@ -152,4 +166,28 @@ def explain(
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["conv2d"],
+    /,
+    *tensors: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | Literal["same", "valid"] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["lstm"],
+    input: Tensor,
+    hx: Iterable[Tensor],
+    params: Iterable[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: Literal[False],
+    batch_first: bool,
 ) -> Call: ...

@@ -23,58 +23,237 @@ __all__ = [
     "Node",
     "RemovableHandle",
     "Tensor",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "addcdiv",
+    "addcmul",
     "addmm",
+    "addmv",
+    "adjoint",
     "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
     "argmax",
+    "as_strided",
     "as_tensor",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "backward",
+    "baddbmm",
+    "bernoulli",
     "bfloat16",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
     "bmm",
     "bool",
+    "broadcast_tensors",
+    "broadcast_to",
     "cat",
+    "ceil",
+    "chunk",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "clone",
+    "conv2d",
+    "copysign",
+    "cos",
+    "cosh",
     "cross_entropy",
+    "detach",
+    "diagonal",
+    "div",
+    "divide",
+    "dot",
+    "dropout",
     "dtype",
     "einsum",
+    "embedding",
     "empty",
+    "empty_like",
+    "eq",
+    "erf",
+    "erfc",
     "exp",
+    "exp2",
+    "expm1",
+    "eye",
+    "fix",
+    "flatten",
+    "flip",
     "float16",
     "float32",
     "float64",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "frac",
     "from_dlpack",
     "from_numpy",
     "full",
+    "full_like",
+    "gather",
+    "ge",
+    "gelu",
     "get_num_threads",
     "grad",
+    "greater",
+    "greater_equal",
+    "gt",
     "half",
+    "hstack",
+    "hypot",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_put",
+    "index_select",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "is_inference",
     "is_tensor",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "l1_loss",
+    "layer_norm",
+    "le",
+    "lerp",
+    "less",
+    "less_equal",
     "linear",
+    "linspace",
     "log",
+    "log1p",
+    "log2",
+    "log10",
     "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsigmoid",
+    "logspace",
     "lstm",
+    "lt",
     "manual_seed",
+    "masked_fill",
+    "masked_scatter",
+    "masked_select",
     "matmul",
+    "maximum",
     "mean",
+    "minimum",
     "mm",
+    "moveaxis",
+    "movedim",
+    "mse_loss",
+    "mul",
     "multi_head_attention",
+    "multinomial",
+    "multiply",
+    "mv",
+    "nan_to_num",
+    "narrow",
+    "ne",
+    "neg",
+    "negative",
     "nll_loss",
+    "nonzero",
+    "not_equal",
+    "one_hot",
     "ones",
     "ones_like",
+    "outer",
+    "permute",
+    "positive",
+    "pow",
+    "put",
     "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
     "randn",
+    "randn_like",
+    "randperm",
+    "ravel",
+    "reciprocal",
     "relu",
+    "relu_",
+    "remainder",
+    "repeat_interleave",
+    "reshape",
+    "roll",
+    "round",
+    "rsqrt",
     "saved_tensors_hooks",
     "scaled_dot_product_attention",
+    "scatter",
+    "scatter_add",
+    "select",
     "set_num_threads",
+    "sigmoid",
+    "sign",
+    "signbit",
+    "silu",
+    "sin",
+    "sinh",
     "softmax",
+    "softplus",
+    "split",
+    "split_with_sizes",
+    "sqrt",
+    "square",
+    "squeeze",
     "stack",
+    "sub",
+    "subtract",
     "sum",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "take",
+    "take_along_dim",
+    "tan",
+    "tanh",
     "tensor",
+    "tensor_split",
+    "tile",
+    "trace",
+    "transpose",
+    "tril",
+    "triu",
+    "true_divide",
+    "trunc",
     "uint8",
+    "unbind",
+    "unflatten",
+    "unsqueeze",
+    "vstack",
+    "where",
     "zeros",
     "zeros_like",
 ]
@@ -97,7 +276,8 @@ _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
 @final
 class dtype:
-    """The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64` or `bool`.
+    """The type of a tensor's elements: `interlock.float16` (or `half`), `bfloat16`, `float32`, `float64`, `int64`,
+    `int32`, `int16`, `int8`, `uint8` or `bool`.
 
     Example:
         >>> import interlock
@@ -394,7 +574,8 @@ class Tensor:
         """The size of all elements in bytes."""
     def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are floating-point numbers."""
-    def is_signed(self) -> builtins.bool: ...
+    def is_signed(self) -> builtins.bool:
+        """Return whether the elements can be negative."""
     def is_contiguous(self) -> builtins.bool:
         """Return whether the elements are stored in row-major order without gaps."""
     def storage_offset(self) -> builtins.int:
@@ -639,12 +820,521 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: dict[Any, Any], /) -> Tensor: ...
-    def __reduce__(self) -> tuple[Any, tuple[bytes, _DType, list[builtins.int], builtins.bool, str | None]]: ...
+    def __reduce__(
+        self,
+    ) -> tuple[Any, tuple[bytes, _DType, list[builtins.int], builtins.bool, str | None]]: ...
     def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
     def __format__(self, format_spec: str, /) -> str: ...
     def __getitem__(self, index: _Part | tuple[_Part, ...], /) -> Tensor: ...
     def __setitem__(self, index: _Part | tuple[_Part, ...], value: Tensor | _Number, /) -> None: ...
+    def gather(self, dim: int, index: Tensor) -> Tensor:
+        """Return the elements at the positions in `index` along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions.
+
+        Returns:
+            A tensor of the shape of `index`.
+
+        Raises:
+            ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
+            DTypeError: `index` is not int64.
+            IndexError: The tensor does not have dimension `dim`.
+            RuntimeError: A position is negative or out of bounds.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 2], [3, 4]])
+            >>> x.gather(1, interlock.tensor([[1], [0]]))
+            tensor([[2],
+                    [3]])
+        """
+    def index_select(self, dim: int, index: Tensor) -> Tensor:
+        """Return the slices of a dimension at the positions in `index`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative.
+
+        Returns:
+            A new tensor, whose size in `dim` is the number of positions.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: `index` has more than one dimension.
+            DTypeError: `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([5, 6, 7]).index_select(0, interlock.tensor([2, 0]))
+            tensor([7, 5])
+        """
+    def take(self, index: Tensor) -> Tensor:
+        """Return the elements with the numbers in `index`, counted in row-major order.
+
+        Args:
+            index: The numbers, int64. Negative numbers count from the end.
+
+        Returns:
+            A tensor of the shape of `index`.
+
+        Raises:
+            IndexError: A number is out of bounds.
+            DTypeError: `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[5, 6], [7, 8]]).take(interlock.tensor([0, -1]))
+            tensor([5, 8])
+        """
+    def take_along_dim(self, indices: Tensor, dim: int | None = None) -> Tensor:
+        """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+
+        Args:
+            indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+            dim: The dimension; None means those of the flattened tensors.
+
+        Returns:
+            A tensor of the shape of `indices` after broadcasting.
+
+        Raises:
+            ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
+            DTypeError: `indices` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([[1, 5], [7, 2]])
+            >>> x.take_along_dim(x.argmax(1, True), 1)
+            tensor([[5],
+                    [7]])
+        """
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """Return the elements where a mask is True, in row-major order. Waits for a device.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+
+        Returns:
+            A tensor with one dimension.
+
+        Raises:
+            DTypeError: `mask` is not bool.
+            ShapeError: The shapes cannot be broadcast.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1, -2, 3])
+            >>> x.masked_select(x > 0)
+            tensor([1, 3])
+        """
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
+        """Return the coordinates of the elements that are not zero. Waits for a device.
+
+        Args:
+            as_tuple: Whether a tuple with one tensor for each dimension is returned.
+
+        Returns:
+            An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[0, 2], [3, 0]]).nonzero(as_tuple=True)
+            (tensor([0, 1]), tensor([1, 0]))
+        """
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    def index_add(self, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None) -> Tensor:
+        """Return a copy to which slices are added at positions along a dimension.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+            alpha: A number by which `source` is multiplied first; None means 1.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> index = interlock.tensor([0, 2, 0])
+            >>> interlock.zeros(3).index_add(0, index, interlock.ones(3), alpha=2)
+            tensor([4., 0., 2.])
+        """
+    def index_add_(self, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None) -> Tensor:
+        """In-place version of `index_add`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+            alpha: A number by which `source` is multiplied first; None means 1.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_copy(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """Return a copy in which slices replace those at positions along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+                last is stored.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(3).index_copy(0, interlock.tensor([2]), interlock.ones(1))
+            tensor([0., 0., 1.])
+        """
+    def index_copy_(self, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """In-place version of `index_copy`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+                last is stored.
+            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+                positions in `dim`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_fill(self, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """Return a copy with a number in the slices at positions along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Negative positions count from the end.
+            value: A number, or a tensor without dimensions.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            ArgumentError: The dtype cannot hold the number.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(3).index_fill(0, interlock.tensor([-1]), 7)
+            tensor([0., 0., 7.])
+        """
+    def index_fill_(self, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+        """In-place version of `index_fill`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, of at most one dimension. Negative positions count from the end.
+            value: A number, or a tensor without dimensions.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+            ArgumentError: The dtype cannot hold the number.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def index_put(
+        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+    ) -> Tensor:
+        """Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+                or bool masks. None means a whole dimension.
+            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+                element is stored.
+
+        Raises:
+            IndexError: A position is out of bounds, or there are more indices than dimensions.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `values` differ.
+
+        Example:
+            >>> import interlock
+            >>> index = (interlock.tensor([0, 0]),)
+            >>> interlock.zeros(2).index_put(index, interlock.ones(2), accumulate=True)
+            tensor([2., 0.])
+        """
+    def index_put_(
+        self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+    ) -> Tensor:
+        """In-place version of `index_put`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+                or bool masks. None means a whole dimension.
+            values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+            accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+                element is stored.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: A position is out of bounds, or there are more indices than dimensions.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `values` differ.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """Return a copy with a number where a mask is True.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+            value: A number, or a tensor without dimensions.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            ShapeError: The shapes cannot be broadcast.
+            ArgumentError: The dtype cannot hold the number.
+
+        Example:
+            >>> import interlock
+            >>> x = interlock.tensor([1, -2, 3])
+            >>> x.masked_fill(x < 0, 0)
+            tensor([1, 0, 3])
+        """
+    def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
+        """In-place version of `masked_fill`.
+
+        Args:
+            mask: The mask, bool. Broadcast with the tensor.
+            value: A number, or a tensor without dimensions.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+            ShapeError: The shapes cannot be broadcast.
+            ArgumentError: The dtype cannot hold the number.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+
+        Args:
+            mask: The mask, bool. Broadcast to the tensor.
+            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtypes differ.
+            ShapeError: The shapes are incompatible.
+
+        Example:
+            >>> import interlock
+            >>> mask = interlock.tensor([True, False, True])
+            >>> interlock.zeros(3).masked_scatter(mask, interlock.ones(2))
+            tensor([1., 0., 1.])
+        """
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """In-place version of `masked_scatter`.
+
+        Args:
+            mask: The mask, bool. Broadcast to the tensor.
+            source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: `mask` is not bool, or the dtypes differ.
+            ShapeError: The shapes are incompatible.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+
+        Args:
+            index: The numbers, int64. Negative numbers count from the end.
+            source: The values, of the dtype of the tensor. As many as `index` has numbers.
+            accumulate: Whether the values are added to the elements. If it is False, which of several values for one
+                element is stored is not determined.
+
+        Raises:
+            IndexError: A number is out of bounds.
+            ShapeError: The numbers of elements differ.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+                `deterministic_algorithms_warn_only` it is a UserWarning.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(3).put(interlock.tensor([0, -1]), interlock.ones(2))
+            tensor([1., 0., 1.])
+        """
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """In-place version of `put`.
+
+        Args:
+            index: The numbers, int64. Negative numbers count from the end.
+            source: The values, of the dtype of the tensor. As many as `index` has numbers.
+            accumulate: Whether the values are added to the elements. If it is False, which of several values for one
+                element is stored is not determined.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: A number is out of bounds.
+            ShapeError: The numbers of elements differ.
+            DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+            RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+                `deterministic_algorithms_warn_only` it is a UserWarning.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def scatter(
+        self,
+        dim: int,
+        index: Tensor,
+        src: Tensor | _Number | None = None,
+        *,
+        value: _Number | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
+    ) -> Tensor:
+        """Return a copy with values at the positions in `index` along a dimension.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions. Of several values for one element the last is stored.
+            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+            value: A number, instead of `src`.
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+                gradient.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+            ArgumentError: `reduce` has another value.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 2).scatter(1, interlock.tensor([[1], [0]]), 5)
+            tensor([[0., 5.],
+                    [5., 0.]])
+        """
+    def scatter_(
+        self,
+        dim: int,
+        index: Tensor,
+        src: Tensor | _Number | None = None,
+        *,
+        value: _Number | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
+    ) -> Tensor:
+        """In-place version of `scatter`.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions. Of several values for one element the last is stored.
+            src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+            value: A number, instead of `src`.
+            reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+                gradient.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+            ArgumentError: `reduce` has another value.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def scatter_add(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """Return a copy to which values are added at the positions in `index` along a dimension.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions.
+            src: The values, of the dtype of the tensor and at least as large as `index`.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+
+        Example:
+            >>> import interlock
+            >>> index = interlock.tensor([0, 1, 0])
+            >>> interlock.zeros(2).scatter_add(0, index, interlock.ones(3))
+            tensor([2., 1.])
+        """
+    def scatter_add_(self, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """In-place version of `scatter_add`.
+
+        Sums of several floating-point values for one element have no fixed order, unless
+        `backends.deterministic_algorithms` is set.
+
+        Args:
+            dim: The dimension.
+            index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+                other dimensions.
+            src: The values, of the dtype of the tensor and at least as large as `index`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The shapes are incompatible.
+            DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
     def __bool__(self) -> builtins.bool: ...
     def __float__(self) -> builtins.float: ...
     def __int__(self) -> builtins.int: ...
@@ -718,8 +1408,729 @@ class Tensor:
             tensor([[0, 1, 2],
                     [3, 4, 5]])
         """
-    def flatten(self) -> Tensor:
-        """Return the elements in one dimension: a view if possible, and the tensor itself if it has one dimension."""
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """Return the elements with some or all dimensions merged into one: a view if possible.
+
+        Args:
+            start_dim: The first of the merged dimensions.
+            end_dim: The last of the merged dimensions.
+
+        Returns:
+            The tensor itself if `start_dim` is `end_dim`.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: `end_dim` is before `start_dim`.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).flatten(1).shape
+            (2, 12)
+        """
+    def unflatten(self, dim: builtins.int, sizes: _Dims) -> Tensor:
+        """Return a view with a dimension divided into several.
+
+        Args:
+            dim: The dimension.
+            sizes: The sizes of the new dimensions. One may be -1, and is inferred.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 12).unflatten(1, (3, -1)).shape
+            (2, 3, 4)
+        """
+    def ravel(self) -> Tensor:
+        """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3).ravel().shape
+            (6,)
+        """
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
+
+        Args:
+            offset: The distance from the main diagonal: positive above it and negative below it.
+            dim1: The dimension of the rows.
+            dim2: The dimension of the columns.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: The dimensions are equal.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(6).view(2, 3).diagonal(1)
+            tensor([1, 5])
+        """
+    def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
+        """Return a view with dimensions at other positions. The other dimensions keep their order.
+
+        Args:
+            source: The dimension or dimensions that are moved.
+            destination: The new position of each of them.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).movedim(0, -1).shape
+            (3, 4, 2)
+        """
+    def moveaxis(self, source: _Dims, destination: _Dims) -> Tensor:
+        """Return a view with dimensions at other positions, as `movedim`.
+
+        Args:
+            source: The dimension or dimensions that are moved.
+            destination: The new position of each of them.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).moveaxis(0, -1).shape
+            (3, 4, 2)
+        """
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """Return a view with two dimensions exchanged, as `transpose`.
+
+        Args:
+            axis0: The first dimension. Negative dimensions count from the last.
+            axis1: The second dimension.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).swapaxes(0, -1).shape
+            (4, 3, 2)
+        """
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Return a view with two dimensions exchanged, as `transpose`.
+
+        Args:
+            dim0: The first dimension. Negative dimensions count from the last.
+            dim1: The second dimension.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3, 4).swapdims(0, -1).shape
+            (4, 3, 2)
+        """
+    @property
+    def mT(self) -> Tensor:
+        """A view with the last two dimensions exchanged: the transpose of a matrix, or of each matrix of a batch.
+
+        Raises:
+            ShapeError: The tensor has one dimension.
+        """
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+        Raises:
+            ShapeError: The tensor has one dimension.
+        """
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix: that of real numbers is `mT`.
+
+        Raises:
+            ShapeError: The tensor is not a matrix.
+        """
+    def adjoint(self) -> Tensor:
+        """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+        Raises:
+            ShapeError: The tensor has one dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2, 3).adjoint().shape
+            (3, 2)
+        """
+    def view_as(self, other: Tensor) -> Tensor:
+        """Return a view with the shape of another tensor.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: The number of elements differs, or a copy would be needed.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).view_as(interlock.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """Return the elements in the shape of another tensor: a view if possible, else a copy.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: The number of elements differs.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
+            tensor([0, 2, 1, 3])
+        """
+    def expand_as(self, other: Tensor) -> Tensor:
+        """Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
+
+        Args:
+            other: The tensor whose shape is used.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).expand_as(interlock.zeros(2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
+    def broadcast_to(self, size: _Dims) -> Tensor:
+        """Return a view in which dimensions of size 1 are repeated, as `expand`.
+
+        Args:
+            size: The new sizes. -1 keeps a size; new dimensions come first.
+
+        Raises:
+            ShapeError: A size other than 1 would change.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).broadcast_to((2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
+    def flip(self, *dims: builtins.int | _Sizes) -> Tensor:
+        """Return a copy with the elements of dimensions in reverse order.
+
+        Args:
+            dims: The dimensions, as separate ints or as one tuple or list.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).flip(0)
+            tensor([[3, 4],
+                    [1, 2]])
+        """
+    def roll(self, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
+        """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
+
+        Args:
+            shifts: The distance for each dimension; a negative one moves elements to the front.
+            dims: The dimension or dimensions. None means that the elements are moved in row-major order.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: The numbers of shifts and dimensions differ.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(4).roll(1)
+            tensor([3, 0, 1, 2])
+        """
+    def repeat(self, *repeats: builtins.int | _Sizes) -> Tensor:
+        """Return a copy in which dimensions are repeated.
+
+        Args:
+            repeats: How often each dimension is repeated, as separate ints or as one tuple or list. Numbers beyond those of the
+                dimensions are the sizes of new dimensions, which come first.
+
+        Raises:
+            ArgumentError: A number is negative, or there are fewer numbers than dimensions.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).repeat(2, 2)
+            tensor([[1, 2, 1, 2],
+                    [1, 2, 1, 2]])
+        """
+    def tile(self, *dims: builtins.int | _Sizes) -> Tensor:
+        """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
+
+        Args:
+            dims: How often each dimension is repeated, as separate ints or as one tuple or list.
+
+        Raises:
+            ArgumentError: A number is negative.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1], [2]]).tile(2)
+            tensor([[1, 1],
+                    [2, 2]])
+        """
+    def repeat_interleave(
+        self,
+        repeats: builtins.int | Tensor,
+        dim: builtins.int | None = None,
+        *,
+        output_size: builtins.int | None = None,
+    ) -> Tensor:
+        """Return a copy in which elements along a dimension are repeated, each one several times in a row.
+
+        Args:
+            repeats: How often each element is repeated: an builtins.int, or an integer tensor with a number for each index of the dimension.
+                A tensor on a device is waited for.
+            dim: The dimension. None means that the tensor is flattened first.
+            output_size: The size of the dimension in the result, which is checked.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: A number is negative, or `output_size` is not that of the result.
+            ShapeError: `repeats` is a tensor that does not have a number for each index.
+            DTypeError: `repeats` is not an integer tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).repeat_interleave(2)
+            tensor([1, 1, 2, 2])
+        """
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).tril()
+            tensor([[1, 0],
+                    [3, 4]])
+        """
+    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In-place version of `tril`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).triu()
+            tensor([[1, 2],
+                    [0, 4]])
+        """
+    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In-place version of `triu`.
+
+        Args:
+            diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        """
+    def trace(self) -> Tensor:
+        """Return the sum of the diagonal of a matrix.
+
+        Raises:
+            ShapeError: The tensor is not a matrix.
+            DTypeError: The tensor is a builtins.bool tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).trace()
+            tensor(5)
+        """
+    def dot(self, other: Tensor) -> Tensor:
+        """Return the sum of the products of the elements of two vectors.
+
+        Args:
+            other: A vector of the same size and dtype.
+
+        Returns:
+            A tensor without dimensions.
+
+        Raises:
+            ShapeError: A tensor is not a vector, or the sizes differ.
+            DTypeError: The dtypes differ or are bool.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).dot(interlock.tensor([3, 4]))
+            tensor(11)
+        """
+    def mv(self, vec: Tensor) -> Tensor:
+        """Return the product of a matrix and a vector.
+
+        Args:
+            vec: A vector of the size of a row of the matrix, of the same dtype.
+
+        Returns:
+            A vector with an element for each row.
+
+        Raises:
+            ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
+            DTypeError: The dtypes differ or are bool.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).mv(interlock.tensor([1, 1]))
+            tensor([3, 7])
+        """
+    def outer(self, vec2: Tensor) -> Tensor:
+        """Return the product of each element of a vector with each element of another.
+
+        As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+
+        Args:
+            vec2: The vector whose elements are the columns of the result.
+
+        Returns:
+            A matrix with a row for each element of this vector.
+
+        Raises:
+            ShapeError: A tensor is not a vector.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).outer(interlock.tensor([3, 4]))
+            tensor([[3, 4],
+                    [6, 8]])
+        """
+    def addmv(
+        self, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return `beta * input + alpha * (mat @ vec)`.
+
+        Args:
+            mat: A matrix of shape [n, k], of the same dtype.
+            vec: A vector of shape [k], of the same dtype.
+            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+        Returns:
+            A vector of shape [n].
+
+        Raises:
+            DTypeError: The dtypes differ or are builtins.bool, or do not fit `beta` or `alpha`.
+            ShapeError: The shapes are incompatible.
+
+        Example:
+            >>> import interlock
+            >>> interlock.ones(1).addmv(interlock.ones(1, 3), interlock.ones(3), alpha=2)
+            tensor([7.])
+        """
+    def baddbmm(
+        self, batch1: Tensor, batch2: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+    ) -> Tensor:
+        """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
+
+        Args:
+            batch1: A tensor of shape [b, n, k], of the same dtype.
+            batch2: A tensor of shape [b, k, m], of the same dtype.
+            beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+            alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+        Returns:
+            A tensor of shape [b, n, m].
+
+        Raises:
+            DTypeError: The dtypes differ or are builtins.bool, or do not fit `beta` or `alpha`.
+            ShapeError: The shapes are incompatible.
+
+        Example:
+            >>> import interlock
+            >>> interlock.ones(1).baddbmm(interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
+            tensor([[[4., 4.]]])
+        """
+    def bernoulli(self, p: _Number | None = None) -> Tensor:
+        """Return 1 with the probability that each element says, else 0. The gradient is 0.
+
+        Args:
+            p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+
+        Returns:
+            A tensor of the same dtype.
+
+        Raises:
+            DTypeError: The tensor is not floating point, and `p` is None.
+            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([0.0, 1.0]).bernoulli()
+            tensor([0., 1.])
+        """
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False) -> Tensor:
+        """Return indices that are drawn in proportion to weights.
+
+        Args:
+            num_samples: The number of indices of each row.
+            replacement: Whether an index can be drawn several times.
+
+        Returns:
+            An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
+
+        Raises:
+            ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
+                negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+                asynchronous.
+            DTypeError: The weights are not floating point.
+            ShapeError: The tensor does not have one or two dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True)
+            tensor([1, 1])
+        """
+    def normal_(self, mean: _Number = 0.0, std: _Number = 1.0) -> Tensor:
+        """Overwrite the elements with random numbers of a normal distribution.
+
+        Args:
+            mean: The mean.
+            std: The standard deviation.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is not floating point.
+            ArgumentError: `std` is negative.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).normal_(3.0, 0.0)
+            tensor([3., 3.])
+        """
+    def uniform_(self, from_: _Number = 0.0, to: _Number = 1.0) -> Tensor:
+        """Overwrite the elements with uniformly distributed random numbers.
+
+        Args:
+            from_: The least number.
+            to: The end of the range, which it does not contain.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            DTypeError: The tensor is not floating point.
+            ArgumentError: `to` is less than `from_`, or a bound is not finite.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).uniform_(3.0, 3.0)
+            tensor([3., 3.])
+        """
+    def bernoulli_(self, p: Tensor | _Number | None = None) -> Tensor:
+        """Overwrite the elements with 1 with a probability, else 0.
+
+        Args:
+            p: The probability, or a floating-point tensor of probabilities, which is broadcast.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+            DTypeError: `p` is a tensor that is not floating point.
+            ShapeError: `p` cannot be broadcast to the shape of the tensor.
+            RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(2).bernoulli_(1.0)
+            tensor([1., 1.])
+        """
+    def new_zeros(
+        self,
+        *size: builtins.int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor of zeros with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as separate ints or as one tuple or list.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_zeros(2)
+            tensor([0, 0])
+        """
+    def new_ones(
+        self,
+        *size: builtins.int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor of ones with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as separate ints or as one tuple or list.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_ones((2,))
+            tensor([1, 1])
+        """
+    def new_empty(
+        self,
+        *size: builtins.int | _Sizes,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return an uninitialized tensor with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as separate ints or as one tuple or list.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: A size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
+            (2, 3)
+        """
+    def new_full(
+        self,
+        size: _Dims,
+        fill_value: Tensor | _Number,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor filled with a number, with the dtype and device of this one.
+
+        Args:
+            size: The sizes, as an builtins.int or as a tuple or list.
+            fill_value: The number, or a tensor with one element.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ArgumentError: The dtype cannot hold the number, or a size is negative.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1, 2]).new_full((2,), 7)
+            tensor([7, 7])
+        """
+    def new_tensor(
+        self,
+        data: npt.ArrayLike | Tensor,
+        *,
+        dtype: _DType | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """Return a tensor with a copy of `data`, with the dtype and device of this one.
+
+        Args:
+            data: A number, nested sequences of numbers, a NumPy array or a tensor.
+            dtype: The element type; None means that of this tensor.
+            device: The device; None means that of this tensor.
+            requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+            pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+        Raises:
+            ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
+            ArgumentError: int64 cannot hold a number.
+            TypeError: `data` contains other objects.
+            DTypeError: `requires_grad` is True for a dtype that is not floating point.
+            NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+            OutOfMemoryError: Not enough memory is available.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.5]).new_tensor([1, 2])
+            tensor([1., 2.])
+        """
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """Return a view with a new dimension of size 1.
 
@@ -734,19 +2145,144 @@ class Tensor:
             >>> interlock.zeros(2, 3).unsqueeze(1).shape
             (2, 1, 3)
         """
-    def squeeze(self, dim: builtins.int | None = None) -> Tensor:
+    def squeeze(self, dim: _Dims | None = None) -> Tensor:
         """Return a view without dimensions of size 1.
 
         Args:
-            dim: The dimension to remove, which stays if its size is not 1. None means all of size 1.
+            dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
+
+        Raises:
+            IndexError: The tensor does not have one of the dimensions.
+            ArgumentError: A dimension is named twice.
+
+        Example:
+            >>> import interlock
+            >>> interlock.zeros(1, 2, 1).squeeze().shape
+            (2,)
+        """
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """Return a view of some consecutive indices of a dimension.
+
+        Args:
+            dim: The dimension.
+            start: The first index. A negative index counts from the end.
+            length: The number of indices.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim` or index `start`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: `length` is negative or exceeds the dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).narrow(0, 1, 3)
+            tensor([1, 2, 3])
+        """
+    def split(self, split_size: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        Args:
+            split_size: The size of each part, or a tuple or list with the size of each. With one size the last part may be smaller.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).split(3)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+            >>> interlock.arange(3).split([1, 2])
+            (tensor([0]), tensor([1, 2]))
+        """
+    def split_with_sizes(self, split_sizes: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension with given sizes, like `split`.
+
+        Args:
+            split_sizes: The size of each part.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(3).split_with_sizes((1, 2))
+            (tensor([0]), tensor([1, 2]))
+        """
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        Args:
+            chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: `chunks` is not positive.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).chunk(2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+        """
+    def tensor_split(self, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of a dimension, which can be changed in place.
+
+        Args:
+            indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a tuple,
+                list or one-dimensional tensor with the index at which each part after the first begins.
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
+
+        Raises:
+            IndexError: The tensor does not have dimension `dim`.
+            ShapeError: The tensor has no dimensions.
+            ArgumentError: The number of parts is not positive.
+
+        Example:
+            >>> import interlock
+            >>> interlock.arange(5).tensor_split((1, 4))
+            (tensor([0]), tensor([1, 2, 3]), tensor([4]))
+        """
+    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Return a view at each index of a dimension, without that dimension.
+
+        The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+        Args:
+            dim: The dimension.
+
+        Returns:
+            A tuple of views.
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
 
         Example:
             >>> import interlock
-            >>> interlock.zeros(1, 2, 1).squeeze().shape
-            (2,)
+            >>> interlock.tensor([[1, 2], [3, 4]]).unbind(1)
+            (tensor([1, 3]), tensor([2, 4]))
         """
     def expand(self, *sizes: builtins.int | _Sizes) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
@@ -881,10 +2417,22 @@ class Tensor:
         """Convert to float64. Returns the tensor itself if it is a float64 tensor."""
     def long(self) -> Tensor:
         """Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor."""
-    def int(self) -> Tensor: ...
-    def short(self) -> Tensor: ...
-    def char(self) -> Tensor: ...
-    def byte(self) -> Tensor: ...
+    def int(self) -> Tensor:
+        """Convert to int32: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        an int32 tensor.
+        """
+    def short(self) -> Tensor:
+        """Convert to int16: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        an int16 tensor.
+        """
+    def char(self) -> Tensor:
+        """Convert to int8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        an int8 tensor.
+        """
+    def byte(self) -> Tensor:
+        """Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
+        a uint8 tensor.
+        """
     def bool(self) -> Tensor:
         """Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor."""
     def __add__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
@@ -901,6 +2449,21 @@ class Tensor:
     def __itruediv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __mod__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __rmod__(self, other: _Number | _Array, /) -> Tensor: ...
+    def __floordiv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rfloordiv__(self, other: _Number | _Array, /) -> Tensor: ...
+    def __ifloordiv__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __imod__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __ipow__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...  # type: ignore[misc]
+    def __invert__(self) -> Tensor: ...
+    def __and__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rand__(self, other: _Number | _Array, /) -> Tensor: ...
+    def __iand__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __or__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __ror__(self, other: _Number | _Array, /) -> Tensor: ...
+    def __ior__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __xor__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
+    def __rxor__(self, other: _Number | _Array, /) -> Tensor: ...
+    def __ixor__(self, other: Tensor | _Number | _Array, /) -> Tensor: ...
     def __pow__(self, exponent: Tensor | _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __rpow__(self, base: _Number | _Array, modulo: None = None, /) -> Tensor: ...
     def __matmul__(self, other: Tensor | _Array, /) -> Tensor: ...
@@ -963,7 +2526,9 @@ class Tensor:
             >>> interlock.tensor([1, 2]).mul(interlock.tensor([3.0, 4.0]))
             tensor([3., 8.])
         """
-    def div(self, other: Tensor | _Number) -> Tensor:
+    def div(
+        self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
+    ) -> Tensor:
         """Return `self / other`, elementwise. The quotient of integers is float32.
 
         Args:
@@ -993,36 +2558,145 @@ class Tensor:
             >>> interlock.tensor([2, 3]).pow(2)
             tensor([4, 9])
         """
-    def remainder(self, other: Tensor | _Number) -> Tensor:
-        """Return the remainder of `self / other`, elementwise, with the sign of `other`, as Python's `%`.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-
-        Raises:
-            ArgumentError: Integers on the CPU are divided by 0.
-            DTypeError: An operand is bool.
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([5, -5]).remainder(3)
-            tensor([2, 1])
-        """
-    def eq(self, other: Tensor | _Number) -> Tensor:
-        """Return a bool tensor that is True where the elements are equal to those of `other`.
-
-        Args:
-            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-
-        Raises:
-            ShapeError: The shapes cannot be broadcast.
-
-        Example:
-            >>> import interlock
-            >>> interlock.tensor([1, 2]).eq(interlock.tensor([1, 3]))
-            tensor([ True, False])
-        """
+    def abs(self) -> Tensor: ...
+    def abs_(self) -> Tensor: ...
+    def acos(self) -> Tensor: ...
+    def acos_(self) -> Tensor: ...
+    def acosh(self) -> Tensor: ...
+    def acosh_(self) -> Tensor: ...
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor: ...
+    def asin(self) -> Tensor: ...
+    def asin_(self) -> Tensor: ...
+    def asinh(self) -> Tensor: ...
+    def asinh_(self) -> Tensor: ...
+    def atan(self) -> Tensor: ...
+    def atan2(self, other: Tensor) -> Tensor: ...
+    def atan2_(self, other: Tensor) -> Tensor: ...
+    def atan_(self) -> Tensor: ...
+    def atanh(self) -> Tensor: ...
+    def atanh_(self) -> Tensor: ...
+    def bitwise_and(self, other: Tensor | _Number) -> Tensor: ...
+    def bitwise_and_(self, other: Tensor | _Number) -> Tensor: ...
+    def bitwise_not(self) -> Tensor: ...
+    def bitwise_not_(self) -> Tensor: ...
+    def bitwise_or(self, other: Tensor | _Number) -> Tensor: ...
+    def bitwise_or_(self, other: Tensor | _Number) -> Tensor: ...
+    def bitwise_xor(self, other: Tensor | _Number) -> Tensor: ...
+    def bitwise_xor_(self, other: Tensor | _Number) -> Tensor: ...
+    def ceil(self) -> Tensor: ...
+    def ceil_(self) -> Tensor: ...
+    def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor: ...
+    def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor: ...
+    def clamp_max(self, max: Tensor | _Number) -> Tensor: ...
+    def clamp_max_(self, max: Tensor | _Number) -> Tensor: ...
+    def clamp_min(self, min: Tensor | _Number) -> Tensor: ...
+    def clamp_min_(self, min: Tensor | _Number) -> Tensor: ...
+    def copysign(self, other: Tensor | _Number) -> Tensor: ...
+    def copysign_(self, other: Tensor | _Number) -> Tensor: ...
+    def cos(self) -> Tensor: ...
+    def cos_(self) -> Tensor: ...
+    def cosh(self) -> Tensor: ...
+    def cosh_(self) -> Tensor: ...
+    def eq(self, other: Tensor | _Number) -> Tensor: ...
+    def eq_(self, other: Tensor | _Number) -> Tensor: ...
+    def erf(self) -> Tensor: ...
+    def erf_(self) -> Tensor: ...
+    def erfc(self) -> Tensor: ...
+    def erfc_(self) -> Tensor: ...
+    def exp(self) -> Tensor: ...
+    def exp2(self) -> Tensor: ...
+    def exp2_(self) -> Tensor: ...
+    def exp_(self) -> Tensor: ...
+    def expm1(self) -> Tensor: ...
+    def expm1_(self) -> Tensor: ...
+    def floor(self) -> Tensor: ...
+    def floor_(self) -> Tensor: ...
+    def floor_divide(self, other: Tensor | _Number) -> Tensor: ...
+    def floor_divide_(self, other: Tensor | _Number) -> Tensor: ...
+    def fmax(self, other: Tensor) -> Tensor: ...
+    def fmin(self, other: Tensor) -> Tensor: ...
+    def fmod(self, other: Tensor | _Number) -> Tensor: ...
+    def fmod_(self, other: Tensor | _Number) -> Tensor: ...
+    def frac(self) -> Tensor: ...
+    def frac_(self) -> Tensor: ...
+    def ge(self, other: Tensor | _Number) -> Tensor: ...
+    def ge_(self, other: Tensor | _Number) -> Tensor: ...
+    def gt(self, other: Tensor | _Number) -> Tensor: ...
+    def gt_(self, other: Tensor | _Number) -> Tensor: ...
+    def hypot(self, other: Tensor) -> Tensor: ...
+    def hypot_(self, other: Tensor) -> Tensor: ...
+    def isfinite(self) -> Tensor: ...
+    def isinf(self) -> Tensor: ...
+    def isnan(self) -> Tensor: ...
+    def le(self, other: Tensor | _Number) -> Tensor: ...
+    def le_(self, other: Tensor | _Number) -> Tensor: ...
+    def lerp(self, end: Tensor, weight: Tensor | _Number) -> Tensor: ...
+    def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor: ...
+    def log(self) -> Tensor: ...
+    def log10(self) -> Tensor: ...
+    def log10_(self) -> Tensor: ...
+    def log1p(self) -> Tensor: ...
+    def log1p_(self) -> Tensor: ...
+    def log2(self) -> Tensor: ...
+    def log2_(self) -> Tensor: ...
+    def log_(self) -> Tensor: ...
+    def logical_and(self, other: Tensor) -> Tensor: ...
+    def logical_and_(self, other: Tensor) -> Tensor: ...
+    def logical_not(self) -> Tensor: ...
+    def logical_not_(self) -> Tensor: ...
+    def logical_or(self, other: Tensor) -> Tensor: ...
+    def logical_or_(self, other: Tensor) -> Tensor: ...
+    def logical_xor(self, other: Tensor) -> Tensor: ...
+    def logical_xor_(self, other: Tensor) -> Tensor: ...
+    def lt(self, other: Tensor | _Number) -> Tensor: ...
+    def lt_(self, other: Tensor | _Number) -> Tensor: ...
+    def maximum(self, other: Tensor) -> Tensor: ...
+    def minimum(self, other: Tensor) -> Tensor: ...
+    def nan_to_num(
+        self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
+    ) -> Tensor: ...
+    def nan_to_num_(
+        self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
+    ) -> Tensor: ...
+    def ne(self, other: Tensor | _Number) -> Tensor: ...
+    def ne_(self, other: Tensor | _Number) -> Tensor: ...
+    def neg(self) -> Tensor: ...
+    def neg_(self) -> Tensor: ...
+    def positive(self) -> Tensor: ...
+    def pow_(self, exponent: Tensor | _Number) -> Tensor: ...
+    def reciprocal(self) -> Tensor: ...
+    def reciprocal_(self) -> Tensor: ...
+    def relu(self) -> Tensor: ...
+    def relu_(self) -> Tensor: ...
+    def remainder(self, other: Tensor | _Number) -> Tensor: ...
+    def remainder_(self, other: Tensor | _Number) -> Tensor: ...
+    def round(self, *, decimals: int | None = None) -> Tensor: ...
+    def round_(self, *, decimals: int | None = None) -> Tensor: ...
+    def rsqrt(self) -> Tensor: ...
+    def rsqrt_(self) -> Tensor: ...
+    def sigmoid(self) -> Tensor: ...
+    def sigmoid_(self) -> Tensor: ...
+    def sign(self) -> Tensor: ...
+    def sign_(self) -> Tensor: ...
+    def signbit(self) -> Tensor: ...
+    def sin(self) -> Tensor: ...
+    def sin_(self) -> Tensor: ...
+    def sinh(self) -> Tensor: ...
+    def sinh_(self) -> Tensor: ...
+    def sqrt(self) -> Tensor: ...
+    def sqrt_(self) -> Tensor: ...
+    def square(self) -> Tensor: ...
+    def square_(self) -> Tensor: ...
+    def tan(self) -> Tensor: ...
+    def tan_(self) -> Tensor: ...
+    def tanh(self) -> Tensor: ...
+    def tanh_(self) -> Tensor: ...
+    def trunc(self) -> Tensor: ...
+    def trunc_(self) -> Tensor: ...
+    def where(self, condition: Tensor, other: Tensor | _Number) -> Tensor: ...
     def bmm(self, mat2: Tensor) -> Tensor:
         """Return the matrix products of two batches of matrices; see `interlock.bmm`.
 
@@ -1127,7 +2801,9 @@ class Tensor:
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def div_(self, other: Tensor | _Number) -> Tensor:
+    def div_(
+        self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
+    ) -> Tensor:
         """In-place version of `div`. Only for floating-point tensors.
 
         Args:
@@ -1188,36 +2864,6 @@ class Tensor:
             >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
             tensor([1., 2.])
         """
-    def exp(self) -> Tensor:
-        """Return e to the power of each element. Integers and bools are converted to float32."""
-    def log(self) -> Tensor:
-        """Return the natural logarithm of each element. Integers and bools are converted to float32."""
-    def sqrt(self) -> Tensor:
-        """Return the square root of each element; NaN for negative ones. Integers and bools are converted to float32."""
-    def sin(self) -> Tensor:
-        """Return the sine of each element, in radians. Integers and bools are converted to float32."""
-    def cos(self) -> Tensor:
-        """Return the cosine of each element, in radians. Integers and bools are converted to float32."""
-    def tanh(self) -> Tensor:
-        """Return the hyperbolic tangent of each element. Integers and bools are converted to float32."""
-    def sigmoid(self) -> Tensor:
-        """Return the logistic function `1 / (1 + exp(-x))` of each element. Integers and bools are converted to float32."""
-    def relu(self) -> Tensor:
-        """Return each element, or 0 if it is negative. The gradient at 0 is 0.
-
-        Raises:
-            DTypeError: The tensor is a bool tensor.
-        """
-    def neg(self) -> Tensor:
-        """Return the negation of each element.
-
-        Raises:
-            DTypeError: The tensor is a bool tensor.
-        """
-    def abs(self) -> Tensor:
-        """Return the absolute value of each element. The gradient at 0 is 0."""
-    def logical_not(self) -> Tensor:
-        """Return a bool tensor that is True where the elements are zero."""
     def sum(
         self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
     ) -> Tensor:
@@ -1373,6 +3019,46 @@ class Tensor:
             >>> interlock.tensor([0.0, 0.0]).softmax(0)
             tensor([0.5000, 0.5000])
         """
+    absolute = abs
+    absolute_ = abs_
+    arccos = acos
+    arccos_ = acos_
+    arccosh = acosh
+    arccosh_ = acosh_
+    arcsin = asin
+    arcsin_ = asin_
+    arcsinh = asinh
+    arcsinh_ = asinh_
+    arctan = atan
+    arctan_ = atan_
+    arctan2 = atan2
+    arctan2_ = atan2_
+    arctanh = atanh
+    arctanh_ = atanh_
+    clip = clamp
+    clip_ = clamp_
+    divide = div
+    divide_ = div_
+    fix = trunc
+    fix_ = trunc_
+    greater = gt
+    greater_ = gt_
+    greater_equal = ge
+    greater_equal_ = ge_
+    less = lt
+    less_ = lt_
+    less_equal = le
+    less_equal_ = le_
+    multiply = mul
+    multiply_ = mul_
+    negative = neg
+    negative_ = neg_
+    not_equal = ne
+    not_equal_ = ne_
+    subtract = sub
+    subtract_ = sub_
+    true_divide = div
+    true_divide_ = div_
 
 def tensor(
     data: _Nested | npt.NDArray[Any],
@@ -1440,7 +3126,7 @@ def from_numpy(ndarray: npt.NDArray[Any]) -> Tensor:
     Read-only and unaligned arrays are copied.
 
     Args:
-        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
+        ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64, int32, int16, int8, uint8 or bool, or of `ml_dtypes.bfloat16`.
 
     Raises:
         TypeError: `ndarray` is not an array, or its dtype is not supported.
@@ -1549,6 +3235,8 @@ def empty(
 ) -> Tensor:
     """Return an uninitialized tensor.
 
+    It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+
     Args:
         size: The sizes, as separate ints or as one tuple or list.
         dtype: The element type; None means float32.
@@ -1602,7 +3290,7 @@ def full(
     """
 
 def arange(
-    start: Tensor | _Number,
+    start: Tensor | _Number | None = None,
     end: Tensor | _Number | None = None,
     step: Tensor | _Number | None = None,
     *,
@@ -1616,7 +3304,7 @@ def arange(
     Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
 
     Args:
-        start: The first number, or the bound if `end` is None.
+        start: The first number, or the bound if `end` is None; None means 0.
         end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
         step: The difference of two neighbours, which may be negative; None means 1.
         dtype: The element type. None means int64, or float32 if an argument is a float.
@@ -1627,6 +3315,7 @@ def arange(
     Raises:
         ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
             argument.
+        TypeError: Neither `start` nor `end` is passed.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
 
@@ -1694,6 +3383,464 @@ def ones_like(
         tensor([1., 1.])
     """
 
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return an uninitialized tensor with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.empty_like(interlock.ones(2, 3)).shape
+        (2, 3)
+    """
+
+def full_like(
+    input: Tensor,
+    fill_value: Tensor | _Number,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a tensor filled with a number, with the shape of another tensor.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        fill_value: The number, or a tensor with one element.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        DTypeError: `requires_grad` is True for a dtype that is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.full_like(interlock.zeros(2), 7)
+        tensor([7., 7.])
+    """
+
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the elements at the positions in `index` along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+            other dimensions.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
+        DTypeError: `index` is not int64.
+        IndexError: The tensor does not have dimension `dim`.
+        RuntimeError: A position is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 2], [3, 4]])
+        >>> interlock.gather(x, 1, interlock.tensor([[1], [0]]))
+        tensor([[2],
+                [3]])
+    """
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the slices of a dimension at the positions in `index`.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Not negative.
+
+    Returns:
+        A new tensor, whose size in `dim` is the number of positions.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: `index` has more than one dimension.
+        DTypeError: `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
+        tensor([7, 5])
+    """
+
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Return the elements with the numbers in `index`, counted in row-major order.
+
+    Args:
+        input: The tensor.
+        index: The numbers, int64. Negative numbers count from the end.
+
+    Returns:
+        A tensor of the shape of `index`.
+
+    Raises:
+        IndexError: A number is out of bounds.
+        DTypeError: `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.take(interlock.tensor([[5, 6], [7, 8]]), interlock.tensor([0, -1]))
+        tensor([5, 8])
+    """
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+
+    Args:
+        input: The tensor.
+        indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+        dim: The dimension; None means those of the flattened tensors.
+
+    Returns:
+        A tensor of the shape of `indices` after broadcasting.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
+        DTypeError: `indices` is not int64.
+        RuntimeError: A position is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([[1, 5], [7, 2]])
+        >>> interlock.take_along_dim(x, interlock.argmax(x, 1, True), 1)
+        tensor([[5],
+                [7]])
+    """
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements where a mask is True, in row-major order. Waits for a device.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast with the tensor.
+
+    Returns:
+        A tensor with one dimension.
+
+    Raises:
+        DTypeError: `mask` is not bool.
+        ShapeError: The shapes cannot be broadcast.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, -2, 3])
+        >>> interlock.masked_select(x, x > 0)
+        tensor([1, 3])
+    """
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor:
+    """Return the coordinates of the elements that are not zero. Waits for a device.
+
+    Args:
+        input: The tensor.
+        as_tuple: Whether a tuple with one tensor for each dimension is returned.
+
+    Returns:
+        An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+
+    Example:
+        >>> import interlock
+        >>> interlock.nonzero(interlock.tensor([[0, 2], [3, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+) -> Tensor:
+    """Return a copy to which slices are added at positions along a dimension.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Not negative.
+        source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            positions in `dim`.
+        alpha: A number by which `source` is multiplied first; None means 1.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> index = interlock.tensor([0, 2, 0])
+        >>> interlock.index_add(interlock.zeros(3), 0, index, interlock.ones(3), alpha=2)
+        tensor([4., 0., 2.])
+    """
+
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Return a copy in which slices replace those at positions along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+            last is stored.
+        source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            positions in `dim`.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_copy(interlock.zeros(3), 0, interlock.tensor([2]), interlock.ones(1))
+        tensor([0., 0., 1.])
+    """
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    """Return a copy with a number in the slices at positions along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, of at most one dimension. Negative positions count from the end.
+        value: A number, or a tensor without dimensions.
+
+    Raises:
+        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        DTypeError: The dtype cannot hold values of the type of `value`, or `index` is not int64.
+        ArgumentError: The dtype cannot hold the number.
+
+    Example:
+        >>> import interlock
+        >>> interlock.index_fill(interlock.zeros(3), 0, interlock.tensor([-1]), 7)
+        tensor([0., 0., 7.])
+    """
+
+def index_put(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+) -> Tensor:
+    """Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+            or bool masks. None means a whole dimension.
+        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+            element is stored.
+
+    Raises:
+        IndexError: A position is out of bounds, or there are more indices than dimensions.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `values` differ.
+
+    Example:
+        >>> import interlock
+        >>> index = (interlock.tensor([0, 0]),)
+        >>> interlock.index_put(interlock.zeros(2), index, interlock.ones(2), accumulate=True)
+        tensor([2., 0.])
+    """
+
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
+    """Return a copy with a number where a mask is True.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast with the tensor.
+        value: A number, or a tensor without dimensions.
+
+    Raises:
+        DTypeError: `mask` is not bool, or the dtype cannot hold values of the type of `value`.
+        ShapeError: The shapes cannot be broadcast.
+        ArgumentError: The dtype cannot hold the number.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.tensor([1, -2, 3])
+        >>> interlock.masked_fill(x, x < 0, 0)
+        tensor([1, 0, 3])
+    """
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+
+    Args:
+        input: The tensor.
+        mask: The mask, bool. Broadcast to the tensor.
+        source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+
+    Raises:
+        DTypeError: `mask` is not bool, or the dtypes differ.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> mask = interlock.tensor([True, False, True])
+        >>> interlock.masked_scatter(interlock.zeros(3), mask, interlock.ones(2))
+        tensor([1., 0., 1.])
+    """
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+
+    Args:
+        input: The tensor.
+        index: The numbers, int64. Negative numbers count from the end.
+        source: The values, of the dtype of the tensor. As many as `index` has numbers.
+        accumulate: Whether the values are added to the elements. If it is False, which of several values for one
+            element is stored is not determined.
+
+    Raises:
+        IndexError: A number is out of bounds.
+        ShapeError: The numbers of elements differ.
+        DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+        RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+            `deterministic_algorithms_warn_only` it is a UserWarning.
+
+    Example:
+        >>> import interlock
+        >>> interlock.put(interlock.zeros(3), interlock.tensor([0, -1]), interlock.ones(2))
+        tensor([1., 0., 1.])
+    """
+
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | _Number | None = None,
+    *,
+    value: _Number | None = None,
+    reduce: Literal["add", "multiply"] | None = None,
+) -> Tensor:
+    """Return a copy with values at the positions in `index` along a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+            other dimensions. Of several values for one element the last is stored.
+        src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+        value: A number, instead of `src`.
+        reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+            gradient.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+        RuntimeError: A position is negative or out of bounds.
+        ArgumentError: `reduce` has another value.
+
+    Example:
+        >>> import interlock
+        >>> interlock.scatter(interlock.zeros(2, 2), 1, interlock.tensor([[1], [0]]), 5)
+        tensor([[0., 5.],
+                [5., 0.]])
+    """
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Return a copy to which values are added at the positions in `index` along a dimension.
+
+    Sums of several floating-point values for one element have no fixed order, unless
+    `backends.deterministic_algorithms` is set.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+            other dimensions.
+        src: The values, of the dtype of the tensor and at least as large as `index`.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+        RuntimeError: A position is negative or out of bounds.
+
+    Example:
+        >>> import interlock
+        >>> index = interlock.tensor([0, 1, 0])
+        >>> interlock.scatter_add(interlock.zeros(2), 0, index, interlock.ones(3))
+        tensor([2., 1.])
+    """
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Return the rows of a matrix at positions, such as the vectors of words.
+
+    Args:
+        input: The positions, int64, of any shape. Not negative.
+        weight: The rows, of shape [rows, size].
+        padding_idx: A row that gets no gradient, which may be negative; None means that each row gets one.
+
+    Returns:
+        A tensor with the shape of `input` and a last dimension of `size`.
+
+    Raises:
+        IndexError: A position is out of bounds.
+        ShapeError: `weight` does not have two dimensions.
+        DTypeError: `input` is not int64.
+        ArgumentError: `padding_idx` is not a row.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
+    """
+
+def one_hot(tensor: Tensor, num_classes: int | None = None) -> Tensor:
+    """Return zeros with a last dimension, in which the element at the position of each class is 1.
+
+    Args:
+        tensor: The classes, int64. Not negative.
+        num_classes: The size of the last dimension; -1 means the largest class and one, which waits for a device.
+
+    Raises:
+        DTypeError: `tensor` is not int64.
+        ArgumentError: `num_classes` is not positive, or -1 for a tensor without elements.
+        RuntimeError: A class is negative or not less than `num_classes`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.one_hot(interlock.tensor([1, 0]), 3)
+        tensor([[0, 1, 0],
+                [1, 0, 0]])
+    """
+
 def rand(
     *size: int | _Sizes,
     dtype: _DType | None = None,
@@ -1754,6 +3901,1158 @@ def randn(
         >>> x = interlock.randn(2, 3)
         >>> x.shape
         (2, 3)
+    """
+
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Return a view of some consecutive indices of a dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        start: The first index. A negative index counts from the end.
+        length: The number of indices.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim` or index `start`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: `length` is negative or exceeds the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.narrow(interlock.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
+
+def split(tensor: Tensor, split_size_or_sections: _Dims, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        tensor: The tensor.
+        split_size_or_sections: The size of each part, or a tuple or list with the size of each. With one size the last part
+            may be smaller.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.split(interlock.arange(5), 3)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension with given sizes, like `split`.
+
+    Args:
+        input: The tensor.
+        split_sizes: The size of each part.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.split_with_sizes(interlock.arange(3), (1, 2))
+        (tensor([0]), tensor([1, 2]))
+    """
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        input: The tensor.
+        chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: `chunks` is not positive.
+
+    Example:
+        >>> import interlock
+        >>> interlock.chunk(interlock.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def tensor_split(input: Tensor, indices_or_sections: _Dims | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return views of consecutive parts of a dimension, which can be changed in place.
+
+    Args:
+        input: The tensor.
+        indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a tuple,
+            list or one-dimensional tensor with the index at which each part after the first begins.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The tensor has no dimensions.
+        ArgumentError: The number of parts is not positive.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tensor_split(interlock.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return a view at each index of a dimension, without that dimension.
+
+    The views are results of one node: while gradients are recorded they cannot be changed in place.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unbind(interlock.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+    """
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Return the elements with some or all dimensions merged into one: a view if possible.
+
+    Args:
+        input: The tensor.
+        start_dim: The first of the merged dimensions.
+        end_dim: The last of the merged dimensions.
+
+    Returns:
+        The tensor itself if `start_dim` is `end_dim`.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: `end_dim` is before `start_dim`.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flatten(interlock.zeros(2, 3, 4), 1).shape
+        (2, 12)
+    """
+
+def unflatten(input: Tensor, dim: int, sizes: _Dims) -> Tensor:
+    """Return a view with a dimension divided into several.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        sizes: The sizes of the new dimensions. One may be -1, and is inferred.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unflatten(interlock.zeros(2, 12), 1, (3, -1)).shape
+        (2, 3, 4)
+    """
+
+def ravel(input: Tensor) -> Tensor:
+    """Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ravel(interlock.zeros(2, 3)).shape
+        (6,)
+    """
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
+
+    Args:
+        input: The tensor.
+        offset: The distance from the main diagonal: positive above it and negative below it.
+        dim1: The dimension of the rows.
+        dim2: The dimension of the columns.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: The dimensions are equal.
+
+    Example:
+        >>> import interlock
+        >>> interlock.diagonal(interlock.arange(6).view(2, 3))
+        tensor([0, 4])
+    """
+
+def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """Return a view with dimensions at other positions. The other dimensions keep their order.
+
+    Args:
+        input: The tensor.
+        source: The dimension or dimensions that are moved.
+        destination: The new position of each of them.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.movedim(interlock.zeros(2, 3, 4), (0, 1), (1, 0)).shape
+        (3, 2, 4)
+    """
+
+def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """Return a view with dimensions at other positions, as `movedim`.
+
+    Args:
+        input: The tensor.
+        source: The dimension or dimensions that are moved.
+        destination: The new position of each of them.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice, or the numbers of dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.moveaxis(interlock.zeros(2, 3, 4), 0, -1).shape
+        (3, 4, 2)
+    """
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Return a view with two dimensions exchanged, as `transpose`.
+
+    Args:
+        input: The tensor.
+        axis0: The first dimension. Negative dimensions count from the last.
+        axis1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.swapaxes(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Return a view with two dimensions exchanged, as `transpose`.
+
+    Args:
+        input: The tensor.
+        dim0: The first dimension. Negative dimensions count from the last.
+        dim1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.swapdims(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+def adjoint(input: Tensor) -> Tensor:
+    """Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has one dimension.
+
+    Example:
+        >>> import interlock
+        >>> interlock.adjoint(interlock.zeros(2, 3)).shape
+        (3, 2)
+    """
+
+def broadcast_to(input: Tensor, size: _Dims) -> Tensor:
+    """Return a view in which dimensions of size 1 are repeated, as `expand`.
+
+    Args:
+        input: The tensor.
+        size: The new sizes. -1 keeps a size; new dimensions come first.
+
+    Raises:
+        ShapeError: A size other than 1 would change.
+
+    Example:
+        >>> import interlock
+        >>> interlock.broadcast_to(interlock.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Return views of tensors that are expanded to their common shape.
+
+    Args:
+        tensors: The tensors, as separate arguments.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        ShapeError: The shapes cannot be broadcast.
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x, y = interlock.broadcast_tensors(interlock.zeros(2, 1), interlock.zeros(3))
+        >>> x.shape, y.shape
+        ((2, 3), (2, 3))
+    """
+
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor:
+    """Return tensors with at least 1 dimension.
+
+    Args:
+        tensors: The tensors, as separate arguments or as one tuple or list.
+
+    Returns:
+        A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+
+    Raises:
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atleast_1d(interlock.tensor(3))
+        tensor([3])
+    """
+
+@overload
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor:
+    """Return tensors with at least 2 dimensions.
+
+    Args:
+        tensors: The tensors, as separate arguments or as one tuple or list.
+
+    Returns:
+        A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+
+    Raises:
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atleast_2d(interlock.tensor([1, 2]))
+        tensor([[1, 2]])
+    """
+
+@overload
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor:
+    """Return tensors with at least 3 dimensions.
+
+    Args:
+        tensors: The tensors, as separate arguments or as one tuple or list.
+
+    Returns:
+        A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+
+    Raises:
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atleast_3d(interlock.zeros(2, 3)).shape
+        (2, 3, 1)
+    """
+
+@overload
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+def flip(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a copy with the elements of dimensions in reverse order.
+
+    Args:
+        input: The tensor.
+        dims: The dimension or dimensions.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flip(interlock.tensor([[1, 2], [3, 4]]), (0, 1))
+        tensor([[4, 3],
+                [2, 1]])
+    """
+
+def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
+    """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
+
+    Args:
+        input: The tensor.
+        shifts: The distance for each dimension; a negative one moves elements to the front.
+        dims: The dimension or dimensions. None means that the elements are moved in row-major order.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: The numbers of shifts and dimensions differ.
+
+    Example:
+        >>> import interlock
+        >>> interlock.roll(interlock.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([[3, 4],
+                [1, 2]])
+    """
+
+def tile(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
+
+    Args:
+        input: The tensor.
+        dims: How often each dimension is repeated.
+
+    Raises:
+        ArgumentError: A number is negative.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tile(interlock.tensor([1, 2]), (2,))
+        tensor([1, 2, 1, 2])
+    """
+
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Return a copy in which elements along a dimension are repeated, each one several times in a row.
+
+    Args:
+        input: The tensor.
+        repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the dimension.
+            A tensor on a device is waited for.
+        dim: The dimension. None means that the tensor is flattened first.
+        output_size: The size of the dimension in the result, which is checked.
+
+    Raises:
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: A number is negative, or `output_size` is not that of the result.
+        ShapeError: `repeats` is a tensor that does not have a number for each index.
+        DTypeError: `repeats` is not an integer tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.repeat_interleave(interlock.tensor([1, 2]), interlock.tensor([1, 3]))
+        tensor([1, 2, 2, 2])
+    """
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
+
+    Args:
+        input: The tensor.
+        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tril(interlock.tensor([[1, 2], [3, 4]]), -1)
+        tensor([[0, 0],
+                [3, 0]])
+    """
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
+
+    Args:
+        input: The tensor.
+        diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.triu(interlock.tensor([[1, 2], [3, 4]]), -1)
+        tensor([[1, 2],
+                [3, 4]])
+    """
+
+def trace(input: Tensor) -> Tensor:
+    """Return the sum of the diagonal of a matrix.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor is not a matrix.
+        DTypeError: The tensor is a bool tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.trace(interlock.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
+
+def hstack(tensors: Iterable[Tensor]) -> Tensor:
+    """Concatenate tensors along the second dimension, or along the only one of vectors.
+
+    Args:
+        tensors: The tensors, as an iterable.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The other sizes differ.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.hstack([interlock.tensor([1, 2]), interlock.tensor([3])])
+        tensor([1, 2, 3])
+    """
+
+def vstack(tensors: Iterable[Tensor]) -> Tensor:
+    """Concatenate tensors along the first dimension. Vectors are the rows of a matrix.
+
+    Args:
+        tensors: The tensors, as an iterable.
+
+    Returns:
+        A tensor of the widest dtype of `tensors`.
+
+    Raises:
+        ShapeError: The other sizes differ.
+        ArgumentError: `tensors` is empty.
+        RuntimeError: `tensors` contains tensors on different devices.
+
+    Example:
+        >>> import interlock
+        >>> interlock.vstack([interlock.tensor([1, 2]), interlock.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
+
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """Return the sum of the products of the elements of two vectors.
+
+    Args:
+        input: A vector.
+        tensor: A vector of the same size and dtype.
+
+    Returns:
+        A tensor without dimensions.
+
+    Raises:
+        ShapeError: A tensor is not a vector, or the sizes differ.
+        DTypeError: The dtypes differ or are bool.
+
+    Example:
+        >>> import interlock
+        >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
+        tensor(11)
+    """
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """Return the product of a matrix and a vector.
+
+    Args:
+        input: A matrix.
+        vec: A vector of the size of a row of the matrix, of the same dtype.
+
+    Returns:
+        A vector with an element for each row.
+
+    Raises:
+        ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
+        DTypeError: The dtypes differ or are bool.
+
+    Example:
+        >>> import interlock
+        >>> interlock.mv(interlock.tensor([[1, 2], [3, 4]]), interlock.tensor([1, 1]))
+        tensor([3, 7])
+    """
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Return the product of each element of a vector with each element of another.
+
+    As in PyTorch the elements are multiplied as by `*`: dtypes are promoted, and no precision flag affects the result.
+
+    Args:
+        input: The vector whose elements are the rows of the result.
+        vec2: The vector whose elements are the columns of the result.
+
+    Returns:
+        A matrix with a row for each element of this vector.
+
+    Raises:
+        ShapeError: A tensor is not a vector.
+
+    Example:
+        >>> import interlock
+        >>> interlock.outer(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
+
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number | None = None, alpha: _Number | None = None
+) -> Tensor:
+    """Return `beta * input + alpha * (mat @ vec)`.
+
+    Args:
+        input: A tensor that is broadcast to the product.
+        mat: A matrix of shape [n, k], of the same dtype.
+        vec: A vector of shape [k], of the same dtype.
+        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+    Returns:
+        A vector of shape [n].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> interlock.addmv(interlock.ones(1), interlock.ones(1, 3), interlock.ones(3), alpha=2)
+        tensor([7.])
+    """
+
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: _Number | None = None,
+    alpha: _Number | None = None,
+) -> Tensor:
+    """Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
+
+    Args:
+        input: A tensor that is broadcast to the products.
+        batch1: A tensor of shape [b, n, k], of the same dtype.
+        batch2: A tensor of shape [b, k, m], of the same dtype.
+        beta: A number; None means 1. If it is 0, the elements of the tensor are ignored.
+        alpha: A number; None means 1. If it is 0, the elements of the product are ignored.
+
+    Returns:
+        A tensor of shape [b, n, m].
+
+    Raises:
+        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        ShapeError: The shapes are incompatible.
+
+    Example:
+        >>> import interlock
+        >>> interlock.baddbmm(interlock.ones(1), interlock.ones(1, 1, 3), interlock.ones(1, 3, 2))
+        tensor([[[4., 4.]]])
+    """
+
+def reshape(input: Tensor, shape: _Dims) -> Tensor:
+    """Return the elements in another shape: a view if possible, else a copy.
+
+    Args:
+        input: The tensor.
+        shape: The sizes. One may be -1, and is inferred.
+
+    Raises:
+        ShapeError: The number of elements differs.
+
+    Example:
+        >>> import interlock
+        >>> interlock.reshape(interlock.arange(4), (2, -1))
+        tensor([[0, 1],
+                [2, 3]])
+    """
+
+def permute(input: Tensor, dims: _Dims) -> Tensor:
+    """Return a view with permuted dimensions.
+
+    Args:
+        input: The tensor.
+        dims: The dimensions of the tensor in their new order.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is missing or named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.permute(interlock.zeros(2, 3, 4), (2, 0, 1)).shape
+        (4, 2, 3)
+    """
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Return a view with two dimensions exchanged.
+
+    Args:
+        input: The tensor.
+        dim0: The first dimension. Negative dimensions count from the last.
+        dim1: The second dimension.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.transpose(interlock.zeros(2, 3, 4), 0, -1).shape
+        (4, 3, 2)
+    """
+
+def t(input: Tensor) -> Tensor:
+    """Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has more than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.t(interlock.zeros(2, 3)).shape
+        (3, 2)
+    """
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """Return a view with a new dimension of size 1.
+
+    Args:
+        input: The tensor.
+        dim: The position of the new dimension, from -ndim - 1 to ndim.
+
+    Raises:
+        IndexError: `dim` is out of range.
+
+    Example:
+        >>> import interlock
+        >>> interlock.unsqueeze(interlock.zeros(2, 3), 1).shape
+        (2, 1, 3)
+    """
+
+def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
+    """Return a view without dimensions of size 1.
+
+    Args:
+        input: The tensor.
+        dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
+
+    Raises:
+        IndexError: The tensor does not have one of the dimensions.
+        ArgumentError: A dimension is named twice.
+
+    Example:
+        >>> import interlock
+        >>> interlock.squeeze(interlock.zeros(1, 2, 1), (0, 1)).shape
+        (2, 1)
+    """
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """Return a view at one index of a dimension, without that dimension.
+
+    Args:
+        input: The tensor.
+        dim: The dimension.
+        index: The index. Negative indices count from the end.
+
+    Raises:
+        IndexError: `dim` or `index` is out of range, or the tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.select(interlock.tensor([[1, 2], [3, 4]]), 1, -1)
+        tensor([2, 4])
+    """
+
+def as_strided(input: Tensor, size: _Dims, stride: _Dims, storage_offset: int | None = None) -> Tensor:
+    """Return a view of the storage with any sizes and strides.
+
+    Args:
+        input: The tensor.
+        size: The sizes, as an int or as a tuple or list.
+        stride: The stride of each dimension in elements, not negative.
+        storage_offset: The offset of the first element in the storage, in elements. None means that of the tensor.
+
+    Raises:
+        ShapeError: The view exceeds the storage.
+        ArgumentError: A number is negative, or there are not as many strides as sizes.
+
+    Example:
+        >>> import interlock
+        >>> interlock.as_strided(interlock.arange(4), (3, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
+    """
+
+def clone(input: Tensor) -> Tensor:
+    """Return a copy of the tensor, as a recorded operation.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2)
+        >>> interlock.clone(x) is x
+        False
+    """
+
+def detach(input: Tensor) -> Tensor:
+    """Return a tensor that shares memory with another and has no history.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.detach(interlock.ones(2, requires_grad=True)).requires_grad
+        False
+    """
+
+def rand_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: The dtype is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.rand_like(interlock.zeros(2, 3)).shape
+        (2, 3)
+    """
+
+def randn_like(
+    input: Tensor,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return random numbers of the standard normal distribution, in the shape of another tensor.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        DTypeError: The dtype is not floating point.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randn_like(interlock.zeros(2, 3)).shape
+        (2, 3)
+    """
+
+@overload
+def randint(
+    high: int,
+    size: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return uniformly distributed random integers. `randint(high, size)` starts at 0.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        low: The least integer. Without `low` the arguments are `high` and `size`.
+        high: The end of the range, which it does not contain.
+        size: The sizes, as a tuple or list.
+        dtype: The element type; None means int64.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `high` is not greater than `low`, the dtype cannot hold a bound, or a size is negative.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.randint(3, 5, (100,))
+        >>> x.min(), x.max()
+        (tensor(3), tensor(4))
+    """
+
+@overload
+def randint(
+    low: int,
+    high: int,
+    size: _Sizes,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def randint_like(
+    input: Tensor,
+    low: int | None = None,
+    high: int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return uniformly distributed random integers in the shape of another tensor. `randint_like(input, high)` starts at 0.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        input: The tensor whose shape and memory order are used.
+        low: The least integer, or the end if `high` is None.
+        high: The end of the range, which it does not contain.
+        dtype: The element type; None means that of `input`.
+        device: The device; None means that of `input`.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `high` is not greater than `low`, or the dtype cannot hold a bound.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randint_like(interlock.zeros(2), 7, 8)
+        tensor([7., 7.])
+    """
+
+def randperm(
+    n: int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return the integers from 0 to `n` (exclusive) in random order.
+
+    `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+
+    Args:
+        n: The number of integers.
+        dtype: The element type; None means int64.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `n` is negative, or the dtype cannot hold the integers.
+        DTypeError: The dtype is bool.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.randperm(5).sum()
+        tensor(10)
+    """
+
+def bernoulli(input: Tensor, p: _Number | None = None) -> Tensor:
+    """Return 1 with the probability that each element says, else 0. The gradient is 0.
+
+    Args:
+        input: The tensor.
+        p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+
+    Returns:
+        A tensor of the same dtype.
+
+    Raises:
+        DTypeError: The tensor is not floating point, and `p` is None.
+        ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
+
+    Example:
+        >>> import interlock
+        >>> interlock.bernoulli(interlock.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
+
+def multinomial(input: Tensor, num_samples: int, replacement: builtins.bool = False) -> Tensor:
+    """Return indices that are drawn in proportion to weights.
+
+    Args:
+        input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
+        num_samples: The number of indices of each row.
+        replacement: Whether an index can be drawn several times.
+
+    Returns:
+        An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
+
+    Raises:
+        ArgumentError: `num_samples` is not positive, or exceeds the number of weights without replacement; or a weight is
+            negative or not finite, or all weights of a row are 0. For tensors on a device the latter errors are
+            asynchronous.
+        DTypeError: The weights are not floating point.
+        ShapeError: The tensor does not have one or two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.multinomial(interlock.tensor([0.0, 3.0, 0.0]), 1)
+        tensor([1])
+    """
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: The number of rows.
+        m: The number of columns; None means `n`.
+        dtype: The element type; None means float32.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: A number is negative.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+
+def linspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: int,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return numbers at equal distances from `start` to `end`, both included.
+
+    Args:
+        start: The first number, or a tensor with one element.
+        end: The last number, or a tensor with one element.
+        steps: How many numbers.
+        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        DTypeError: The dtype is bool.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+
+def logspace(
+    start: Tensor | _Number,
+    end: Tensor | _Number,
+    steps: int,
+    base: _Number = 10.0,
+    *,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Return the powers of a base whose exponents are at equal distances from `start` to `end`, both included.
+
+    Args:
+        start: The first exponent, or a tensor with one element.
+        end: The last exponent, or a tensor with one element.
+        steps: How many numbers.
+        base: The base.
+        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        device: The device; None means the default device.
+        requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
+        pin_memory: Whether a CPU tensor is allocated in pinned memory.
+
+    Raises:
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        DTypeError: The dtype is bool.
+        NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
+        OutOfMemoryError: Not enough memory is available.
+
+    Example:
+        >>> import interlock
+        >>> interlock.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
     """
 
 def manual_seed(seed: int) -> None:
@@ -1834,12 +5133,13 @@ def is_inference(input: Tensor) -> builtins.bool:
         TypeError: `input` is not a tensor.
     """
 
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two matrices.
 
     Args:
         input: The left matrix, of shape [n, k]. Floating point or int64.
         mat2: The right matrix, of shape [k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A matrix of shape [n, m].
@@ -1847,6 +5147,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor is not a matrix, or the inner sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -1855,12 +5156,13 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
                 [3.]])
     """
 
-def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix products of two batches of matrices.
 
     Args:
         input: The left batch, of shape [b, n, k]. Floating point or int64.
         mat2: The right batch, of shape [b, k, m], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of shape [b, n, m].
@@ -1868,6 +5170,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -1884,6 +5187,7 @@ def addmm(
     *,
     beta: _Number | None = None,
     alpha: _Number | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Return `beta * input + alpha * (mat1 @ mat2)`.
 
@@ -1893,6 +5197,7 @@ def addmm(
         mat2: A matrix of shape [k, m], of the same dtype.
         beta: A number; None means 1.
         alpha: A number; None means 1. The elements of the product are ignored if it is 0.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A matrix of shape [n, m].
@@ -1900,6 +5205,7 @@ def addmm(
     Raises:
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -1929,7 +5235,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         tensor([[4., 4.]])
     """
 
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two tensors.
 
     A one-dimensional tensor is a row vector on the left and a column vector on the right. The dimensions before the
@@ -1938,6 +5244,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Args:
         input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
         other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+        out: The tensor that receives the result, and is returned; None for a new one.
 
     Returns:
         A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
@@ -1945,53 +5252,12 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
+        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
         >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
         tensor([3., 3.])
-    """
-
-def exp(input: Tensor) -> Tensor:
-    """Return e to the power of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-
-    Example:
-        >>> import interlock
-        >>> interlock.exp(interlock.tensor([0, 1]))
-        tensor([1.0000, 2.7183])
-    """
-
-def log(input: Tensor) -> Tensor:
-    """Return the natural logarithm of each element.
-
-    Args:
-        input: The tensor. Integers and bools are converted to float32.
-
-    Returns:
-        A floating-point tensor: NaN for negative elements and minus infinity for 0.
-
-    Example:
-        >>> import interlock
-        >>> interlock.log(interlock.tensor([1, 2]))
-        tensor([0.0000, 0.6931])
-    """
-
-def relu(input: Tensor) -> Tensor:
-    """Return each element, or 0 if it is negative. The gradient at 0 is 0.
-
-    Args:
-        input: The tensor, of any dtype except bool.
-
-    Raises:
-        DTypeError: `input` is a bool tensor.
-
-    Example:
-        >>> import interlock
-        >>> interlock.relu(interlock.tensor([-1, 2]))
-        tensor([0, 2])
     """
 
 def sum(
@@ -2179,30 +5445,92 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
         tensor([0.5000, 0.5000])
     """
 
-def nll_loss(input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean") -> Tensor:
-    """Return the negative log-likelihood of target classes.
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Args:
-        input: Log-probabilities of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | Literal["same", "valid"] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """"""
 
-    Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Raises:
-        IndexError: An index in `target` is not a class.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
-        ValueError: `reduction` has another value.
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    pos_weight: Tensor | None = None,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
 
-    Example:
-        >>> import interlock
-        >>> from interlock.nn import functional
-        >>> x = interlock.tensor([[0.0, 1.0]])
-        >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
-        tensor(1.3133)
-    """
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+) -> Tensor:
+    """."""
+
+def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
+    """."""
+
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """."""
+
+def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> Tensor:
+    """."""
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """."""
+
+def relu_(input: Tensor) -> Tensor:
+    """."""
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: builtins.float = 1e-5,
+) -> Tensor:
+    """."""
+
+def dropout(
+    input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False
+) -> Tensor:
+    """."""
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -2352,29 +5680,15 @@ def multi_head_attention(
     """
 
 def cross_entropy(
-    input: Tensor, target: Tensor, *, reduction: Literal["mean", "sum", "none"] = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    label_smoothing: builtins.float = 0.0,
 ) -> Tensor:
-    """Return the cross entropy of rows of logits for target classes.
-
-    Args:
-        input: Logits of shape `[samples, classes]`, floating point.
-        target: Class indices of shape `[samples]`, int64.
-        reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-
-    Returns:
-        A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
-
-    Raises:
-        IndexError: An index in `target` is not a class.
-        ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point or `target` is not int64.
-        ValueError: `reduction` has another value.
-
-    Example:
-        >>> import interlock
-        >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
-        tensor(1.0986)
-    """
+    """."""
 
 def backward(
     tensors: _Tensors,
@@ -2455,3 +5769,150 @@ def _rebuild(
     requires_grad: builtins.bool,
     device: _Device | None = None,
 ) -> Tensor: ...
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def add(
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def addcdiv(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def addcmul(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def clamp(
+    input: Tensor,
+    min: Tensor | _Number | None = None,
+    max: Tensor | _Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def div(
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    rounding_mode: Literal["floor", "trunc"] | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def floor_divide(
+    input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor: ...
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def isfinite(input: Tensor) -> Tensor: ...
+def isinf(input: Tensor) -> Tensor: ...
+def isnan(input: Tensor) -> Tensor: ...
+def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def nan_to_num(
+    input: Tensor,
+    nan: _Number | None = None,
+    posinf: _Number | None = None,
+    neginf: _Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def positive(input: Tensor) -> Tensor: ...
+def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
+def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor: ...
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def signbit(input: Tensor) -> Tensor: ...
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sub(
+    input: Tensor | _Number,
+    other: Tensor | _Number,
+    *,
+    alpha: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def where(
+    condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor: ...
+
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+clip = clamp
+divide = div
+fix = trunc
+greater = gt
+greater_equal = ge
+less = lt
+less_equal = le
+multiply = mul
+negative = neg
+not_equal = ne
+subtract = sub
+true_divide = div

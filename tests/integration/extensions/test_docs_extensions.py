@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.extensions import ROOT, build, environment_with
 from tests.helpers.subprocess import run_command
 
@@ -13,19 +15,23 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:#|/\*) ([\w.]+)(?: \*/)?\n")
 
 
-def test_module_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> None:
-    project = tmp_path / "meter"
+@pytest.mark.parametrize("module", ["meter", "product"])
+def test_module_of_the_page_prints_what_the_page_shows(module: str, tmp_path: Path) -> None:
+    project = tmp_path / module
     project.mkdir()
     blocks = BLOCK.findall(PAGE.read_text())
     files = {found[1]: text for _, text in blocks if (found := FILE.match(text))}
-    assert set(files) == {"pyproject.toml", "setup.py", "meter.c", "use_meter.py"}
-    for name, text in files.items():
+    shared = {"pyproject.toml", "setup.py"}
+    assert set(files) == {*shared, "meter.c", "use_meter.py", "product.c", "use_product.py"}
+    for name in (*shared, f"{module}.c", f"use_{module}.py"):
+        # The page says that the other module has the same files, with its own name.
+        text = files[name].replace("meter", module) if name in shared else files[name]
         (project / name).write_text(text)
-    ((_, console),) = [block for block in blocks if block[0] == "console"]
-    command, _, printed = console.partition("\n")
-    assert command == "$ python use_meter.py"
+    consoles = [text.partition("\n") for language, text in blocks if language == "console"]
+    (printed,) = [output for command, _, output in consoles if command == f"$ python use_{module}.py"]
+    assert len(consoles) == 2
     (tmp_path / "build").mkdir()
     wheel = build(project, tmp_path / "build")
     python = environment_with([wheel], tmp_path / "environment")
-    done = run_command([str(python), str(project / "use_meter.py")])
+    done = run_command([str(python), str(project / f"use_{module}.py")])
     assert (done.code, done.stdout, done.stderr) == (0, printed, "")

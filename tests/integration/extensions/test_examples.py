@@ -37,6 +37,7 @@ def run(extension: tuple[str, Path], program: str, *arguments: str, **variables:
         "extension_reads_and_sets_flag_and_mode",
         "extension_has_a_flag_of_its_own",
         "extension_raises_the_exceptions_of_interlock",
+        "extension_registers_a_kernel",
         "extension_works_on_the_current_stream",
         "extension_works_on_threads",
         "extension_works_in_a_forked_child",

@@ -2,11 +2,13 @@
 
 import os
 import sys
+import warnings
 
 import interlock
 from interlock import accelerator, backends
 from loaded import extension
 
+warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded, use of fork() may lead to ..."
 accelerator.use("host", devices=2)
 assert extension.count(10) == 45
 extension.set_level(3)

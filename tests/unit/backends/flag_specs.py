@@ -21,6 +21,7 @@ ATTENTION = ("flash_attention", "efficient_attention", "math", "cudnn_attention"
 FLAGS = (
     switch("deterministic_algorithms", False),
     switch("deterministic_algorithms_warn_only", False),
+    switch("deterministic_fill_uninitialized_memory", True),
     precision("fp32_precision", on_cuda=False),
     switch("cudnn.enabled", True),
     switch("cudnn.benchmark", False),

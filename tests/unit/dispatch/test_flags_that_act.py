@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -26,10 +27,6 @@ NOTHING_OBEYS = {
         "cudnn.conv.fp32_precision",
         "mkldnn.conv.fp32_precision",
         "mkldnn.deterministic",
-    ],
-    "operations without a fixed order of sums": [
-        "deterministic_algorithms",
-        "deterministic_algorithms_warn_only",
     ],
     "decompositions": ["cuda.linalg_library"],
     "quantized operations": ["quantized.engine"],
@@ -124,6 +121,20 @@ def contractions() -> object:
     return [str(call) for call in calls]
 
 
+def writes_without_order() -> object:
+    """Return the kernels of an addition and an assignment at positions, and an uninitialized tensor."""
+    x, index = interlock.zeros(2), interlock.tensor([0, 0])
+    with dispatch.record() as calls, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        x.index_add(0, index, interlock.ones(2))
+        try:
+            x.put(index, interlock.ones(2))
+        except RuntimeError as error:
+            assert "use_deterministic_algorithms" in str(error)
+        elements = interlock.empty(1).tolist()
+    return [call.kernel for call in calls], len(warned), str(elements)
+
+
 # For each flag that an operation obeys: the device, the other flags, and a value that changes the result.
 MODEL: dict[str, Any] = {"mkldnn.numerics": "model"}
 BF16_MODEL: dict[str, Any] = MODEL | {"mkldnn.matmul.fp32_precision": "bf16"}
@@ -145,6 +156,9 @@ FLIPS: dict[str, tuple[str, Any, Any]] = {
     "mkldnn.matmul.fp32_precision": ("cpu", MODEL, "tf32"),
     "mkldnn.enabled": ("cpu", BF16_MODEL, False),
     "mkldnn.numerics": ("cpu", {"mkldnn.matmul.fp32_precision": "bf16"}, "model"),
+    "deterministic_algorithms": ("order", {}, True),
+    "deterministic_algorithms_warn_only": ("order", {"deterministic_algorithms": True}, True),
+    "deterministic_fill_uninitialized_memory": ("order", {"deterministic_algorithms": True}, False),
     "opt_einsum.enabled": ("einsum", {}, False),
     "opt_einsum.strategy": ("einsum", {}, "greedy"),
 }
@@ -212,6 +226,8 @@ def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ..
     changed: Any = {name: value}
     if device == "einsum":
         observe = contractions
+    elif device == "order":
+        observe = writes_without_order
     else:
         (observer,) = (observer for flips, observer in OBSERVERS if name in flips)
         observe = observer("cpu" if device == "cpu" else devices[0])
@@ -224,6 +240,8 @@ def test_flag_changes_the_result_or_the_choice(name: str, devices: tuple[str, ..
 
 def test_explain_names_the_operations_that_obey_a_flag() -> None:
     assert backends.explain("mkldnn.numerics").affects.endswith(": obeyed by lstm, matmul")
+    obeying = "index_add, index_put, put, scatter_add"
+    assert obeying in backends.explain("deterministic_algorithms").affects
     assert "obeyed by" not in backends.explain("cudnn.benchmark").affects
 
 

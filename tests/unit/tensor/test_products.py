@@ -125,7 +125,15 @@ def test_gradients_of_products(name: str) -> None:
         ),
         (
             lambda x: functional.linear(x, interlock.ones(1, 1, 1)),
-            "linear: weight must have one or two dimensions",
+            "linear: weight must be of shape (outputs, 3) or (3,) for an input of shape (2, 3), got shape (1, 1, 1)",
+        ),
+        (
+            lambda x: functional.linear(x, interlock.ones(2, 4)),
+            "linear: weight must be of shape (outputs, 3) or (3,) for an input of shape (2, 3), got shape (2, 4)",
+        ),
+        (
+            lambda x: functional.linear(x, interlock.ones(2, 3), interlock.ones(3)),
+            "linear: bias must be broadcastable to the result of shape (2, 2), got shape (3,)",
         ),
     ],
 )

@@ -12,6 +12,8 @@ import pytest
         (interlock.ones(1), "interlock.FloatTensor"),
         (interlock.ones(1, dtype=interlock.float64), "interlock.DoubleTensor"),
         (interlock.ones(1, dtype=interlock.int64), "interlock.LongTensor"),
+        (interlock.ones(1, dtype=interlock.int32), "interlock.IntTensor"),
+        (interlock.ones(1, dtype=interlock.uint8), "interlock.ByteTensor"),
         (interlock.ones(1, dtype=interlock.bool), "interlock.BoolTensor"),
         (3, "int"),
         (None, "NoneType"),

@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 
 use super::declare::{Declaration, Field, FieldKind, Item, Signature, interpreter_rule, table};
+use super::kernels::InterlockKernel;
 use super::types::*;
 
 table! {
@@ -275,6 +276,14 @@ table! {
             ) -> i32;
             /// Frees a recording.
             never_blocks fn recording_free(recording: *mut InterlockRecording) -> ();
+
+            /// Registers a kernel of `matmul` or `scaled_dot_product_attention`, which is tried before interlock's own
+            /// and cannot be removed. Its functions must be callable until the process exits.
+            never_blocks fn kernel_register(
+                operation: InterlockText,
+                kernel: *const InterlockKernel,
+                error: *mut InterlockError,
+            ) -> i32;
         }
     }
 }

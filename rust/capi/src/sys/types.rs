@@ -335,6 +335,14 @@ records! {
         is_model: u32,
         /// Zero.
         reserved: u32,
+        /// What the kernel chose, such as an order: texts for the record.
+        notes: *const InterlockText,
+        /// The number of notes.
+        notes_count: usize,
+        /// One of `INTERLOCK_SUMS_*`.
+        sums: u32,
+        /// Zero.
+        padding: u32,
     }
 }
 

@@ -88,8 +88,9 @@ impl<K: Clone + Eq + Hash> Autotuner<K> {
         limit: u32,
         mut measure: impl FnMut(&'static str) -> Result<Duration, E>,
     ) -> Result<Option<Tuned>, E> {
-        if let Some(tuned) = self.measured().lock().get(key) {
-            return Ok(Some(Tuned { is_cached: true, ..*tuned }));
+        let cached = self.cached(key);
+        if cached.is_some() {
+            return Ok(cached);
         }
         let limit = if limit == 0 { usize::MAX } else { limit as usize };
         let (mut best, mut tried, mut failed): (Option<(Duration, &'static str)>, _, _) = (None, 0, None);
@@ -115,6 +116,11 @@ impl<K: Clone + Eq + Hash> Autotuner<K> {
             (None, Some(error)) => Err(error),
             (None, None) => Ok(None),
         }
+    }
+
+    /// Returns the result of an earlier measurement.
+    pub fn cached(&self, key: &K) -> Option<Tuned> {
+        self.measured().lock().get(key).map(|tuned| Tuned { is_cached: true, ..*tuned })
     }
 
     /// Discards all results.

@@ -44,7 +44,18 @@ impl Gate {
     }
 
     /// Requires a flag whose value is one of several names to have this name.
+    ///
+    /// # Panics
+    /// Panics if the flag has no such name. In a `static` that is an error of the compiler.
+    ///
+    /// ```compile_fail
+    /// use interlock_core::dispatch::Gate;
+    /// use interlock_core::flags::flags::MKLDNN_NUMERICS;
+    ///
+    /// static MISSPELT: Gate = Gate::is(&MKLDNN_NUMERICS, "modl");
+    /// ```
     pub const fn is<T: FlagValue>(flag: &'static Flag<T>, name: &'static str) -> Self {
+        assert!(flag.word().has_name(name), "the flag has no such name");
         Gate { word: flag.word(), required: Required::Name(name) }
     }
 

@@ -29,4 +29,4 @@ pub use numerics::{HalfSum, Numerics, Rounding, Sums};
 pub use operation::{Composite, NoKernel, Op, Operation, Order, Preference, Preferred};
 pub use record::{Call, Considered, Outcome, Reason, Recording, annotate};
 #[doc(hidden)]
-pub use record::{intern_name, is_recorded, note_foreign};
+pub use record::{ForeignRecord, intern_name, is_recorded, note_foreign};

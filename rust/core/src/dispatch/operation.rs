@@ -51,6 +51,11 @@ pub trait Operation: 'static {
     fn obeys_precision(_call: &Self::Call) -> bool {
         true
     }
+
+    /// Returns whether a call sums products of float16 or bfloat16 inputs, so that its record names the type of the sums.
+    fn sums_halves(_call: &Self::Call) -> bool {
+        false
+    }
 }
 
 /// A kernel that a flag puts in front of others.
@@ -344,12 +349,14 @@ impl<O: Operation> Op<O> {
         chosen: Option<(&'static Kernel<O>, Numerics)>,
         considered: Vec<Considered>,
     ) -> Call {
+        let numerics = chosen.map(|(_, numerics)| numerics);
         Call {
             operation: O::NAME,
             arguments: call.to_string(),
             composite: composite.map(|composite| composite.name),
             is_model: chosen.is_some_and(|(kernel, _)| (kernel.is_model)(call)),
-            numerics: chosen.map(|(_, numerics)| numerics).unwrap_or_default(),
+            inputs: numerics.filter(|_| O::obeys_precision(call)).map(|numerics| numerics.inputs),
+            sums: numerics.filter(|_| O::sums_halves(call)).map(|numerics| numerics.sums),
             notes: Vec::new(),
             considered,
         }

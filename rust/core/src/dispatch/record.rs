@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Numerics;
 use super::numerics::{Rounding, Sums};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::sync::{ForkLock, RelaxedU64};
-use crate::flags::{Interned, Value};
+use crate::flags::{Interned, Value, qualified};
 use crate::thread::{self, Scope, ScopeGuard, Slots};
 
 /// The reason why a kernel cannot run a call.
@@ -56,8 +55,8 @@ impl From<String> for Reason {
 }
 
 crate::messages! { Reason {
-    Reason::Flag { name, value: Value::Bool(value), .. } => "backends.{name} is {}", Value::Bool(*value);
-    Reason::Flag { name, value, required } => "backends.{name} is {}, not {}", quoted(value), quoted(required);
+    Reason::Flag { name, value: Value::Bool(value), .. } => "{} is {}", qualified(name), Value::Bool(*value);
+    Reason::Flag { name, value, required } => "{} is {}, not {}", qualified(name), quoted(value), quoted(required);
     Reason::LibraryNotFound { library } => "{library} not found";
     Reason::Condition(text) => "{text}";
 } }
@@ -156,8 +155,10 @@ pub struct Call {
     pub composite: Option<&'static str>,
     /// Whether the kernel computes like the library of its name, without the library.
     pub is_model: bool,
-    /// The arithmetic of the kernel.
-    pub numerics: Numerics,
+    /// The rounding of float32 inputs; `None` for inputs of another type.
+    pub inputs: Option<Rounding>,
+    /// The sums of products of float16 and bfloat16 inputs; `None` for inputs of another type.
+    pub sums: Option<Sums>,
     /// What the kernel chose, such as an order or a plan.
     pub notes: Vec<String>,
     /// All kernels, in the order in which they were tried.
@@ -179,11 +180,11 @@ impl fmt::Display for Call {
         if self.is_model {
             f.write_str(" (model)")?;
         }
-        if self.numerics.inputs != Rounding::None {
-            write!(f, ", inputs {}", self.numerics.inputs.name())?;
+        if let Some(inputs) = self.inputs.filter(|inputs| *inputs != Rounding::None) {
+            write!(f, ", inputs {}", inputs.name())?;
         }
-        if self.numerics.sums != Sums::F32 {
-            write!(f, ", sums {}", self.numerics.sums.name())?;
+        if let Some(sums) = self.sums.filter(|sums| *sums != Sums::F32) {
+            write!(f, ", sums {}", sums.name())?;
         }
         self.notes.iter().try_for_each(|note| write!(f, ", {note}"))?;
         if let Some(composite) = self.composite {
@@ -297,20 +298,31 @@ pub fn is_recorded() -> bool {
     is_active()
 }
 
+/// A call of an operation of another library, as [`note_foreign`] records it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ForeignRecord {
+    pub operation: &'static str,
+    pub arguments: String,
+    pub composite: Option<&'static str>,
+    pub inputs: Rounding,
+    pub sums: Sums,
+    pub notes: Vec<String>,
+    pub is_model: bool,
+    pub considered: Vec<Considered>,
+}
+
 /// Records a call of an operation of another library.
 #[doc(hidden)]
-pub fn note_foreign(
-    operation: &'static str,
-    arguments: String,
-    composite: Option<&'static str>,
-    rounding: Rounding,
-    is_model: bool,
-    considered: Vec<Considered>,
-) {
-    if is_active() {
-        let numerics = Numerics { inputs: rounding, ..Numerics::default() };
-        note(Call { operation, arguments, composite, is_model, numerics, notes: Vec::new(), considered });
+pub fn note_foreign(record: ForeignRecord) {
+    if !is_active() {
+        return;
     }
+    let ForeignRecord { operation, arguments, composite, inputs, sums, notes, is_model, considered } = record;
+    // The library states no types, so that the defaults say nothing.
+    let inputs = (inputs != Rounding::None).then_some(inputs);
+    let sums = (sums != Sums::F32).then_some(sums);
+    note(Call { operation, arguments, composite, is_model, inputs, sums, notes, considered });
 }
 
 /// Returns a name that lives until the process exits. A process has at most 4096 names of other libraries; each further

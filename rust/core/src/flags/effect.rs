@@ -107,5 +107,6 @@ effects! {
     CPU_OPERATIONS = "operations on cpu", [];
     EINSUM = "einsum", [];
     QUANTIZED_OPERATIONS = "quantized operations", [];
+    UNINITIALIZED = "new tensors that are not initialized", [];
     ALL_OPERATIONS = "operations that have no fixed order of sums", [];
 }

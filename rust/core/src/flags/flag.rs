@@ -38,6 +38,17 @@ const fn with_level(level: Level, payload: u64) -> u64 {
     (level as u64) << LEVEL_SHIFT | payload & PAYLOAD
 }
 
+/// Compares texts at compile time.
+const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
+    while let ([first, left_rest @ ..], [second, right_rest @ ..]) = (left, right) {
+        if *first != *second {
+            return false;
+        }
+        (left, right) = (left_rest, right_rest);
+    }
+    left.is_empty() && right.is_empty()
+}
+
 impl FlagWord {
     pub(super) const fn new(name: &'static str, id: u16, kind: Kind) -> Self {
         FlagWord::registered(name, id, kind, None)
@@ -50,6 +61,18 @@ impl FlagWord {
         env_value: Option<EnvValue>,
     ) -> Self {
         FlagWord { name, id: FlagId(id), kind, env_value, bits: RelaxedU64::new(0) }
+    }
+
+    /// Returns whether the value is one of several names, of which this is one.
+    pub(crate) const fn has_name(&self, name: &str) -> bool {
+        let Kind::Choice { mut names, .. } = self.kind else { return false };
+        while let [first, rest @ ..] = names {
+            if is_same(first.as_bytes(), name.as_bytes()) {
+                return true;
+            }
+            names = rest;
+        }
+        false
     }
 
     /// Returns the active payload on this thread.

@@ -70,7 +70,7 @@ impl Projection {
 }
 
 /// Returns the dotted name as a program writes it.
-pub(super) fn qualified(name: &str) -> String {
+pub(crate) fn qualified(name: &str) -> String {
     if registry::flag_specs().any(|spec| spec.name == name) {
         name.to_owned()
     } else {

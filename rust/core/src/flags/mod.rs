@@ -51,6 +51,7 @@ pub use explain::{Explanation, Level, SetBy};
 pub use flag::Flag;
 pub(crate) use flag::FlagWord;
 pub use flag_spec::FlagSpec;
+pub(crate) use flag_spec::qualified;
 pub use flag_type::{FlagType, MAX_INTEGER};
 pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;

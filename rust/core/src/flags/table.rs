@@ -81,6 +81,10 @@ flags! {
     /// refused.
     DETERMINISTIC_ALGORITHMS_WARN_ONLY: bool = on_or_off(false),
         "deterministic_algorithms_warn_only", Whole, ALL_OPERATIONS;
+    /// Whether memory that is not initialized is filled under `deterministic_algorithms`: with NaN, the largest integer
+    /// or True. `utils.deterministic` has it under PyTorch's name.
+    DETERMINISTIC_FILL_UNINITIALIZED_MEMORY: bool = on_or_off(true),
+        "deterministic_fill_uninitialized_memory", Whole, UNINITIALIZED;
     /// Whether operations may run on cuDNN.
     CUDNN_ENABLED: bool = on_or_off(true), "cudnn.enabled", Whole, CUDNN_OPERATIONS;
     /// Whether cuDNN benchmarks several algorithms and uses the fastest for each shape.

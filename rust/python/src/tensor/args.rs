@@ -34,6 +34,19 @@ pub(super) fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<C
     }
 }
 
+/// Extracts an optional tensor.
+pub(super) fn extract_optional_tensor(
+    what: &str,
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<CoreTensor>> {
+    match given {
+        Some(given) if !given.is_instance_of::<Tensor>() => {
+            Err(new_type_error(what, "a Tensor or None", given))
+        }
+        given => given.map(|given| extract_tensor(what, given)).transpose(),
+    }
+}
+
 /// Returns an iterator over an argument. Exceptions of its `__iter__` propagate.
 pub(super) fn try_iter_arg<'py>(
     what: &str,
@@ -106,6 +119,12 @@ pub(super) fn try_extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResu
     PyNumber::extract(given)?.map(|plain| plain.scalar(what)).transpose()
 }
 
+/// Extracts a float.
+pub(super) fn extract_float(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let number = try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a float", given))?;
+    Ok(number.cast())
+}
+
 /// Extracts a scalar: a number or a tensor with one element.
 pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     let wanted = "a number or a Tensor with one element";
@@ -118,6 +137,19 @@ pub(super) fn extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<S
     }
     let shape = PyTuple::new(py, tensor.shape())?;
     Err(new_exception(py, "ShapeError", format!("{what} must be {wanted}, got shape {shape}")))
+}
+
+/// Extracts a number as `f64`: a number or a tensor with one element.
+pub(super) fn extract_f64(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    extract_scalar(what, given).map(Scalar::cast)
+}
+
+/// Extracts a tensor as the object itself.
+pub(super) fn extract_object<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
+    match given.cast::<Tensor>() {
+        Ok(tensor) => Ok(tensor.clone()),
+        Err(_) => Err(new_type_error(what, "a Tensor", given)),
+    }
 }
 
 /// An operand: a tensor or a scalar.

@@ -1,6 +1,6 @@
 //! Operators and the corresponding methods.
 
-use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{Result, Scalar, Tensor as CoreTensor, elementwise};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
@@ -49,18 +49,6 @@ fn matmul_operator(
         Err(_) => return Ok(py.NotImplemented()),
     };
     Ok(Bound::new(py, run_op(py, super::DETACH_THRESHOLD, || operation(&other))?)?.into_any().unbind())
-}
-
-/// Runs a binary operation that is called as a method, or raises TypeError.
-fn binary_method(
-    what: &str,
-    tensor: &Tensor,
-    other: &Bound<'_, PyAny>,
-    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
-) -> PyResult<Tensor> {
-    let py = other.py();
-    let other = TensorOrScalar::extract(what, other)?;
-    run_op(py, work_size(&tensor.0).max(other.work_size()), || operation(&tensor.0, &other))
 }
 
 /// Extracts an optional factor of an operand, such as `alpha`.
@@ -112,6 +100,38 @@ impl Tensor {
             |tensor, number| tensor.rdiv(number),
             |array, tensor| array.div(tensor),
         )
+    }
+
+    fn __floordiv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("floor_divide: other", self, other, |a, b| elementwise::floor_divide(a, b.operand()))
+    }
+
+    fn __rfloordiv__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("floor_divide: input", self, other, |a, b| elementwise::floor_divide(b.operand(), a))
+    }
+
+    fn __and__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_and: other", self, other, |a, b| elementwise::bitwise_and(a, b.operand()))
+    }
+
+    fn __rand__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_and: input", self, other, |a, b| elementwise::bitwise_and(b.operand(), a))
+    }
+
+    fn __or__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_or: other", self, other, |a, b| elementwise::bitwise_or(a, b.operand()))
+    }
+
+    fn __ror__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_or: input", self, other, |a, b| elementwise::bitwise_or(b.operand(), a))
+    }
+
+    fn __xor__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_xor: other", self, other, |a, b| elementwise::bitwise_xor(a, b.operand()))
+    }
+
+    fn __rxor__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
+        binary_operator("bitwise_xor: input", self, other, |a, b| elementwise::bitwise_xor(b.operand(), a))
     }
 
     fn __mod__(&self, other: &Bound<'_, PyAny>) -> OperatorResult {
@@ -187,133 +207,6 @@ impl Tensor {
         })
     }
 
-    /// Return `self + alpha * other`. The sum of bools is the logical or.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///     alpha: A number by which `other` is multiplied first; None means 1.
-    ///
-    /// Raises:
-    ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-    ///     ArgumentError: The promoted dtype cannot hold `alpha`.
-    ///     ShapeError: The shapes cannot be broadcast.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([1, 2]).add(interlock.tensor([1, 1]), alpha=10)
-    ///     tensor([11, 12])
-    #[pyo3(signature = (other, *, alpha = None))]
-    fn add(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let alpha = factor("add: alpha", alpha)?;
-        binary_method("add: other", self, other, |a, b| a.add_scaled(b.operand(), alpha))
-    }
-
-    /// Return `self - alpha * other`.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///     alpha: A number by which `other` is multiplied first; None means 1.
-    ///
-    /// Raises:
-    ///     DTypeError: An operand is bool.
-    ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-    ///     ArgumentError: The promoted dtype cannot hold `alpha`.
-    ///     ShapeError: The shapes cannot be broadcast.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([11, 12]).sub(1, alpha=10)
-    ///     tensor([1, 2])
-    #[pyo3(signature = (other, *, alpha = None))]
-    fn sub(&self, other: &Bound<'_, PyAny>, alpha: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let alpha = factor("sub: alpha", alpha)?;
-        binary_method("sub: other", self, other, |a, b| a.sub_scaled(b.operand(), alpha))
-    }
-
-    /// Return `self * other`, elementwise. The product of bools is the logical and.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///
-    /// Raises:
-    ///     ShapeError: The shapes cannot be broadcast.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([1, 2]).mul(interlock.tensor([3.0, 4.0]))
-    ///     tensor([3., 8.])
-    fn mul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("mul: other", self, other, |a, b| a.mul(b.operand()))
-    }
-
-    /// Return `self / other`, elementwise. The quotient of integers is float32.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///
-    /// Raises:
-    ///     ShapeError: The shapes cannot be broadcast.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([1, 2]).div(2)
-    ///     tensor([0.5000, 1.0000])
-    fn div(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("div: other", self, other, |a, b| a.div(b.operand()))
-    }
-
-    /// Return `self ** exponent`, elementwise.
-    ///
-    /// Args:
-    ///     exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///
-    /// Raises:
-    ///     ArgumentError: The promoted dtype is int64, and `exponent` is a negative number.
-    ///     DTypeError: Both are bool tensors.
-    ///     ShapeError: The shapes cannot be broadcast.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([2, 3]).pow(2)
-    ///     tensor([4, 9])
-    fn pow(&self, exponent: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("pow: exponent", self, exponent, |a, b| a.pow(b.operand()))
-    }
-
-    /// Return the remainder of `self / other`, elementwise, with the sign of `other`, as Python's `%`.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///
-    /// Raises:
-    ///     ArgumentError: Integers on the CPU are divided by 0.
-    ///     DTypeError: An operand is bool.
-    ///     ShapeError: The shapes cannot be broadcast.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([5, -5]).remainder(3)
-    ///     tensor([2, 1])
-    fn remainder(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("remainder: other", self, other, |a, b| a.remainder(b.operand()))
-    }
-
-    /// Return a bool tensor that is True where the elements are equal to those of `other`.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///
-    /// Raises:
-    ///     ShapeError: The shapes cannot be broadcast.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([1, 2]).eq(interlock.tensor([1, 3]))
-    ///     tensor([ True, False])
-    fn eq(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-        binary_method("eq: other", self, other, |a, b| a.equal(b.operand()))
-    }
-
     /// Return the matrix product with another tensor; see `interlock.matmul`.
     ///
     /// Args:
@@ -386,47 +279,4 @@ impl Tensor {
         let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
         run_op(mat1.py(), super::DETACH_THRESHOLD, || self.0.addmm(&left, &right, beta, alpha))
     }
-}
-
-macro_rules! element_methods {
-    ($($(#[$doc:meta])* $method:ident;)+) => {
-        #[pymethods]
-        impl Tensor {
-            $($(#[$doc])*
-            fn $method(&self, py: Python<'_>) -> PyResult<Tensor> {
-                run_op(py, work_size(&self.0), || self.0.$method())
-            })+
-        }
-    };
-}
-
-element_methods! {
-    /// Return e to the power of each element. Integers and bools are converted to float32.
-    exp;
-    /// Return the natural logarithm of each element. Integers and bools are converted to float32.
-    log;
-    /// Return the square root of each element; NaN for negative ones. Integers and bools are converted to float32.
-    sqrt;
-    /// Return the sine of each element, in radians. Integers and bools are converted to float32.
-    sin;
-    /// Return the cosine of each element, in radians. Integers and bools are converted to float32.
-    cos;
-    /// Return the hyperbolic tangent of each element. Integers and bools are converted to float32.
-    tanh;
-    /// Return the logistic function `1 / (1 + exp(-x))` of each element. Integers and bools are converted to float32.
-    sigmoid;
-    /// Return each element, or 0 if it is negative. The gradient at 0 is 0.
-    ///
-    /// Raises:
-    ///     DTypeError: The tensor is a bool tensor.
-    relu;
-    /// Return the negation of each element.
-    ///
-    /// Raises:
-    ///     DTypeError: The tensor is a bool tensor.
-    neg;
-    /// Return the absolute value of each element. The gradient at 0 is 0.
-    abs;
-    /// Return a bool tensor that is True where the elements are zero.
-    logical_not;
 }

@@ -1,12 +1,13 @@
 //! Functions of attention.
 
-use interlock::dispatch;
 use interlock_tensor::{AttentionOptions, MultiHeadArgs, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{extract_int, extract_tensor, try_extract_scalar};
+use super::args::{extract_float, extract_int, extract_optional_tensor, extract_tensor};
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach, run_op};
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::dispatch::Call;
+use crate::dispatch::explain::Explained;
+use crate::errors::{IntoPyResult, new_exception};
 use crate::{scope_debug, switches};
 
 type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -17,24 +18,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(multi_head_attention, module)?)
 }
 
-/// Extracts a float.
-fn extract_float(what: &str, given: Arg<'_, '_>) -> PyResult<f64> {
-    let number = try_extract_scalar(what, given)?.ok_or_else(|| new_type_error(what, "a float", given))?;
-    Ok(number.cast())
-}
-
-/// Extracts an optional tensor.
-fn extract_optional(what: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<CoreTensor>> {
-    match given {
-        Some(given) if !given.is_instance_of::<Tensor>() => {
-            Err(new_type_error(what, "a Tensor or None", given))
-        }
-        given => given.map(|given| extract_tensor(what, given)).transpose(),
-    }
-}
-
 /// The arguments of `scaled_dot_product_attention`.
-pub(crate) struct AttentionArguments {
+struct AttentionArguments {
     query: CoreTensor,
     key: CoreTensor,
     value: CoreTensor,
@@ -46,7 +31,7 @@ pub(crate) struct AttentionArguments {
 
 impl AttentionArguments {
     /// Extracts the arguments.
-    pub(crate) fn extract(
+    fn extract(
         [query, key, value]: [Arg<'_, '_>; 3],
         [mask, dropout_p, scale]: [OptionalArg<'_, '_>; 3],
         is_causal: bool,
@@ -67,7 +52,7 @@ impl AttentionArguments {
             query: extract_tensor("scaled_dot_product_attention: query", query)?,
             key: extract_tensor("scaled_dot_product_attention: key", key)?,
             value: extract_tensor("scaled_dot_product_attention: value", value)?,
-            mask: extract_optional("scaled_dot_product_attention: attn_mask", mask)?,
+            mask: extract_optional_tensor("scaled_dot_product_attention: attn_mask", mask)?,
             is_causal,
             scale: scale
                 .map(|given| extract_float("scaled_dot_product_attention: scale", given))
@@ -86,11 +71,36 @@ impl AttentionArguments {
         self.query.scaled_dot_product_attention(&self.key, &self.value, &self.options())
     }
 
-    /// Returns the choice of a kernel.
-    pub(crate) fn explain(&self, py: Python<'_>) -> PyResult<dispatch::Call> {
+    fn explain(&self, py: Python<'_>) -> PyResult<Call> {
         let AttentionArguments { query, key, value, .. } = self;
-        query.explain_scaled_dot_product_attention(key, value, &self.options()).into_py_result(py)
+        let explained = query.explain_scaled_dot_product_attention(key, value, &self.options());
+        explained.map(Call::new).into_py_result(py)
     }
+}
+
+pub(crate) static EXPLAINED: Explained =
+    Explained { name: "scaled_dot_product_attention", function: |py| wrap_pyfunction!(explain, py) };
+
+/// Binds the arguments as the operation itself does, and returns the choice of a kernel.
+#[pyfunction]
+#[pyo3(
+    name = "scaled_dot_product_attention",
+    signature = (query, key, value, attn_mask = None, dropout_p = None, is_causal = false, *, scale = None, enable_gqa = false)
+)]
+#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
+fn explain(
+    query: Arg<'_, '_>,
+    key: Arg<'_, '_>,
+    value: Arg<'_, '_>,
+    attn_mask: OptionalArg<'_, '_>,
+    dropout_p: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::scaled_dot_product_attention::is_causal)] is_causal: bool,
+    scale: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::scaled_dot_product_attention::enable_gqa)] enable_gqa: bool,
+) -> PyResult<Call> {
+    let options = [attn_mask, dropout_p, scale];
+    let arguments = AttentionArguments::extract([query, key, value], options, is_causal, enable_gqa)?;
+    arguments.explain(query.py())
 }
 
 /// Return for each query the mean of the values, weighted by the softmax of the products of the query with the keys.
@@ -206,11 +216,11 @@ fn multi_head_attention(
     );
     let value = extract_tensor("MultiheadAttention: value", value)?;
     let in_proj_weight = extract_tensor("MultiheadAttention: in_proj_weight", in_proj_weight)?;
-    let in_proj_bias = extract_optional("MultiheadAttention: in_proj_bias", in_proj_bias)?;
+    let in_proj_bias = extract_optional_tensor("MultiheadAttention: in_proj_bias", in_proj_bias)?;
     let out_proj_weight = extract_tensor("MultiheadAttention: out_proj.weight", out_proj_weight)?;
-    let out_proj_bias = extract_optional("MultiheadAttention: out_proj.bias", out_proj_bias)?;
-    let key_padding_mask = extract_optional("MultiheadAttention: key_padding_mask", key_padding_mask)?;
-    let attn_mask = extract_optional("MultiheadAttention: attn_mask", attn_mask)?;
+    let out_proj_bias = extract_optional_tensor("MultiheadAttention: out_proj.bias", out_proj_bias)?;
+    let key_padding_mask = extract_optional_tensor("MultiheadAttention: key_padding_mask", key_padding_mask)?;
+    let attn_mask = extract_optional_tensor("MultiheadAttention: attn_mask", attn_mask)?;
     scope_debug::warn_suspended_scopes(py)?;
     let (out, weights) = maybe_detach(py, DETACH_THRESHOLD, || {
         let args = MultiHeadArgs {

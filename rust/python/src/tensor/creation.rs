@@ -41,7 +41,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Creates a tensor while detached from the interpreter, and sets `requires_grad`.
-fn build(
+pub(super) fn build(
     py: Python<'_>,
     requires_grad: bool,
     make: impl FnOnce() -> Result<CoreTensor> + Send,
@@ -159,7 +159,7 @@ fn as_tensor<'py>(
 /// Read-only and unaligned arrays are copied.
 ///
 /// Args:
-///     ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64 or bool, or of `ml_dtypes.bfloat16`.
+///     ndarray: A `numpy.ndarray` of dtype float16, float32, float64, int64, int32, int16, int8, uint8 or bool, or of `ml_dtypes.bfloat16`.
 ///
 /// Raises:
 ///     TypeError: `ndarray` is not an array, or its dtype is not supported.
@@ -247,6 +247,8 @@ fn ones(
 
 /// Return an uninitialized tensor.
 ///
+/// It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
+///
 /// Args:
 ///     size: The sizes, as separate ints or as one tuple or list.
 ///     dtype: The element type; None means float32.
@@ -322,7 +324,7 @@ fn full(
 /// Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
 ///
 /// Args:
-///     start: The first number, or the bound if `end` is None.
+///     start: The first number, or the bound if `end` is None; None means 0.
 ///     end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
 ///     step: The difference of two neighbours, which may be negative; None means 1.
 ///     dtype: The element type. None means int64, or float32 if an argument is a float.
@@ -333,6 +335,7 @@ fn full(
 /// Raises:
 ///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold an
 ///         argument.
+///     TypeError: Neither `start` nor `end` is passed.
 ///     NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
 ///     OutOfMemoryError: Not enough memory is available.
 ///
@@ -343,9 +346,10 @@ fn full(
 ///     >>> interlock.arange(1, 2, 0.25)
 ///     tensor([1.0000, 1.2500, 1.5000, 1.7500])
 #[pyfunction]
-#[pyo3(signature = (start, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (start = None, end = None, step = None, *, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn arange(
-    start: &Bound<'_, PyAny>,
+    py: Python<'_>,
+    start: OptionalArg<'_, '_>,
     end: OptionalArg<'_, '_>,
     step: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
@@ -353,20 +357,22 @@ fn arange(
     #[pyo3(from_py_with = switches::arange::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::arange::pin_memory)] pin_memory: bool,
 ) -> PyResult<Py<Tensor>> {
-    let first = extract_scalar("arange: start", start)?;
     let step = step.map_or(Ok(Scalar::Int(1)), |step| extract_scalar("arange: step", step))?;
-    let (start_value, end_value) = match end {
-        Some(end) => (first, extract_scalar("arange: end", end)?),
-        None => (Scalar::Int(0), first),
+    let start = start.map(|start| extract_scalar("arange: start", start)).transpose()?;
+    let end = end.map(|end| extract_scalar("arange: end", end)).transpose()?;
+    let (start_value, end_value) = match (start, end) {
+        (start, Some(end)) => (start.unwrap_or(Scalar::Int(0)), end),
+        (Some(end), None) => (Scalar::Int(0), end),
+        (None, None) => return Err(new_type_error("arange: end", "a number", py.None().bind(py))),
     };
     let dtypes = [start_value, end_value, step].map(Scalar::dtype);
     let inferred = dtypes.into_iter().fold(CoreDType::Int64, CoreDType::promote);
-    let options = tensor_options(start.py(), "arange", dtype, inferred, device, pin_memory)?;
-    build(start.py(), requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
+    let options = tensor_options(py, "arange", dtype, inferred, device, pin_memory)?;
+    build(py, requires_grad, || CoreTensor::arange(start_value, end_value, step, options))
 }
 
 /// Extracts the sizes of a new tensor. `what` names the function and the argument.
-fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
+pub(super) fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
     let py = size.py();
     if let Some(dtype) = size.iter().next_back().filter(|last| last.is_instance_of::<DType>()) {
         let sizes = extract_ints(what, &size.get_slice(0, size.len() - 1))?;
@@ -378,7 +384,7 @@ fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
 }
 
 /// Extracts the tensor of a `*_like` function and the options of the new tensor.
-fn like_options(
+pub(super) fn like_options(
     what: &str,
     input: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
@@ -392,7 +398,7 @@ fn like_options(
 }
 
 /// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
-fn tensor_options(
+pub(super) fn tensor_options(
     py: Python<'_>,
     op: &str,
     dtype: OptionalArg<'_, '_>,

@@ -2,14 +2,16 @@
 
 use interlock::accelerator::Error as AcceleratorError;
 use interlock::dispatch::{Reason, Stop};
-use interlock_tensor::{Error, PathOptimizer, PathRequest};
+use interlock_tensor::{Error, PathOptimizer, PathRequest, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
 use super::args::{extract_tensor, try_iter_arg};
 use super::{Tensor, run_op};
 use crate::detach::attach;
-use crate::errors::{new_exception, new_type_error};
+use crate::dispatch::Call;
+use crate::dispatch::explain::Explained;
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::{pending_exception, py_int};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -87,13 +89,33 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
 #[pyo3(signature = (equation, /, *operands))]
 fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
     let py = operands.py();
+    let (equation, tensors) = extract(equation, operands)?;
+    run_op(py, super::DETACH_THRESHOLD, || interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum)))
+}
+
+pub(crate) static EXPLAINED: Explained =
+    Explained { name: "einsum", function: |py| wrap_pyfunction!(explain, py) };
+
+/// Binds the arguments as the operation itself does, and returns the choice of a kernel.
+#[pyfunction]
+#[pyo3(name = "einsum", signature = (equation, /, *operands))]
+fn explain(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResult<Call> {
+    let (equation, tensors) = extract(equation, operands)?;
+    let explained = interlock_tensor::explain_einsum(&equation, &tensors, Some(&OptEinsum));
+    explained.map(Call::new).into_py_result(operands.py())
+}
+
+/// Returns the equation and the operands.
+fn extract(
+    equation: &Bound<'_, PyAny>,
+    operands: &Bound<'_, PyTuple>,
+) -> PyResult<(String, Vec<CoreTensor>)> {
     let (equation, operands) = match equation.cast::<PyString>() {
         Ok(equation) => (equation.to_str()?.to_owned(), listed(operands)?),
         Err(_) => from_sublists(equation, operands)?,
     };
     let tensor = |given: &Bound<'_, PyAny>| extract_tensor("einsum: each operand", given);
-    let tensors = operands.iter().map(tensor).collect::<PyResult<Vec<_>>>()?;
-    run_op(py, super::DETACH_THRESHOLD, || interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum)))
+    Ok((equation, operands.iter().map(tensor).collect::<PyResult<_>>()?))
 }
 
 /// Returns the operands, which may be in one list.

@@ -12,7 +12,7 @@ impl ToPyErr for Error {
         match self {
             Error::Anomaly { node, stack, error } => {
                 let original = with_message(py, error, self.to_string());
-                anomaly_exception(py, node, stack.as_ref().map(|stack| stack.text()), original)
+                anomaly_exception(py, node, stack.as_deref(), original)
             }
             error => with_message(py, error, error.to_string()),
         }
@@ -39,6 +39,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),
         Error::Dimension { .. }
         | Error::Index { .. }
+        | Error::Position { .. }
         | Error::Class { .. }
         | Error::NoDimensions
         | Error::Indexing { .. } => PyIndexError::new_err(message),

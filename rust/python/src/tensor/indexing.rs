@@ -66,8 +66,10 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
 /// is a mask, which is deprecated.
 fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
     if tensor.dtype() == CoreDType::UInt8 {
-        let message = c"an index of dtype uint8 is a mask; this is deprecated, use a bool tensor";
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
+        if tensor.ndim() > 0 {
+            let message = c"an index of dtype uint8 is a mask; this is deprecated, use a bool tensor";
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 1)?;
+        }
         return tensor.cast(CoreDType::Bool).map(Index::Tensor).into_py_result(py);
     }
     if tensor.ndim() == 0

@@ -1,18 +1,22 @@
 //! In-place operations, which return the tensor itself.
 
+use interlock_tensor::elementwise::{
+    bitwise_and, bitwise_or, bitwise_xor, divide_with, floor_divide, remainder,
+};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{TensorOrScalar, extract_tensor};
 use super::arithmetic::factor;
-use super::{Tensor, maybe_detach, work_size};
+use super::{Tensor, elementwise, maybe_detach, work_size};
 use crate::errors::new_type_error;
 use crate::switches;
 
-type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
+/// The tensor itself, which in-place operations return.
+pub(super) type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
 
 /// Runs an in-place operation and returns the tensor itself.
-fn run_inplace<'py>(
+pub(super) fn run_inplace<'py>(
     tensor: Bound<'py, Tensor>,
     operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
 ) -> PySelf<'py> {
@@ -42,6 +46,20 @@ fn with_operator<'py>(
     let found = TensorOrScalar::from_operand(what, other)?;
     let other = found.ok_or_else(|| new_type_error(what, "a Tensor, a numpy.ndarray or a number", other))?;
     run_inplace(tensor, |target| operation(target, &other)).map(drop)
+}
+
+/// Runs an operator that computes a new tensor and copies its elements into the target.
+fn replace_by_operator<'py>(
+    op: &'static str,
+    what: &str,
+    tensor: Bound<'py, Tensor>,
+    other: &Bound<'py, PyAny>,
+    operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
+) -> PyResult<()> {
+    let found = TensorOrScalar::from_operand(what, other)?;
+    let other = found.ok_or_else(|| new_type_error(what, "a Tensor, a numpy.ndarray or a number", other))?;
+    elementwise::replace(op, tensor, &elementwise::tensors([&other]), |target| operation(target, &other))
+        .map(drop)
 }
 
 #[pymethods]
@@ -109,20 +127,35 @@ impl Tensor {
         with_other("mul_: other", slf, other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
-    /// In-place version of `div`. Only for floating-point tensors.
+    /// In-place version of `div`. Only for floating-point tensors, unless a rounding mode is passed.
     ///
     /// Args:
     ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+    ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
     ///
     /// Returns:
     ///     The tensor itself.
     ///
     /// Raises:
+    ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
     ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
     ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
-        with_other("div_: other", slf, other, |a, b| a.div_(b.operand()).map(drop))
+    #[pyo3(signature = (other, *, rounding_mode = None))]
+    fn div_<'py>(
+        slf: Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        rounding_mode: Option<&Bound<'py, PyAny>>,
+    ) -> PySelf<'py> {
+        let op = "div_";
+        let rounding = elementwise::rounding_mode(op, rounding_mode)?;
+        if rounding.is_none() {
+            return with_other("div_: other", slf, other, |a, b| a.div_(b.operand()).map(drop));
+        }
+        let other = TensorOrScalar::extract("div_: other", other)?;
+        elementwise::replace(op, slf, &elementwise::tensors([&other]), |target| {
+            divide_with(target, other.operand(), rounding)
+        })
     }
 
     /// Set all elements to 0.
@@ -204,5 +237,41 @@ impl Tensor {
 
     fn __itruediv__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
         with_operator("div_: other", slf, other, |a, b| a.div_(b.operand()).map(drop))
+    }
+
+    fn __ifloordiv__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        replace_by_operator("floor_divide_", "floor_divide_: other", slf, other, |a, b| {
+            floor_divide(a, b.operand())
+        })
+    }
+
+    fn __imod__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        replace_by_operator("remainder_", "remainder_: other", slf, other, |a, b| remainder(a, b.operand()))
+    }
+
+    fn __iand__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        replace_by_operator("bitwise_and_", "bitwise_and_: other", slf, other, |a, b| {
+            bitwise_and(a, b.operand())
+        })
+    }
+
+    fn __ior__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        replace_by_operator("bitwise_or_", "bitwise_or_: other", slf, other, |a, b| {
+            bitwise_or(a, b.operand())
+        })
+    }
+
+    fn __ixor__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+        replace_by_operator("bitwise_xor_", "bitwise_xor_: other", slf, other, |a, b| {
+            bitwise_xor(a, b.operand())
+        })
+    }
+
+    fn __ipow__<'py>(
+        slf: Bound<'py, Self>,
+        exponent: &Bound<'py, PyAny>,
+        _modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        replace_by_operator("pow_", "pow_: exponent", slf, exponent, |a, b| a.pow(b.operand()))
     }
 }

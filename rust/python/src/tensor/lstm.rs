@@ -6,8 +6,12 @@ use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_scalar, extract_tensor, try_iter_arg};
 use super::{DETACH_THRESHOLD, Tensor, maybe_detach};
-use crate::errors::new_exception;
+use crate::dispatch::Call;
+use crate::dispatch::explain::Explained;
+use crate::errors::{IntoPyResult, new_exception};
 use crate::{scope_debug, switches};
+
+type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lstm, module)?)
@@ -38,6 +42,107 @@ fn check_dropout(given: &Bound<'_, PyAny>, train: bool) -> PyResult<()> {
         return Err(err_argument(given.py(), "dropout", expected, &dropout.to_string()));
     }
     Ok(())
+}
+
+/// The bools among the arguments of `lstm`.
+struct LstmSwitches {
+    has_biases: bool,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+}
+
+/// The arguments of `lstm`.
+struct LstmArguments {
+    input: CoreTensor,
+    states: [CoreTensor; 2],
+    params: Vec<CoreTensor>,
+    has_biases: bool,
+    batch_first: bool,
+}
+
+impl LstmArguments {
+    /// Extracts the arguments, and checks those that are not tensors.
+    fn extract(
+        [input, hx, params]: [Arg<'_, '_>; 3],
+        [num_layers, dropout]: [Arg<'_, '_>; 2],
+        switches: LstmSwitches,
+    ) -> PyResult<Self> {
+        let py = input.py();
+        let LstmSwitches { has_biases, train, bidirectional, batch_first } = switches;
+        let input = extract_tensor("lstm: input", input)?;
+        if hx.is_instance_of::<Tensor>() {
+            let message =
+                "lstm: hx must be a tuple of two Tensors, got a Tensor; packed sequences are not supported";
+            return Err(PyTypeError::new_err(message));
+        }
+        let states = <[CoreTensor; 2]>::try_from(extract_tensors("lstm: hx", hx)?);
+        let states =
+            states.map_err(|states| err_argument(py, "hx", "be two Tensors", &states.len().to_string()))?;
+        let params = extract_tensors("lstm: params", params)?;
+        let count = extract_int("lstm: num_layers", num_layers)?;
+        if count < 1 {
+            return Err(err_argument(py, "num_layers", "be at least 1", &count.to_string()));
+        }
+        check_dropout(dropout, train)?;
+        if bidirectional {
+            let expected = "be False; flip the input and the output of a second lstm to run it backwards";
+            return Err(err_argument(py, "bidirectional", expected, "True"));
+        }
+        let each = params_of_a_layer(has_biases);
+        if usize::try_from(count).ok().and_then(|count| count.checked_mul(each)) != Some(params.len()) {
+            let expected = format!("hold {each} Tensors for each of {count} layers");
+            return Err(err_argument(py, "params", &expected, &params.len().to_string()));
+        }
+        Ok(LstmArguments { input, states, params, has_biases, batch_first })
+    }
+
+    fn layers(&self) -> Vec<LstmLayer<'_>> {
+        self.params.chunks_exact(params_of_a_layer(self.has_biases)).filter_map(layer_of).collect()
+    }
+
+    fn args<'a>(&'a self, layers: &'a [LstmLayer<'a>]) -> LstmArgs<'a> {
+        let [hidden, cell] = &self.states;
+        LstmArgs { input: &self.input, hidden, cell, layers, batch_first: self.batch_first }
+    }
+}
+
+/// Returns the number of tensors of a layer.
+fn params_of_a_layer(has_biases: bool) -> usize {
+    if has_biases { 4 } else { 2 }
+}
+
+/// Returns the layer with these weights, and biases if there are more than two tensors.
+fn layer_of(params: &[CoreTensor]) -> Option<LstmLayer<'_>> {
+    let [weight_ih, weight_hh, biases @ ..] = params else { return None };
+    let biases = if let [bias_ih, bias_hh] = biases { Some([bias_ih, bias_hh]) } else { None };
+    Some(LstmLayer { weight_ih, weight_hh, biases })
+}
+
+pub(crate) static EXPLAINED: Explained =
+    Explained { name: "lstm", function: |py| wrap_pyfunction!(explain, py) };
+
+/// Binds the arguments as the operation itself does, and returns the choice of a kernel.
+#[pyfunction]
+#[pyo3(
+    name = "lstm",
+    signature = (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+)]
+#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
+fn explain(
+    input: Arg<'_, '_>,
+    hx: Arg<'_, '_>,
+    params: Arg<'_, '_>,
+    #[pyo3(from_py_with = switches::lstm::has_biases)] has_biases: bool,
+    num_layers: Arg<'_, '_>,
+    dropout: Arg<'_, '_>,
+    #[pyo3(from_py_with = switches::lstm::train)] train: bool,
+    #[pyo3(from_py_with = switches::lstm::bidirectional)] bidirectional: bool,
+    #[pyo3(from_py_with = switches::lstm::batch_first)] batch_first: bool,
+) -> PyResult<Call> {
+    let switches = LstmSwitches { has_biases, train, bidirectional, batch_first };
+    let arguments = LstmArguments::extract([input, hx, params], [num_layers, dropout], switches)?;
+    arguments.args(&arguments.layers()).explain().map(Call::new).into_py_result(input.py())
 }
 
 /// Return the hidden states of a long short-term memory, a stack of recurrent layers.
@@ -94,41 +199,13 @@ fn lstm(
     #[pyo3(from_py_with = switches::lstm::batch_first)] batch_first: bool,
 ) -> PyResult<(Tensor, Tensor, Tensor)> {
     let py = input.py();
-    let given = extract_tensor("lstm: input", input)?;
-    if hx.is_instance_of::<Tensor>() {
-        let message =
-            "lstm: hx must be a tuple of two Tensors, got a Tensor; packed sequences are not supported";
-        return Err(PyTypeError::new_err(message));
-    }
-    let states = extract_tensors("lstm: hx", hx)?;
-    let [hidden, cell] = states.as_slice() else {
-        return Err(err_argument(py, "hx", "be two Tensors", &states.len().to_string()));
-    };
-    let params = extract_tensors("lstm: params", params)?;
-    let count = extract_int("lstm: num_layers", num_layers)?;
-    if count < 1 {
-        return Err(err_argument(py, "num_layers", "be at least 1", &count.to_string()));
-    }
-    check_dropout(dropout, train)?;
-    if bidirectional {
-        let expected = "be False; flip the input and the output of a second lstm to run it backwards";
-        return Err(err_argument(py, "bidirectional", expected, "True"));
-    }
-    let each = if has_biases { 4 } else { 2 };
-    if usize::try_from(count).ok().and_then(|count| count.checked_mul(each)) != Some(params.len()) {
-        let expected = format!("hold {each} Tensors for each of {count} layers");
-        return Err(err_argument(py, "params", &expected, &params.len().to_string()));
-    }
-    let layers: Vec<LstmLayer<'_>> = params.chunks_exact(each).filter_map(layer_of).collect();
-    let args = LstmArgs { input: &given, hidden, cell, layers: &layers, batch_first };
+    let arguments = LstmArguments::extract(
+        [input, hx, params],
+        [num_layers, dropout],
+        LstmSwitches { has_biases, train, bidirectional, batch_first },
+    )?;
     scope_debug::warn_suspended_scopes(py)?;
-    let out = maybe_detach(py, DETACH_THRESHOLD, || interlock_tensor::lstm(&args))?;
+    let out =
+        maybe_detach(py, DETACH_THRESHOLD, || interlock_tensor::lstm(&arguments.args(&arguments.layers())))?;
     Ok((Tensor(out.output), Tensor(out.hidden), Tensor(out.cell)))
-}
-
-/// Returns the layer with these weights, and biases if there are more than two tensors.
-fn layer_of(params: &[CoreTensor]) -> Option<LstmLayer<'_>> {
-    let [weight_ih, weight_hh, biases @ ..] = params else { return None };
-    let biases = if let [bias_ih, bias_hh] = biases { Some([bias_ih, bias_hh]) } else { None };
-    Some(LstmLayer { weight_ih, weight_hh, biases })
 }

@@ -1,14 +1,19 @@
 //! The Python class `Tensor` and the functions that create tensors.
 
+mod activations;
 mod args;
 mod arithmetic;
 pub(crate) mod attention;
 mod attributes;
+mod broadcasting;
+pub(crate) mod conv;
 mod copy;
 mod creation;
+mod dims;
 mod dlpack;
 mod dtype;
-mod einsum;
+pub(crate) mod einsum;
+mod elementwise;
 mod errors;
 mod fallible_alloc;
 mod foreign_memory;
@@ -17,18 +22,36 @@ mod function;
 mod gradients;
 mod hooks;
 mod identity;
+mod index_functions;
+mod index_inplace;
+mod index_methods;
+mod index_ops;
 mod indexing;
 mod inplace;
 mod iterator;
-mod lstm;
+mod join;
+mod layers;
+mod like;
+mod losses;
+pub(crate) mod lstm;
+pub(crate) mod matmul;
 mod node;
 mod num_threads;
+mod numeric_args;
 mod numpy;
+mod op_warnings;
 mod ops;
+mod parts;
+mod products;
 mod program;
+mod random;
+mod rearrange;
 mod reduce;
 mod saved_tensors_hooks;
 mod scalars;
+mod spaced;
+mod transposes;
+mod view_functions;
 mod views;
 
 use interlock_tensor::{Tensor as CoreTensor, check_memory};
@@ -46,6 +69,7 @@ const DETACH_THRESHOLD: usize = 4096;
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
     node::install_forward_stack_provider();
+    op_warnings::install();
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
     module.add_class::<node::Node>()?;
@@ -54,11 +78,28 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     function::register(&module)?;
     dtype::register(&module)?;
     creation::register(&module)?;
+    like::register(&module)?;
+    spaced::register(&module)?;
+    random::register(&module)?;
+    view_functions::register(&module)?;
+    dims::register(&module)?;
+    transposes::register(&module)?;
+    broadcasting::register(&module)?;
+    join::register(&module)?;
+    parts::register(&module)?;
+    rearrange::register(&module)?;
+    products::register(&module)?;
     num_threads::register(&module)?;
     ops::register(&module)?;
+    elementwise::register(&module)?;
+    index_functions::register(&module)?;
+    activations::register(&module)?;
+    layers::register(&module)?;
+    losses::register(&module)?;
     einsum::register(&module)?;
     attention::register(&module)?;
     lstm::register(&module)?;
+    conv::register(&module)?;
     gradients::register(&module)
 }
 
@@ -97,6 +138,7 @@ fn maybe_detach<T: Send>(
     check_memory().into_py_result(py)?;
     let result = if work_size >= DETACH_THRESHOLD { detach(py, operation) } else { operation() };
     drain_deferred(py);
+    op_warnings::issue(py)?;
     result.into_py_result(py)
 }
 

@@ -283,6 +283,8 @@ impl Tensor {
                 "__buffer__: the tensor must have the requested memory order; contiguous() copies it",
             ));
         }
+        // Layout and storage of an alias belong together, also if another thread gives the tensor elements.
+        let tensor = tensor.detach();
         let size = tensor.dtype().size();
         let mut exported = Box::new(BufferExport {
             shape: signed(tensor.shape(), 1),

@@ -1,10 +1,11 @@
 //! Functions that operate on tensors.
 
-use interlock_tensor::{Reduction, Result, Tensor as CoreTensor};
+use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::args::{extract_int, extract_tensor, try_iter_arg};
 use super::arithmetic::factor;
+use super::elementwise::compute_long;
 use super::{Tensor, fallible_alloc, reduce, run_op, work_size};
 use crate::switches;
 
@@ -18,18 +19,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bmm, module)?)?;
     module.add_function(wrap_pyfunction!(addmm, module)?)?;
     module.add_function(wrap_pyfunction!(linear, module)?)?;
-    module.add_function(wrap_pyfunction!(exp, module)?)?;
-    module.add_function(wrap_pyfunction!(log, module)?)?;
-    module.add_function(wrap_pyfunction!(relu, module)?)?;
     module.add_function(wrap_pyfunction!(sum, module)?)?;
     module.add_function(wrap_pyfunction!(mean, module)?)?;
     module.add_function(wrap_pyfunction!(argmax, module)?)?;
     module.add_function(wrap_pyfunction!(cat, module)?)?;
     module.add_function(wrap_pyfunction!(stack, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(nll_loss, module)?)?;
-    module.add_function(wrap_pyfunction!(cross_entropy, module)?)
+    module.add_function(wrap_pyfunction!(softmax, module)?)
 }
 
 /// Runs an operation on one tensor.
@@ -71,6 +67,7 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Args:
 ///     input: The left tensor, of shape [..., n, k] or [k]. Floating point or int64.
 ///     other: The right tensor, of shape [..., k, m] or [k], of the same dtype.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
@@ -78,15 +75,21 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: The shapes are incompatible.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
 ///     >>> interlock.matmul(interlock.ones(2, 3), interlock.ones(3))
 ///     tensor([3., 3.])
 #[pyfunction]
-fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+#[pyo3(signature = (input, other, *, out = None))]
+fn matmul<'py>(
+    input: &Bound<'py, PyAny>,
+    other: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let (a, b) = (extract_tensor("matmul: input", input)?, extract_tensor("matmul: other", other)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || a.matmul(&b))
+    compute_long(input.py(), "matmul", &[&a, &b], out, || a.matmul(&b))
 }
 
 /// Return the matrix product of two matrices.
@@ -94,6 +97,7 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 /// Args:
 ///     input: The left matrix, of shape [n, k]. Floating point or int64.
 ///     mat2: The right matrix, of shape [k, m], of the same dtype.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A matrix of shape [n, m].
@@ -101,6 +105,7 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: A tensor is not a matrix, or the inner sizes differ.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
@@ -108,9 +113,14 @@ fn matmul(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<Tensor
 ///     tensor([[3.],
 ///             [3.]])
 #[pyfunction]
-fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+#[pyo3(signature = (input, mat2, *, out = None))]
+fn mm<'py>(
+    input: &Bound<'py, PyAny>,
+    mat2: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let (left, right) = (extract_tensor("mm: input", input)?, extract_tensor("mm: mat2", mat2)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || left.mm(&right))
+    compute_long(input.py(), "mm", &[&left, &right], out, || left.mm(&right))
 }
 
 /// Return the matrix products of two batches of matrices.
@@ -118,6 +128,7 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Args:
 ///     input: The left batch, of shape [b, n, k]. Floating point or int64.
 ///     mat2: The right batch, of shape [b, k, m], of the same dtype.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A tensor of shape [b, n, m].
@@ -125,6 +136,7 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool.
 ///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
@@ -133,9 +145,14 @@ fn mm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     <BLANKLINE>
 ///             [[3.]]])
 #[pyfunction]
-fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+#[pyo3(signature = (input, mat2, *, out = None))]
+fn bmm<'py>(
+    input: &Bound<'py, PyAny>,
+    mat2: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let (left, right) = (extract_tensor("bmm: input", input)?, extract_tensor("bmm: mat2", mat2)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || left.bmm(&right))
+    compute_long(input.py(), "bmm", &[&left, &right], out, || left.bmm(&right))
 }
 
 /// Return `beta * input + alpha * (mat1 @ mat2)`.
@@ -146,6 +163,7 @@ fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     mat2: A matrix of shape [k, m], of the same dtype.
 ///     beta: A number; None means 1.
 ///     alpha: A number; None means 1. The elements of the product are ignored if it is 0.
+///     out: The tensor that receives the result, and is returned; None for a new one.
 ///
 /// Returns:
 ///     A matrix of shape [n, m].
@@ -153,24 +171,27 @@ fn bmm(input: &Bound<'_, PyAny>, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// Raises:
 ///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
 ///     ShapeError: The shapes are incompatible.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
 /// Example:
 ///     >>> import interlock
 ///     >>> interlock.addmm(interlock.ones(2), interlock.ones(1, 3), interlock.ones(3, 2), alpha=2)
 ///     tensor([[7., 7.]])
 #[pyfunction]
-#[pyo3(signature = (input, mat1, mat2, *, beta = None, alpha = None))]
-fn addmm(
-    input: &Bound<'_, PyAny>,
-    mat1: &Bound<'_, PyAny>,
-    mat2: &Bound<'_, PyAny>,
-    beta: OptionalArg<'_, '_>,
-    alpha: OptionalArg<'_, '_>,
-) -> PyResult<Tensor> {
+#[pyo3(signature = (input, mat1, mat2, *, beta = None, alpha = None, out = None))]
+fn addmm<'py>(
+    input: &Bound<'py, PyAny>,
+    mat1: &Bound<'py, PyAny>,
+    mat2: &Bound<'py, PyAny>,
+    beta: OptionalArg<'_, 'py>,
+    alpha: OptionalArg<'_, 'py>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, Tensor>> {
     let input_tensor = extract_tensor("addmm: input", input)?;
     let (left, right) = (extract_tensor("addmm: mat1", mat1)?, extract_tensor("addmm: mat2", mat2)?);
     let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
-    run_op(input.py(), super::DETACH_THRESHOLD, || input_tensor.addmm(&left, &right, beta, alpha))
+    let inputs = [&input_tensor, &left, &right];
+    compute_long(input.py(), "addmm", &inputs, out, || input_tensor.addmm(&left, &right, beta, alpha))
 }
 
 /// Return `input @ weight.T + bias`, a linear layer.
@@ -203,54 +224,6 @@ fn linear(
         (extract_tensor("linear: input", input)?, extract_tensor("linear: weight", weight)?);
     let bias = bias.map(|bias| extract_tensor("linear: bias", bias)).transpose()?;
     run_op(input.py(), super::DETACH_THRESHOLD, || tensor.linear(&weight, bias.as_ref()))
-}
-
-/// Return e to the power of each element.
-///
-/// Args:
-///     input: The tensor. Integers and bools are converted to float32.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.exp(interlock.tensor([0, 1]))
-///     tensor([1.0000, 2.7183])
-#[pyfunction]
-fn exp(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary("exp: input", input, CoreTensor::exp)
-}
-
-/// Return the natural logarithm of each element.
-///
-/// Args:
-///     input: The tensor. Integers and bools are converted to float32.
-///
-/// Returns:
-///     A floating-point tensor: NaN for negative elements and minus infinity for 0.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.log(interlock.tensor([1, 2]))
-///     tensor([0.0000, 0.6931])
-#[pyfunction]
-fn log(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary("log: input", input, CoreTensor::log)
-}
-
-/// Return each element, or 0 if it is negative. The gradient at 0 is 0.
-///
-/// Args:
-///     input: The tensor, of any dtype except bool.
-///
-/// Raises:
-///     DTypeError: `input` is a bool tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.relu(interlock.tensor([-1, 2]))
-///     tensor([0, 2])
-#[pyfunction]
-fn relu(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    unary("relu: input", input, CoreTensor::relu)
 }
 
 /// Return the sum of all elements, or over one or several dimensions.
@@ -342,7 +315,11 @@ fn argmax(
 }
 
 /// Extracts the tensors of an iterable.
-fn extract_tensors(what: &str, item: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+pub(super) fn extract_tensors(
+    what: &str,
+    item: &str,
+    tensors: &Bound<'_, PyAny>,
+) -> PyResult<Vec<CoreTensor>> {
     let items = try_iter_arg(what, "a sequence of Tensors", tensors)?;
     fallible_alloc::try_collect(tensors.py(), items.map(|given| extract_tensor(item, &given?)))
 }
@@ -355,7 +332,8 @@ fn stack_dim(given: &Bound<'_, PyAny>) -> PyResult<i64> {
     extract_int("stack: dim", given)
 }
 
-fn total_work_size(tensors: &[CoreTensor]) -> usize {
+/// Returns the number of elements of several tensors, as [`work_size`].
+pub(super) fn total_work_size(tensors: &[CoreTensor]) -> usize {
     tensors.iter().map(work_size).fold(0, usize::saturating_add)
 }
 
@@ -466,70 +444,4 @@ fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<
         extract_int("softmax: dim", dim)?,
         dtype,
     )
-}
-
-/// Return the cross entropy of rows of logits for target classes.
-///
-/// Args:
-///     input: Logits of shape `[samples, classes]`, floating point.
-///     target: Class indices of shape `[samples]`, int64.
-///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-///
-/// Returns:
-///     A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
-///
-/// Raises:
-///     IndexError: An index in `target` is not a class.
-///     ShapeError: The shapes are incompatible.
-///     DTypeError: `input` is not floating point or `target` is not int64.
-///     ValueError: `reduction` has another value.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
-///     tensor(1.0986)
-#[pyfunction]
-#[pyo3(signature = (input, target, *, reduction = Reduction::Mean), text_signature = "(input, target, *, reduction='mean')")]
-fn cross_entropy(
-    input: &Bound<'_, PyAny>,
-    target: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = reduce::reduction)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let scores = extract_tensor("cross_entropy: input", input)?;
-    let classes = extract_tensor("cross_entropy: target", target)?;
-    run_op(input.py(), work_size(&scores), || scores.cross_entropy(&classes, reduction))
-}
-
-/// Return the negative log-likelihood of target classes.
-///
-/// Args:
-///     input: Log-probabilities of shape `[samples, classes]`, floating point.
-///     target: Class indices of shape `[samples]`, int64.
-///     reduction: "mean" or "sum" of the losses, or "none" for the loss of each sample.
-///
-/// Returns:
-///     A tensor of shape `[samples]` if `reduction` is "none", else without dimensions.
-///
-/// Raises:
-///     IndexError: An index in `target` is not a class.
-///     ShapeError: The shapes are incompatible.
-///     DTypeError: `input` is not floating point or `target` is not int64.
-///     ValueError: `reduction` has another value.
-///
-/// Example:
-///     >>> import interlock
-///     >>> from interlock.nn import functional
-///     >>> x = interlock.tensor([[0.0, 1.0]])
-///     >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
-///     tensor(1.3133)
-#[pyfunction]
-#[pyo3(signature = (input, target, *, reduction = Reduction::Mean), text_signature = "(input, target, *, reduction='mean')")]
-fn nll_loss(
-    input: &Bound<'_, PyAny>,
-    target: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = reduce::nll_reduction)] reduction: Reduction,
-) -> PyResult<Tensor> {
-    let scores = extract_tensor("nll_loss: input", input)?;
-    let classes = extract_tensor("nll_loss: target", target)?;
-    run_op(input.py(), work_size(&scores), || scores.nll_loss(&classes, reduction))
 }

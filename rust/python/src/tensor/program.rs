@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use interlock_tensor::autograd::{Creator, ForwardStack};
 use interlock_tensor::{Error, ForeignError, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -66,14 +67,30 @@ pub(super) fn optional_gradients(
     super::fallible_alloc::try_collect(given.py(), items).map(Some)
 }
 
+fn forward_text(stack: Option<&ForwardStack>) -> String {
+    match stack {
+        Some(stack) => format!("the forward operation was called at:\n{}", stack.text()),
+        None => "the forward operation ran without anomaly detection, so its line is not known".to_owned(),
+    }
+}
+
 /// Warns of an error in anomaly mode, with the stack of the forward operation, and returns the exception.
-pub(super) fn anomaly_exception(py: Python<'_>, node: &str, stack: Option<&str>, original: PyErr) -> PyErr {
-    let text = match stack {
-        Some(stack) => format!("{node} failed; the forward operation was called at:\n{stack}"),
-        None => format!(
-            "{node} failed; the forward operation ran without anomaly detection, so its line is not known"
-        ),
-    };
+pub(super) fn anomaly_exception(
+    py: Python<'_>,
+    node: &str,
+    stack: Option<&ForwardStack>,
+    original: PyErr,
+) -> PyErr {
+    let mut text = format!("{node} failed; {}", forward_text(stack));
+    let mut creator = stack.and_then(ForwardStack::creator);
+    while let Some(Creator { node, stack }) = creator {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("It was created by the backward function of {node}; "));
+        text.push_str(&forward_text(stack.as_deref()));
+        creator = stack.as_deref().and_then(ForwardStack::creator);
+    }
     let warning = py.get_type::<pyo3::exceptions::PyUserWarning>();
     let warned = py
         .import("warnings")

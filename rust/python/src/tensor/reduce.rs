@@ -1,13 +1,10 @@
-//! Reductions, softmax and loss functions.
+//! Reductions and softmax.
 
-use interlock_tensor::{DType, Reduction, Tensor as CoreTensor};
-use pyo3::exceptions::PyValueError;
+use interlock_tensor::Tensor as CoreTensor;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
 use super::args::{extract_dtype, extract_int, extract_int_or_ints};
 use super::{Tensor, run_op, work_size};
-use crate::errors::new_type_error;
 use crate::switches;
 
 type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -33,8 +30,8 @@ pub(super) fn sum(
     run_op(py, work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         let sum = input.sum(dims.as_deref(), keepdim)?;
-        // Bools are summed as int64.
-        if dtype == Some(DType::Bool) { sum.cast(DType::Bool) } else { Ok(sum) }
+        // Bools and integers are summed as int64.
+        dtype.map_or(Ok(sum.clone()), |dtype| sum.cast(dtype))
     })
 }
 
@@ -76,29 +73,6 @@ pub(super) fn softmax(
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.softmax(dim)
     })
-}
-
-/// Extracts the argument `reduction` of `cross_entropy`.
-pub(super) fn reduction(given: &Bound<'_, PyAny>) -> PyResult<Reduction> {
-    extract_reduction("cross_entropy: reduction", given)
-}
-
-/// Extracts the argument `reduction` of `nll_loss`.
-pub(super) fn nll_reduction(given: &Bound<'_, PyAny>) -> PyResult<Reduction> {
-    extract_reduction("nll_loss: reduction", given)
-}
-
-fn extract_reduction(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Reduction> {
-    let Ok(name) = given.cast::<PyString>() else { return Err(new_type_error(what, "a str", given)) };
-    match &*name.to_cow()? {
-        "none" => Ok(Reduction::None),
-        "mean" => Ok(Reduction::Mean),
-        "sum" => Ok(Reduction::Sum),
-        _ => {
-            let message = format!("{what} must be 'none', 'mean' or 'sum', got {}", name.repr()?);
-            Err(PyValueError::new_err(message))
-        }
-    }
 }
 
 #[pymethods]

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints, placement};
 use super::dtype::{DType, NAMES};
-use super::{Tensor, run_op, work_size};
+use super::{Tensor, reduce, run_op, work_size};
 use crate::accelerator::parse;
 use crate::errors::{IntoPyResult, new_exception};
 use crate::switches;
@@ -48,11 +48,6 @@ impl Tensor {
     fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
         let sizes = extract_ints("reshape: shape", shape)?;
         run_op(shape.py(), work_size(&self.0), || self.0.reshape(&sizes))
-    }
-
-    /// Return the elements in one dimension: a view if possible, and the tensor itself if it has one dimension.
-    fn flatten(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        run_or_self(slf, 0, CoreTensor::flatten)
     }
 
     /// Return a view with two dimensions exchanged.
@@ -127,10 +122,11 @@ impl Tensor {
     /// Return a view without dimensions of size 1.
     ///
     /// Args:
-    ///     dim: The dimension to remove, which stays if its size is not 1. None means all of size 1.
+    ///     dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
     ///
     /// Raises:
-    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     IndexError: The tensor does not have one of the dimensions.
+    ///     ArgumentError: A dimension is named twice.
     ///
     /// Example:
     ///     >>> import interlock
@@ -138,8 +134,8 @@ impl Tensor {
     ///     (2,)
     #[pyo3(signature = (dim = None))]
     fn squeeze(&self, py: Python<'_>, dim: Option<&Bound<'_, PyAny>>) -> PyResult<Tensor> {
-        let dim = dim.map(|dim| extract_int("squeeze: dim", dim)).transpose()?;
-        self.0.squeeze(dim).map(Tensor).into_py_result(py)
+        let dims = reduce::dims("squeeze: dim", dim)?;
+        squeezed(&self.0, dims.as_deref()).map(Tensor).into_py_result(py)
     }
 
     /// Return a view in which dimensions of size 1 are repeated without a copy.
@@ -204,15 +200,7 @@ impl Tensor {
         stride: &Bound<'_, PyAny>,
         storage_offset: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Tensor> {
-        let numbers = |what: &str, given: &Bound<'_, PyAny>| {
-            checked_sizes(given.py(), what, &extract_int_or_ints(what, given)?)
-        };
-        let (sizes, strides) = (numbers("as_strided: size", size)?, numbers("as_strided: stride", stride)?);
-        let what = "as_strided: storage_offset";
-        let offset = storage_offset.map(|offset| extract_int(what, offset)).transpose()?;
-        let offset = offset.map(|offset| checked_sizes(size.py(), what, &[offset])).transpose()?;
-        let offset = offset.and_then(|offset| offset.first().copied());
-        self.0.as_strided(&sizes, &strides, offset).map(Tensor).into_py_result(size.py())
+        strided(size.py(), &self.0, size, stride, storage_offset)
     }
 
     /// Convert the tensor to another dtype or device.
@@ -406,8 +394,36 @@ fn to_options(
     })
 }
 
+/// Removes one dimension, several or all of those of size 1.
+pub(super) fn squeezed(tensor: &CoreTensor, dims: Option<&[i64]>) -> Result<CoreTensor> {
+    match dims {
+        None => tensor.squeeze(None),
+        Some(&[dim]) => tensor.squeeze(Some(dim)),
+        Some(dims) => tensor.squeeze_dims(dims),
+    }
+}
+
+/// Returns a view with any sizes and strides.
+pub(super) fn strided(
+    py: Python<'_>,
+    tensor: &CoreTensor,
+    size: &Bound<'_, PyAny>,
+    stride: &Bound<'_, PyAny>,
+    storage_offset: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Tensor> {
+    let numbers = |what: &str, given: &Bound<'_, PyAny>| {
+        checked_sizes(given.py(), what, &extract_int_or_ints(what, given)?)
+    };
+    let (sizes, strides) = (numbers("as_strided: size", size)?, numbers("as_strided: stride", stride)?);
+    let what = "as_strided: storage_offset";
+    let offset = storage_offset.map(|offset| extract_int(what, offset)).transpose()?;
+    let offset = offset.map(|offset| checked_sizes(py, what, &[offset])).transpose()?;
+    let offset = offset.and_then(|offset| offset.first().copied());
+    tensor.as_strided(&sizes, &strides, offset).map(Tensor).into_py_result(py)
+}
+
 /// Runs an operation and returns the same Python object if it returns the same tensor.
-fn run_or_self(
+pub(super) fn run_or_self(
     tensor: Bound<'_, Tensor>,
     least: usize,
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,

@@ -179,8 +179,9 @@ impl<'a> GraphTask<'a> {
             }
             // The backward function runs on the stream of the forward operation.
             let stream = node.stream.as_ref().map(Stream::guard).transpose()?;
+            let running = anomaly::enter(&node);
             self.visit(&node, gradients).map_err(|error| anomaly::add_stack(&node, error))?;
-            drop(stream);
+            drop((stream, running));
             self.finish_leaves_of(&node)?;
         }
         // Leaves with a consumer that received no gradient, in the order of their first gradient.

@@ -24,7 +24,7 @@ use interlock::backends::SourceLocation;
 
 use crate::{Error, Result, Tensor};
 
-pub use crate::forward_stack::ForwardStack;
+pub use crate::forward_stack::{Creator, ForwardStack};
 pub use anomaly::set_forward_stack_provider;
 pub use custom::{CustomFunction, CustomRecord, ForwardResult, record};
 pub use engine::{BackwardArgs, backward, grad};
@@ -35,7 +35,7 @@ pub use node::{NextFunction, Node};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
 pub use saved_tensor_hooks::{SavedTensorHooks, saved_tensor_hooks_context};
 use views::retain_grad;
-pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view};
+pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view, track_view_of_several};
 
 /// The autograd metadata of a tensor: c10's `AutogradMeta`.
 #[derive(Default)]
@@ -93,10 +93,12 @@ pub(crate) struct ViewInfo {
     pub created_at: Option<SourceLocation>,
 }
 
-/// The mode in which a view was created: PyTorch's `CreationMeta`.
+/// How a view was created: PyTorch's `CreationMeta`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CreationMeta {
     Default,
+    /// With other views, by one node.
+    MultiOutputNode,
     NoGradMode,
     InferenceMode,
 }

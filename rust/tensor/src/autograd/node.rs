@@ -28,6 +28,7 @@ pub(crate) type Edges = Vec<Option<Edge>>;
 pub(crate) type SavedValues = Arc<[Option<SavedValue>]>;
 
 type AllInputsFn = dyn Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync;
+type SeveralResultsFn = dyn Fn(&[Option<Tensor>]) -> Result<Tensor> + Send + Sync;
 type PerInputFn = dyn Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync;
 
 /// A backward function: computes the gradients of the inputs from the gradient of the result.
@@ -36,6 +37,8 @@ pub(super) enum BackwardFn {
     AllInputs(Box<AllInputsFn>),
     /// Computes the gradient of one input at a time, for operations with any number of inputs.
     PerInput(Box<PerInputFn>),
+    /// Computes the gradient of the only input from those of several results. `None` is a zero gradient.
+    SeveralResults(Box<SeveralResultsFn>),
     /// The function of the program, which may have several results.
     Custom(Arc<dyn CustomFunction>),
 }
@@ -46,6 +49,7 @@ impl BackwardFn {
         match self {
             BackwardFn::Custom(function) => function.backward(vec![Some(gradient.clone())]),
             BackwardFn::AllInputs(function) => function(ctx, gradient),
+            BackwardFn::SeveralResults(function) => Ok(vec![Some(function(&[Some(gradient.clone())])?)]),
             BackwardFn::PerInput(function) => {
                 let mut gradients = try_with_capacity(ctx.needed.len())?;
                 for input in 0..ctx.needed.len() {
@@ -188,7 +192,7 @@ pub struct Node {
     pub(super) sequence: u64,
     pub(super) edges: Edges,
     result: ResultKind,
-    /// The results after the first, of a function of the program.
+    /// The results after the first.
     more_results: Vec<ResultKind>,
     /// The current stream of the device of the first result in the forward pass, on which the backward function runs.
     pub(super) stream: Option<Stream>,
@@ -407,6 +411,7 @@ impl Node {
                 let given = function.backward(self.materialized(&**function, &results)?)?;
                 self.checked(given)?
             }
+            (BackwardFn::SeveralResults(function), results) => vec![Some(function(results)?)],
             (function, [Some(gradient)]) => function.gradients(&ctx, gradient)?,
             // A hook replaced the gradient by None: a zero gradient.
             _ => Vec::new(),
@@ -474,6 +479,11 @@ impl Node {
                     expected: edge.shape().to_vec(),
                     given: gradient.shape().to_vec(),
                 });
+            }
+            let (expected, given) = (edge.device(), gradient.device());
+            // As in PyTorch a number is moved to the device of the input.
+            if expected != given && gradient.ndim() > 0 {
+                return Err(Error::GradientDevice { node: self.shared_name(), index, expected, given });
             }
         }
         Ok(gradients)

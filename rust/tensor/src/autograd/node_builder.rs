@@ -5,7 +5,7 @@ use std::sync::Arc;
 use interlock::autograd::{is_grad_enabled, is_inference_mode_enabled};
 
 use super::GradFn;
-use super::node::{BackwardContext, BackwardFn, Edge, Gradients, Node};
+use super::node::{BackwardContext, BackwardFn, Edge, Gradients, Node, ResultKind};
 use super::saved_tensor::{SavedTensor, SavedValue};
 use crate::fallible_alloc::{check_memory, try_with_capacity};
 use crate::{Result, Tensor};
@@ -123,6 +123,26 @@ impl NodeBuilder {
         backward: impl Fn(&BackwardContext<'_>, &Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
     ) {
         self.set_history_with(output, BackwardFn::PerInput(Box::new(backward)));
+    }
+
+    /// Sets the `grad_fn` of several results of one input to the node, unless their type has no gradients. `backward`
+    /// computes the gradient of the input from those of the results, which are `None` where they are zero.
+    pub fn set_history_of_several(
+        self,
+        outputs: &[Tensor],
+        backward: impl Fn(&[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
+    ) {
+        let Some((first, others)) = outputs.split_first() else { return };
+        if !first.dtype().is_floating_point() {
+            return;
+        }
+        let function = BackwardFn::SeveralResults(Box::new(backward));
+        let mut node = Node::new(self.name.into(), self.edges, first, self.saved, function);
+        node.set_more_results(others.iter().map(ResultKind::of).collect());
+        let node = Arc::new(node);
+        for (output, tensor) in outputs.iter().enumerate() {
+            tensor.meta_mut().grad_fn = Some(GradFn { node: node.clone(), output });
+        }
     }
 
     fn set_history_with(self, output: &Tensor, function: BackwardFn) {

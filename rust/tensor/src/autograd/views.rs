@@ -12,6 +12,15 @@ use crate::{Error, Result, Tensor, ops};
 
 /// Marks `view` as a view of `source`.
 pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
+    track(view, source, CreationMeta::Default);
+}
+
+/// Marks `view` as one of several views of `source` that one node returns.
+pub(crate) fn track_view_of_several(view: &Tensor, source: &Tensor) {
+    track(view, source, CreationMeta::MultiOutputNode);
+}
+
+fn track(view: &Tensor, source: &Tensor, recorded: CreationMeta) {
     if source.is_inference() {
         return;
     }
@@ -20,6 +29,8 @@ pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
         CreationMeta::InferenceMode
     } else if !is_grad_enabled() {
         CreationMeta::NoGradMode
+    } else if recorded != CreationMeta::Default {
+        recorded
     } else {
         parent.as_ref().map_or(CreationMeta::Default, |parent| parent.creation_meta)
     };
@@ -29,10 +40,12 @@ pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
     view.meta_mut().view = Some(ViewInfo { base, creation_meta, version, created_at });
 }
 
-/// Returns an error for a view that was created in no-grad or inference mode, whose history is not recorded.
+/// Returns an error for a view whose history is not recorded if it or its base is changed in place: one that was
+/// created in no-grad or inference mode, or with others by one node.
 fn check_creation_meta(view: &ViewInfo) -> Result<()> {
     match view.creation_meta {
         CreationMeta::Default => Ok(()),
+        CreationMeta::MultiOutputNode => Err(Error::ViewOfSeveral),
         creation_meta => {
             let created_at = view.created_at.as_ref().map(SourceLocation::to_string);
             Err(Error::UntrackedView { inference: creation_meta == CreationMeta::InferenceMode, created_at })

@@ -400,12 +400,12 @@ impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
 }
 
 /// Returns a source, or an empty slice if there are fewer.
-fn source<'a, T>(sources: &[&'a [T]], index: usize) -> &'a [T] {
+pub(super) fn source<'a, T>(sources: &[&'a [T]], index: usize) -> &'a [T] {
     sources.get(index).copied().unwrap_or_default()
 }
 
 /// Removes the first `count` elements from a slice and returns them.
-fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+pub(super) fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     let (first, others) = std::mem::take(rest).split_at_mut_checked(count).unwrap_or_default();
     *rest = others;
     first

@@ -15,14 +15,14 @@ use crate::shape::Layout;
 use crate::{DType, Element, Result, Tensor};
 
 /// The elements of an operand along one row of a [`StridedIter`].
-enum StridedRow<'a, T> {
+pub(super) enum StridedRow<'a, T> {
     Slice(&'a [T]),
     Constant(T),
     Strided(&'a [T], usize),
 }
 
 impl<'a, T: Element> StridedRow<'a, T> {
-    fn new(data: &'a [T], start: usize, step: usize, length: usize) -> Self {
+    pub(super) fn new(data: &'a [T], start: usize, step: usize, length: usize) -> Self {
         match step {
             1 => StridedRow::Slice(data.get(start..start.saturating_add(length)).unwrap_or_default()),
             0 => StridedRow::Constant(data.get(start).copied().unwrap_or_default()),
@@ -30,7 +30,7 @@ impl<'a, T: Element> StridedRow<'a, T> {
         }
     }
 
-    fn values(&self) -> Box<dyn Iterator<Item = T> + '_> {
+    pub(super) fn values(&self) -> Box<dyn Iterator<Item = T> + '_> {
         match self {
             StridedRow::Slice(values) => Box::new(values.iter().copied()),
             StridedRow::Constant(value) => Box::new(std::iter::repeat(*value)),
@@ -66,7 +66,10 @@ fn zip_row<A: Element, B: Element, U: Element>(
 }
 
 /// Returns an iterator over the operands in the memory order of a dense layout.
-fn iter_in_memory_order<const N: usize>(out: &Layout, operands: [(&[usize], usize); N]) -> StridedIter<N> {
+pub(super) fn iter_in_memory_order<const N: usize>(
+    out: &Layout,
+    operands: [(&[usize], usize); N],
+) -> StridedIter<N> {
     if out.is_contiguous() {
         return StridedIter::new(&out.shape, operands);
     }
@@ -83,12 +86,12 @@ fn iter_in_memory_order<const N: usize>(out: &Layout, operands: [(&[usize], usiz
 }
 
 /// Returns the numbers of the elements of a tile.
-fn range_of<T>(first: usize, tile: &[T]) -> Range<usize> {
+pub(super) fn range_of<T>(first: usize, tile: &[T]) -> Range<usize> {
     first..first.saturating_add(tile.len())
 }
 
 /// Splits the next row off the rest of a tile.
-fn take_row<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
+pub(super) fn take_row<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     rest.split_off_mut(..length).unwrap_or_default()
 }
 
@@ -236,7 +239,7 @@ pub(crate) fn cast(source: &Tensor, dtype: DType) -> Result<Tensor> {
 }
 
 /// Converts the elements like [`cast`], for an operation that errors name.
-fn convert(op: &'static str, source: &Tensor, dtype: DType) -> Result<Tensor> {
+pub(super) fn convert(op: &'static str, source: &Tensor, dtype: DType) -> Result<Tensor> {
     if source.dtype() == dtype {
         return Ok(source.clone());
     }

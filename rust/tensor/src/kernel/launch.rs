@@ -321,3 +321,14 @@ pub(crate) fn launch_inplace<T: Element, A: Element>(
     let target = Target { storage: target.storage_handle(), fresh: false };
     run(op, target, [Some(source), None], move |out: &mut [T], a: &[A], _: &[NoInput]| kernel(out, a))
 }
+
+/// Like [`launch_inplace`], with two sources.
+pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
+    op: &'static str,
+    target: &Tensor,
+    [a, b]: [&Tensor; 2],
+    kernel: impl Fn(&mut [T], &[A], &[B]) -> Result<()> + Send + Sync + 'static,
+) -> Result<()> {
+    check_memory()?;
+    run(op, Target { storage: target.storage_handle(), fresh: false }, [Some(a), Some(b)], kernel)
+}

@@ -87,7 +87,7 @@ fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
 }
 
 /// Returns `left * right`; of bools, the logical and.
-pub(super) fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let operands = promote("mul", (left.into(), right.into()), Numbers::Exact, |dtype| dtype)?;
     let out = dispatch_compute!(operands.dtype, T => operands.zip("mul", T::times))?;
     if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
@@ -154,19 +154,37 @@ impl Tensor {
 
     /// Returns `self + alpha * other`.
     pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        let (op, other) = ("add", other.into());
-        let scaled = scale_by_alpha(op, self, other, ("alpha", alpha))?;
-        add_operands(promote(op, (self.into(), scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
+        add_scaled(self, other, alpha)
     }
 
     /// Returns `self - alpha * other`.
     pub fn sub_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        let (op, other) = ("sub", other.into());
-        // Checked before `other` is converted to the promoted type.
-        sub_check(op, [self.into(), other])?;
-        let scaled = scale_by_alpha(op, self, other, ("alpha", alpha))?;
-        subtract_operands(promote(op, (self.into(), scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
+        sub_scaled(self, other, alpha)
     }
+}
+
+/// Returns `left + alpha * right`; of bools, the logical or.
+pub fn add_scaled<'a>(
+    left: impl Into<Operand<'a>>,
+    right: impl Into<Operand<'a>>,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    let (op, left, right) = ("add", left.into(), right.into());
+    let scaled = scale_by_alpha(op, left, right, ("alpha", alpha))?;
+    add_operands(promote(op, (left, scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
+}
+
+/// Returns `left - alpha * right`.
+pub fn sub_scaled<'a>(
+    left: impl Into<Operand<'a>>,
+    right: impl Into<Operand<'a>>,
+    alpha: Scalar,
+) -> Result<Tensor> {
+    let (op, left, right) = ("sub", left.into(), right.into());
+    // Checked before `right` is converted to the promoted type.
+    sub_check(op, [left, right])?;
+    let scaled = scale_by_alpha(op, left, right, ("alpha", alpha))?;
+    subtract_operands(promote(op, (left, scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
 }
 
 /// An operand after multiplication by `alpha`.
@@ -208,11 +226,11 @@ impl ScaledOperand<'_> {
 /// The type must be able to hold it.
 pub(super) fn scale_by_alpha<'a>(
     op: &'static str,
-    own: &Tensor,
+    own: Operand<'_>,
     other: Operand<'a>,
     (argument, alpha): (&'static str, Scalar),
 ) -> Result<ScaledOperand<'a>> {
-    let dtype = result_type(&[own.into(), other]);
+    let dtype = result_type(&[own, other]);
     let is_bool = matches!(alpha, Scalar::Bool(_));
     let category = if dtype == DType::Bool { DType::Int64 } else { dtype };
     if is_bool && dtype != DType::Bool || !alpha.dtype().can_cast_to(category) {

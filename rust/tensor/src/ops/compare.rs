@@ -8,14 +8,19 @@ use crate::{DType, Result, Tensor, kernel};
 
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $method:ident, $op:literal, $symbol:tt;)+) => {
+        $($(#[$doc])*
+        pub fn $method<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let operands = promote($op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+            let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
+            dispatch_compute!(operands.dtype, T => {
+                kernel::zip($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
+            })
+        })+
+
         impl Tensor {
             $($(#[$doc])*
             pub fn $method<'a>(&'a self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-                let operands = promote($op, (self.into(), other.into()), Numbers::Rounded, |dtype| dtype)?;
-                let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
-                dispatch_compute!(operands.dtype, T => {
-                    kernel::zip($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
-                })
+                $method(self, other)
             })+
         }
     };
@@ -26,13 +31,13 @@ comparisons! {
     equal, "eq", ==;
     /// Returns where the elements differ.
     not_equal, "ne", !=;
-    /// Returns where the elements of this tensor are smaller.
+    /// Returns where the elements on the left are smaller.
     less, "lt", <;
-    /// Returns where the elements of this tensor are smaller or equal.
+    /// Returns where the elements on the left are smaller or equal.
     less_equal, "le", <=;
-    /// Returns where the elements of this tensor are larger.
+    /// Returns where the elements on the left are larger.
     greater, "gt", >;
-    /// Returns where the elements of this tensor are larger or equal.
+    /// Returns where the elements on the left are larger or equal.
     greater_equal, "ge", >=;
 }
 

@@ -2,8 +2,7 @@
 
 use crate::dtype::dispatch;
 use crate::error::Tuple;
-use crate::shape::{Layout, checked_numel};
-use crate::storage::{Placement, Storage};
+use crate::shape::checked_numel;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, kernel};
 
 impl Tensor {
@@ -31,22 +30,32 @@ impl Tensor {
         dispatch!(options.dtype, T => kernel::launch_nullary("zeros", options, shape, |_: &mut [T]| ()))
     }
 
-    /// Returns an uninitialized tensor.
-    pub fn empty(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        let options = options.into();
-        let Placement::Device(_) = options.placement else { return Tensor::zeros(shape, options) };
-        let bytes = checked_numel(shape, options.dtype.size())?.saturating_mul(options.dtype.size());
-        Ok(Tensor::new(
-            Storage::new("empty", options.placement, bytes)?,
-            options.dtype,
-            Layout::contiguous(shape),
-        ))
-    }
-
     /// Returns zeros of the shape of this tensor, with the memory order of its dimensions.
     pub fn zeros_like(&self, options: impl Into<TensorOptions>) -> Result<Self> {
         let zeros = Tensor::zeros(self.shape(), options).map_err(|error| error.during("zeros_like"))?;
         Ok(zeros.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns a tensor filled with `value`, like [`zeros_like`](Tensor::zeros_like).
+    pub fn full_like(&self, value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
+        let full = Tensor::full(self.shape(), value, options).map_err(|error| match error {
+            Error::OutOfBounds { argument, value, dtype, .. } => {
+                Error::OutOfBounds { op: "full_like", argument, value, dtype }
+            }
+            error => error.during("full_like"),
+        })?;
+        Ok(full.alias(self.layout().preserve_format()))
+    }
+
+    /// Returns a matrix with ones on the diagonal and zeros elsewhere.
+    pub fn eye(rows: usize, columns: usize, options: impl Into<TensorOptions>) -> Result<Self> {
+        let options = options.into();
+        dispatch!(options.dtype, T => {
+            kernel::launch_nullary("eye", options, &[rows, columns], move |out: &mut [T]| {
+                let diagonal = out.iter_mut().step_by(columns.saturating_add(1));
+                diagonal.take(rows.min(columns)).for_each(|out| *out = T::from_i64(1));
+            })
+        })
     }
 
     /// Returns ones, like [`zeros_like`](Tensor::zeros_like).

@@ -1,8 +1,8 @@
 //! Indexing with the semantics of `tensor[...]` in Python.
 
-use crate::element::Bool8;
+use super::indexed::{WriteTo, check_same_dtype, name_of};
+use super::nonzero::nonzero_coordinates;
 use crate::error::Tuple;
-use crate::fallible_alloc::try_collect;
 use crate::shape::wrap_index;
 use crate::{DType, Error, Result, Tensor};
 
@@ -31,26 +31,26 @@ pub enum Index {
     Tensor(Tensor),
 }
 
-/// An index that contains tensors, after the other items were applied: `positions` index the dimensions of `view`
-/// from `dim` on, one tensor each.
+/// An index that contains tensors, after the other items were applied: `indices` index the dimensions of `view` from
+/// `dim` on, one tensor each, with the number of the dimension before the other items were applied.
 struct AdvancedIndex {
     view: Tensor,
     dim: usize,
-    positions: Vec<Tensor>,
+    indices: Vec<(Tensor, usize)>,
 }
 
 impl Tensor {
     /// Returns the indexed part: a view, or a copy if `indices` contain a tensor.
     pub fn index(&self, indices: &[Index]) -> Result<Tensor> {
         let at = self.resolve(indices)?;
-        if at.positions.is_empty() { Ok(at.view) } else { at.view.index_tensors(at.dim, &at.positions) }
+        if at.indices.is_empty() { Ok(at.view) } else { at.view.index_tensors(at.dim, &at.indices) }
     }
 
     /// Assigns `value`, which is broadcast, to the indexed part. If `indices` contain a tensor the types must be
     /// equal, except for a single element that is assigned through a mask.
     pub fn set_index(&self, indices: &[Index], value: &Tensor) -> Result<()> {
         let at = self.resolve(indices)?;
-        if at.positions.is_empty() {
+        if at.indices.is_empty() {
             let value = squeeze_leading_ones(value, at.view.ndim())?;
             return at.view.copy_(&value).map(drop).map_err(err_assignment);
         }
@@ -63,7 +63,36 @@ impl Tensor {
         if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
             return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
         }
-        at.view.index_put(at.dim, &at.positions, value).map_err(err_assignment)
+        at.view.index_put_tensors(at.dim, &at.indices, value).map_err(err_assignment)
+    }
+
+    /// Adds `values`, which are broadcast, to the elements at `indices`, or replaces them: `torch.Tensor.index_put`.
+    /// The indices are tensors of the first dimensions. Of several values for one element the last replaces it.
+    ///
+    /// # Errors
+    /// The element types must be equal.
+    pub fn index_put(
+        &self,
+        to: WriteTo,
+        indices: &[Index],
+        values: &Tensor,
+        accumulate: bool,
+    ) -> Result<Tensor> {
+        let op = name_of(to, ["index_put", "index_put_"]);
+        check_same_dtype(op, self, values)?;
+        if let WriteTo::Copy = to {
+            let out = self.copy()?;
+            out.index_put(WriteTo::InPlace, indices, values, accumulate)?;
+            return Ok(out);
+        }
+        let at = self.resolve(indices)?;
+        if at.indices.is_empty() {
+            let target = if accumulate { at.view.add_(values) } else { at.view.copy_(values) };
+            target?;
+        } else {
+            at.view.index_put_at(to, op, at.dim, &at.indices, values, accumulate)?;
+        }
+        Ok(self.clone())
     }
 
     fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {
@@ -105,7 +134,7 @@ impl Tensor {
         // The dimension of this tensor that the next item indexes, for errors.
         let mut source_dim = 0usize;
         let mut first = None;
-        let mut positions: Vec<Tensor> = Vec::new();
+        let mut indexed: Vec<(Tensor, usize)> = Vec::new();
         for index in indices {
             let at = i64::try_from(dim).unwrap_or(i64::MAX);
             match index {
@@ -126,28 +155,29 @@ impl Tensor {
                 // it is false.
                 Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {
                     let start = *first.get_or_insert(dim);
-                    if start + positions.len() != dim {
+                    if start + indexed.len() != dim {
                         return Err(err_not_adjacent());
                     }
                     let size: i64 = value.item()?.cast();
                     view = view.unsqueeze(at)?;
-                    positions.push(Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?);
+                    let selected = Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?;
+                    indexed.push((selected, source_dim));
                     dim += 1;
                 }
                 Index::Tensor(tensor) => {
                     let start = *first.get_or_insert(dim);
-                    if start + positions.len() != dim {
+                    if start + indexed.len() != dim {
                         return Err(err_not_adjacent());
                     }
                     let sizes = view.shape().get(dim..).unwrap_or_default();
-                    let found = to_positions(tensor, sizes, source_dim)?;
+                    let found = to_indices(tensor, sizes)?;
                     dim += found.len();
-                    positions.extend(found);
+                    indexed.extend(found.into_iter().zip(source_dim..));
                 }
             }
             source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
         }
-        Ok(AdvancedIndex { view, dim: first.unwrap_or(0), positions })
+        Ok(AdvancedIndex { view, dim: first.unwrap_or(0), indices: indexed })
     }
 
     fn alias_view(&self) -> Result<Tensor> {
@@ -177,18 +207,10 @@ pub(super) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor
     Ok(value)
 }
 
-/// Converts an index tensor to one tensor of non-negative, checked positions per indexed dimension. Dimension `dim` is
-/// the first of them.
-fn to_positions(tensor: &Tensor, sizes: &[usize], dim: usize) -> Result<Vec<Tensor>> {
+/// Converts an index tensor to one int64 tensor for each dimension that it indexes, of these sizes.
+fn to_indices(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
     match tensor.dtype() {
-        DType::Int64 | DType::Int32 => {
-            let size = sizes.first().copied().unwrap_or(0);
-            let mut positions = tensor.to_vec::<i64>()?;
-            for index in &mut positions {
-                *index = i64::try_from(wrap_index(*index, dim, size)?).unwrap_or(i64::MAX);
-            }
-            Ok(vec![Tensor::from_slice(&positions, tensor.shape())?])
-        }
+        DType::Int64 | DType::Int32 => Ok(vec![tensor.detach().cast(DType::Int64)?]),
         DType::Bool => {
             let own = sizes.get(..tensor.ndim()).unwrap_or_default();
             if own != tensor.shape() {
@@ -200,21 +222,7 @@ fn to_positions(tensor: &Tensor, sizes: &[usize], dim: usize) -> Result<Vec<Tens
                     ),
                 });
             }
-            let mask = tensor.to_vec::<Bool8>()?;
-            let count = mask.iter().filter(|value| value.get()).count();
-            let linear =
-                mask.iter().enumerate().filter(|(_, value)| value.get()).map(|(position, _)| position);
-            let linear = try_collect(count, linear)?;
-            drop(mask);
-            let strides = crate::shape::contiguous_strides(own);
-            let coordinates = own.iter().zip(strides).map(|(&size, stride)| {
-                let coordinate =
-                    |position: &usize| i64::try_from(position / stride.max(1) % size.max(1)).unwrap_or(0);
-                Tensor::build(&[linear.len()], |out: &mut [i64]| {
-                    out.iter_mut().zip(&linear).for_each(|(out, position)| *out = coordinate(position));
-                })
-            });
-            coordinates.collect()
+            nonzero_coordinates(tensor)
         }
         given => Err(Error::Indexing {
             message: format!("tensors in an index must be int64, int32 or bool, got {given}"),

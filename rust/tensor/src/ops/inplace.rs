@@ -89,7 +89,7 @@ impl Tensor {
     /// Adds `alpha * other` in place.
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let op = "add_";
-        let scaled = scale_by_alpha(op, self, other.into(), ("alpha", alpha))?;
+        let scaled = scale_by_alpha(op, self.into(), other.into(), ("alpha", alpha))?;
         let (dtype, numbers) = (scaled.dtype, scaled.numbers);
         let other = self.operand(op, scaled.operand(), numbers, dtype)?;
         let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Add);
@@ -107,7 +107,7 @@ impl Tensor {
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let (op, other) = ("sub_", other.into());
         sub_check(op, [self.into(), other])?;
-        let scaled = scale_by_alpha(op, self, other, ("alpha", alpha))?;
+        let scaled = scale_by_alpha(op, self.into(), other, ("alpha", alpha))?;
         let (dtype, numbers) = (scaled.dtype, scaled.numbers);
         let other = self.operand(op, scaled.operand(), numbers, dtype)?;
         let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Subtract);
@@ -212,12 +212,12 @@ impl Tensor {
 }
 
 /// Writes the elements of a tensor of the same type, which is broadcast. Does not increment the version.
-fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
+pub(super) fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
     kernel::copy_into(op, target, value)
 }
 
 /// Returns the gradient of a value that was overwritten: zeros.
-fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
+pub(super) fn overwritten(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Option<Tensor>> {
     ctx.gradient(0, || Tensor::zeros(gradient.shape(), gradient.options()))
 }
 

@@ -108,6 +108,26 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     Ok(out)
 }
 
+/// Concatenates tensors side by side: along the second dimension, or the only one: `torch.hstack`.
+pub fn hstack(tensors: &[Tensor]) -> Result<Tensor> {
+    let parts = at_least("hstack", tensors, 1)?;
+    let dim = i64::from(parts.first().is_some_and(|first| first.ndim() > 1));
+    cat(&parts, dim).map_err(|error| error.during("hstack"))
+}
+
+/// Concatenates tensors as rows: along the first dimension, after vectors became rows of matrices: `torch.vstack`.
+pub fn vstack(tensors: &[Tensor]) -> Result<Tensor> {
+    cat(&at_least("vstack", tensors, 2)?, 0).map_err(|error| error.during("vstack"))
+}
+
+/// Returns the tensors, of which there is one at least, with at least `ndim` dimensions.
+fn at_least(op: &'static str, tensors: &[Tensor], ndim: usize) -> Result<Vec<Tensor>> {
+    if tensors.is_empty() {
+        return Err(Error::no_tensors(op, "tensors"));
+    }
+    tensors.iter().map(|tensor| tensor.at_least(ndim)).collect()
+}
+
 /// Allocates the result of a concatenation of tensors, which must be on one device.
 fn allocate_result(op: &'static str, tensors: &[Tensor], dtype: DType, shape: &[usize]) -> Result<Tensor> {
     let device = tensors.first().map_or(Device::CPU, Tensor::device);
@@ -128,7 +148,11 @@ mod tests {
         assert_close(&cat(&[a.clone(), b.clone()], 0).unwrap(), &[1.0, 2.0, 3.0, 4.0]);
         assert_eq!(cat(&[a.clone(), b.clone()], -1).unwrap().shape(), [1, 4]);
         assert_eq!(stack(&[a.clone(), b.clone()], -1).unwrap().shape(), [1, 2, 2]);
-        assert!(cat(&[], 0).is_err() && stack(&[], 0).is_err());
+        assert!(cat(&[], 0).is_err() && stack(&[], 0).is_err() && hstack(&[]).is_err());
+        let vector = doubles(&[1.0, 2.0], &[2]);
+        assert_eq!(hstack(&[vector.clone(), vector.clone()]).unwrap().shape(), [4]);
+        assert_eq!(hstack(&[a.clone(), b.clone()]).unwrap().shape(), [1, 4]);
+        assert_eq!(vstack(&[vector.clone(), a.clone()]).unwrap().shape(), [2, 2]);
         assert!(cat(&[a.clone(), doubles(&[0.0; 3], &[1, 3])], 0).is_err());
         assert!(stack(&[a, doubles(&[0.0; 3], &[1, 3])], 0).is_err());
         gradcheck(|x| cat(&[x[0].clone(), x[0].mul(2.0)?], 1)?.pow(2.0), &[b]);

@@ -1,10 +1,15 @@
 //! Elementwise selection by a mask.
 
-use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch_float;
+use super::index::Index;
+use super::index_along::fill_value;
+use super::indexed::{WriteTo, name_of};
+use super::nonzero::nonzero_coordinates;
+use super::operand::Operand;
+use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
+use crate::dtype::{dispatch, dispatch_float};
 use crate::element::Bool8;
-use crate::shape::broadcast;
-use crate::{Result, Tensor, kernel};
+use crate::shape::{broadcast, check_broadcastable_to};
+use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
 /// with the mask this also replaces infinities and NaN.
@@ -24,4 +29,110 @@ pub(super) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
         });
     }
     Ok(out)
+}
+
+/// Returns an error unless a mask is a bool tensor.
+fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
+    if mask.dtype() == DType::Bool {
+        return Ok(());
+    }
+    let (expected, given) = ("bool".to_owned(), mask.dtype());
+    Err(Error::DType { op, argument: "mask", expected, given, cure: "; bool() converts it" })
+}
+
+/// Returns the sizes as `expand` takes them.
+fn sizes(shape: &[usize]) -> Vec<i64> {
+    shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
+}
+
+impl Tensor {
+    /// Fills the elements where `mask` is true with a number or a tensor without dimensions:
+    /// `torch.Tensor.masked_fill`. The mask is broadcast; so is the tensor, unless it is changed in place.
+    pub fn masked_fill<'a>(
+        &self,
+        to: WriteTo,
+        mask: &Tensor,
+        value: impl Into<Operand<'a>>,
+    ) -> Result<Tensor> {
+        let op = name_of(to, ["masked_fill", "masked_fill_"]);
+        check_mask(op, mask)?;
+        let value = match value.into() {
+            number @ Operand::Scalar(_) => fill_value(op, &Tensor::zeros(&[], self.dtype())?, number)?,
+            tensor => fill_value(op, self, tensor)?,
+        };
+        let backward = |ctx: &BackwardContext<'_>, gradient: &Tensor| -> Result<Gradients> {
+            let mask = ctx.saved(0)?;
+            let of_value =
+                ctx.gradient(1, || zero_where(&mask.logical_not()?, gradient)?.sum(None, false))?;
+            Ok(vec![ctx.gradient(0, || zero_where(&mask, gradient))?, of_value])
+        };
+        let fill =
+            |target: &Tensor| dispatch!(target.dtype(), T => fill_where::<T>(op, target, mask, &value));
+        if to == WriteTo::InPlace {
+            check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
+            let work = |builder: Option<&mut NodeBuilder>| {
+                if let Some(builder) = builder {
+                    builder.save(mask)?;
+                }
+                fill(self)
+            };
+            return self.run_inplace(op, "MaskedFillBackward0", &[&value], work, backward).cloned();
+        }
+        let shape = broadcast(op, self.shape(), mask.shape())?;
+        let source = self.expand(&sizes(&shape))?;
+        let out = source.detach().copy()?;
+        fill(&out)?;
+        if let Some(mut builder) = NodeBuilder::new("MaskedFillBackward0", &[&source, &value])? {
+            builder.save(mask)?;
+            builder.set_history(&out, backward);
+        }
+        Ok(out)
+    }
+
+    /// Returns the elements where `mask` is true, in row-major order: `torch.masked_select`. Both are broadcast. Waits
+    /// for a device.
+    pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
+        let op = "masked_select";
+        check_mask(op, mask)?;
+        let shape = sizes(&broadcast(op, self.shape(), mask.shape())?);
+        let out = self.expand(&shape)?.index(&[Index::Tensor(mask.detach().expand(&shape)?)])?;
+        if out.ndim() == 1 { Ok(out) } else { out.reshape(&[-1]) }
+    }
+
+    /// Replaces the elements where `mask` is true by the first elements of `source`, in row-major order:
+    /// `torch.Tensor.masked_scatter`. Waits for a device.
+    pub fn masked_scatter(&self, to: WriteTo, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
+        let op = name_of(to, ["masked_scatter", "masked_scatter_"]);
+        check_mask(op, mask)?;
+        super::indexed::check_same_dtype(op, self, source)?;
+        check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
+        let mask = mask.detach().expand(&sizes(self.shape()))?;
+        let coordinates = nonzero_coordinates(&mask)?;
+        let count = coordinates.first().map_or(source.numel().min(1), Tensor::numel);
+        if source.numel() < count {
+            let expected = format!("have at least as many elements as mask is true, {count}");
+            return Err(Error::shape(op, "source", expected, source.shape()));
+        }
+        let end = i64::try_from(count).unwrap_or(i64::MAX);
+        let values = source.reshape(&[-1])?.slice(0, None, Some(end), 1)?;
+        let indices: Vec<(Tensor, usize)> = coordinates.into_iter().zip(0..).collect();
+        if indices.is_empty() {
+            return self.masked_fill(to, &mask, &values.reshape(&[])?);
+        }
+        self.index_put_at(to, op, 0, &indices, &values, false)
+    }
+}
+
+/// Writes a value without dimensions where `mask` is true. It does not wait for a value on a device.
+fn fill_where<T: Element>(op: &'static str, target: &Tensor, mask: &Tensor, value: &Tensor) -> Result<()> {
+    let number = if value.is_on_device() { T::default() } else { value.item()?.cast() };
+    let choose = move |old: T, mask: Bool8| if mask.get() { number } else { old };
+    kernel::update(op, target, mask, choose)?;
+    if !value.is_on_device() {
+        return Ok(());
+    }
+    // The elements are 0 by now.
+    let chosen = move |mask: Bool8, value: T| if mask.get() { value } else { T::default() };
+    let added = kernel::zip(op, (target.dtype(), target.shape()), mask, &value.detach(), chosen)?;
+    kernel::update(op, target, &added, T::plus)
 }

@@ -12,6 +12,9 @@ use crate::{DType, Error, Result, Scalar, Tensor};
 
 const OP: &str = "matmul";
 
+/// The name of the linear layer in errors.
+const LINEAR: &str = "linear";
+
 /// The composite operation that a product is part of.
 #[derive(Clone, Copy)]
 pub(super) struct Parent {
@@ -204,16 +207,29 @@ impl Tensor {
         if left.ndim() != 2 || right.ndim() != 2 {
             return Err(err_shapes(OP, "mat1 and mat2 must be matrices", left, right));
         }
+        self.add_product(OP, left, right, beta, alpha)
+    }
+
+    /// Returns `beta * self + alpha * (left @ right)` for operands that `op` has checked.
+    pub(super) fn add_product(
+        &self,
+        op: &'static str,
+        left: &Tensor,
+        right: &Tensor,
+        beta: Scalar,
+        alpha: Scalar,
+    ) -> Result<Tensor> {
         if self.dtype() != left.dtype() {
-            return Err(Error::DTypes { op: OP, left: self.dtype(), right: left.dtype() });
+            return Err(Error::DTypes { op, left: self.dtype(), right: left.dtype() });
         }
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
-        let product = left.matmul_in(OP, right, true)?;
-        if !self.shape().is_empty() && broadcast(OP, self.shape(), product.shape())? != product.shape() {
-            return Err(err_shapes(OP, "input must be broadcastable to the product", self, &product));
+        let product = left.matmul_in(op, right, true)?;
+        if !self.shape().is_empty() && broadcast(op, self.shape(), product.shape())? != product.shape() {
+            return Err(err_shapes(op, "input must be broadcastable to the product", self, &product));
         }
-        let scaled = scale_by_alpha(OP, &product, (&product).into(), ("alpha", alpha))?.into_tensor(&product);
-        let input = scale_by_alpha(OP, &product, self.into(), ("beta", beta))?.into_tensor(self);
+        let scaled =
+            scale_by_alpha(op, (&product).into(), (&product).into(), ("alpha", alpha))?.into_tensor(&product);
+        let input = scale_by_alpha(op, (&product).into(), self.into(), ("beta", beta))?.into_tensor(self);
         let scaled = if is_zero(alpha) { product.zeros_with_history()? } else { scaled };
         match is_zero(beta) {
             true if self.requires_grad() => add_products(&scaled, &self.zeros_with_history()?, self.dtype()),
@@ -230,7 +246,7 @@ impl Tensor {
     /// Returns `self @ weight.T + bias`: the linear layer of `torch.nn.functional`. `weight` has the shape
     /// (outputs, inputs), or (inputs) for one output; `bias` is broadcast to the result.
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-        self.linear_in("linear", weight, bias)
+        self.linear_in(LINEAR, weight, bias)
     }
 
     /// Computes a [`linear`](Tensor::linear) layer whose product is part of the composite operation `parent`.
@@ -240,16 +256,39 @@ impl Tensor {
         weight: &Tensor,
         bias: Option<&Tensor>,
     ) -> Result<Tensor> {
-        if weight.ndim() > 2 {
-            return Err(err_shapes("linear", "weight must have one or two dimensions", self, weight));
-        }
+        self.check_linear(weight, bias)?;
         let (parent, weight) = (parent.into(), if weight.ndim() == 2 { weight.t()? } else { weight.clone() });
-        match bias {
-            Some(bias) if bias.dtype() == self.dtype() => {
-                add_products(&self.matmul_in(parent, &weight, true)?, bias, self.dtype())
-            }
-            Some(bias) => self.matmul_in(parent, &weight, false)?.add(bias),
+        let out = match bias {
+            Some(bias) if bias.dtype() == self.dtype() => self
+                .matmul_in(parent, &weight, true)
+                .and_then(|product| add_products(&product, bias, self.dtype())),
+            Some(bias) => self.matmul_in(parent, &weight, false).and_then(|product| product.add(bias)),
             None => self.matmul_in(parent, &weight, false),
+        };
+        out.map_err(|error| error.during(LINEAR))
+    }
+
+    /// Returns an error unless the shapes of a linear layer fit.
+    fn check_linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
+        let Some(size) = self.shape().last() else {
+            return Err(Error::shape(LINEAR, "input", "have at least one dimension", self.shape()));
+        };
+        if !matches!(weight.ndim(), 1 | 2) || weight.shape().last() != Some(size) {
+            let expected = format!(
+                "be of shape (outputs, {size}) or ({size},) for an input of shape {}",
+                Tuple(self.shape())
+            );
+            return Err(Error::shape(LINEAR, "weight", expected, weight.shape()));
+        }
+        let outer = self.shape().split_last().map_or(&[][..], |(_, outer)| outer);
+        let outputs = weight.shape().split_last().map_or(&[][..], |(_, outputs)| outputs);
+        let out = [outer, outputs].concat();
+        match bias {
+            Some(bias) if broadcast(LINEAR, &out, bias.shape()).is_err() => {
+                let expected = format!("be broadcastable to the result of shape {}", Tuple(&out));
+                Err(Error::shape(LINEAR, "bias", expected, bias.shape()))
+            }
+            _ => Ok(()),
         }
     }
 }

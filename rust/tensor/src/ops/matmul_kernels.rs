@@ -122,6 +122,10 @@ impl Operation for Matmul {
     fn obeys_precision(call: &MatmulCall) -> bool {
         call.dtype == DType::Float32
     }
+
+    fn sums_halves(call: &MatmulCall) -> bool {
+        call.half_sum().is_some()
+    }
 }
 
 static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NUMERICS, "model")];
@@ -287,7 +291,7 @@ pub(super) fn split(tensor: &Tensor, batch: usize) -> (Matrix, Vec<usize>) {
 }
 
 /// Returns the operand in the type of arithmetic with rounded elements, in memory of its own unless nothing changes.
-fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
+pub(super) fn loaded(tensor: &Tensor, rounding: Rounding) -> Result<Cow<'_, Tensor>> {
     let is_stored = tensor.dtype() != tensor.dtype().compute();
     if rounding == Rounding::None && !is_stored {
         return Ok(Cow::Borrowed(tensor));

@@ -217,7 +217,9 @@ fn run_fastpath(_: &MultiHeadCall, _: Numerics, args: &MultiHeadArgs<'_>) -> Ker
     let packed = args.query.linear_in(NAME, args.in_proj_weight, args.in_proj_bias)?;
     let size = packed.shape().last().copied().unwrap_or_default() / 3;
     let part = |number: usize| columns(&packed, -1, number, size);
-    Ok(attend(args, [part(0)?, part(1)?, part(2)?])?)
+    // Under a mask PyTorch computes the scores here, so that a query that sees no key has a result of NaN.
+    let needs_scores = args.need_weights || args.attn_mask.or(args.key_padding_mask).is_some();
+    Ok(attend(args, [part(0)?, part(1)?, part(2)?], needs_scores)?)
 }
 
 /// Projects queries, keys and values in a product each.
@@ -229,7 +231,7 @@ fn run_composed(_: &MultiHeadCall, _: Numerics, args: &MultiHeadArgs<'_>) -> Ker
         input.linear_in(NAME, &weight, bias.as_ref())
     };
     let projected = [project(args.query, 0)?, project(args.key, 1)?, project(args.value, 2)?];
-    Ok(attend(args, projected)?)
+    Ok(attend(args, projected, args.need_weights)?)
 }
 
 /// Returns part `number` of three equal parts of a dimension.
@@ -238,8 +240,13 @@ fn columns(tensor: &Tensor, dim: i64, number: usize, size: usize) -> Result<Tens
     tensor.slice(dim, at(number * size), at((number + 1) * size), 1)
 }
 
-/// Returns the projection of the attention of each head. Operands have the shape (batch, length, size).
-fn attend(args: &MultiHeadArgs<'_>, [query, key, value]: [Tensor; 3]) -> Result<(Tensor, Option<Tensor>)> {
+/// Returns the projection of the attention of each head. Operands have the shape (batch, length, size). If
+/// `needs_scores`, the scores are computed explicitly and not by a kernel of attention.
+fn attend(
+    args: &MultiHeadArgs<'_>,
+    [query, key, value]: [Tensor; 3],
+    needs_scores: bool,
+) -> Result<(Tensor, Option<Tensor>)> {
     let by_head = |tensor: &Tensor| match *tensor.shape() {
         [batch, length, size] => {
             let count = args.num_heads.max(1);
@@ -250,12 +257,12 @@ fn attend(args: &MultiHeadArgs<'_>, [query, key, value]: [Tensor; 3]) -> Result<
     let (query, key, value) = (by_head(&query)?, by_head(&key)?, by_head(&value)?);
     let is_hint = args.is_causal && args.key_padding_mask.is_none() && !args.need_weights;
     let mask = if is_hint { None } else { merged_mask(args, &query)? };
-    let (heads, weights) = if args.need_weights {
+    let (heads, weights) = if needs_scores && !is_hint {
         let scale = 1.0 / (query.shape().last().copied().unwrap_or(1) as f64).sqrt();
         let scores = query.mul(scale)?.matmul_in(NAME, &key.transpose(-2, -1)?, false)?;
         let scores = mask.map_or(Ok(scores.clone()), |mask| scores.add(&mask))?;
         let weights = scores.softmax(-1)?;
-        (weights.matmul_in(NAME, &value, false)?, Some(weights))
+        (weights.matmul_in(NAME, &value, false)?, args.need_weights.then_some(weights))
     } else {
         let options =
             AttentionOptions { mask: mask.as_ref(), is_causal: is_hint, ..AttentionOptions::default() };
@@ -323,7 +330,8 @@ impl MultiHeadArgs<'_> {
         let (query, key, value, key_padding_mask) = (&query, &key, &value, padding.as_ref());
         let args = MultiHeadArgs { query, key, value, key_padding_mask, batch_first: true, ..*self };
         args.check()?;
-        let (out, weights) = MULTI_HEAD_ATTENTION.call(&call, None, &args)?;
+        let result = MULTI_HEAD_ATTENTION.call(&call, None, &args);
+        let (out, weights) = result.map_err(|error: Error| error.during(OP))?;
         Ok(match (is_batched, is_transposed) {
             (false, _) => {
                 (out.squeeze(Some(0))?, weights.map(|weights| weights.squeeze(Some(0))).transpose()?)

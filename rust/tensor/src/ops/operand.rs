@@ -1,7 +1,7 @@
 //! Operands and type promotion.
 
 use crate::dtype::dispatch;
-use crate::{DType, Result, Scalar, Tensor};
+use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// An operand of an operation: a tensor or a scalar.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,12 @@ impl Operand<'_> {
             })),
         }
     }
+}
+
+/// Returns an error unless the elements of a tensor are floating-point numbers.
+pub(super) fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
+    let dtype = tensor.dtype();
+    if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, dtype)) }
 }
 
 /// How an operation on halves uses a number. In other types there is no difference.

@@ -1,23 +1,23 @@
-//! Reductions: sum, mean, minimum, maximum and their indices.
+//! Reductions: sum, mean, minimum and maximum.
 
 use super::masked::zero_where;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float, dispatch_reduced};
 use crate::element::Bool8;
 use crate::error::Tuple;
-use crate::shape::{Layout, wrap_dim};
+use crate::shape::wrap_dim;
 use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 /// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1 (`keepdim_shape`).
-struct ReducedDims {
-    mask: Vec<bool>,
+pub(super) struct ReducedDims {
+    pub mask: Vec<bool>,
     squeezed_shape: Vec<usize>,
     keepdim_shape: Vec<usize>,
     /// The number of elements that are reduced to one.
-    count: usize,
+    pub count: usize,
 }
 
-fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
+pub(super) fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
     let mut mask = vec![false; shape.len()];
     match dims {
         // As in PyTorch an empty list of dimensions reduces all dimensions.
@@ -41,23 +41,25 @@ fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Resu
 }
 
 impl ReducedDims {
-    fn shape(&self, keepdim: bool) -> &[usize] {
+    /// Returns the shape of the result.
+    pub fn shape(&self, keepdim: bool) -> &[usize] {
         if keepdim { &self.keepdim_shape } else { &self.squeezed_shape }
     }
 }
 
 /// Returns the error for an extreme of no elements.
-fn err_nothing_to_reduce(op: &'static str, shape: &[usize]) -> Error {
+pub(super) fn err_nothing_to_reduce(op: &'static str, shape: &[usize]) -> Error {
     Error::shape(op, "input", "have no reduced dimension of size 0", shape)
 }
 
-fn signed(shape: &[usize]) -> Vec<i64> {
+/// Returns sizes as the signed numbers of arguments.
+pub(super) fn signed(shape: &[usize]) -> Vec<i64> {
     shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }
 
 /// The kind of an extreme-value reduction.
 #[derive(Clone, Copy)]
-struct Extreme {
+pub(super) struct Extreme {
     largest: bool,
     /// Whether the gradient is multiplied by the mask of the extreme elements, so that a non-finite gradient reaches
     /// the other elements as NaN.
@@ -67,8 +69,8 @@ struct Extreme {
 impl Extreme {
     const LARGEST: Self = Extreme { largest: true, propagates_nan: false };
     const SMALLEST: Self = Extreme { largest: false, propagates_nan: false };
-    const LARGEST_OVER_DIMS: Self = Extreme { largest: true, propagates_nan: true };
-    const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, propagates_nan: true };
+    pub const LARGEST_OVER_DIMS: Self = Extreme { largest: true, propagates_nan: true };
+    pub const SMALLEST_OVER_DIMS: Self = Extreme { largest: false, propagates_nan: true };
 }
 
 /// Returns a mask of the elements that are not the extreme of their group. If a group contains NaN, its extremes are
@@ -163,7 +165,7 @@ impl Tensor {
         self.extreme("min", "MinBackward1", None, false, Extreme::SMALLEST)
     }
 
-    fn extreme(
+    pub(super) fn extreme(
         &self,
         op: &'static str,
         node: &'static str,
@@ -204,66 +206,6 @@ impl Tensor {
         }
         Ok(out)
     }
-
-    /// Returns the index of the maximum, among all elements in row-major order or along `dim`. Among equal elements
-    /// it is the first; NaN counts as the largest.
-    pub fn argmax(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-        self.extreme_index("argmax", dim, keepdim, true)
-    }
-
-    /// Returns the index of the minimum, like [`argmax`](Tensor::argmax).
-    pub fn argmin(&self, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-        self.extreme_index("argmin", dim, keepdim, false)
-    }
-
-    fn extreme_index(
-        &self,
-        op: &'static str,
-        dim: Option<i64>,
-        keepdim: bool,
-        largest: bool,
-    ) -> Result<Tensor> {
-        let plain = kernel::cast(&self.detach(), self.dtype().reduced())?;
-        let (rows, over) = match dim {
-            None => (plain.contiguous()?.reshaped(&[self.numel()])?, reduced_dims(op, self.shape(), None)?),
-            Some(dim) => {
-                let over = reduced_dims(op, self.shape(), Some(&[dim]))?;
-                (plain.transpose(dim, -1)?.contiguous()?, over)
-            }
-        };
-        let length = rows.shape().last().copied().unwrap_or(1);
-        if over.count == 0 {
-            return Err(err_nothing_to_reduce(op, self.shape()));
-        }
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
-        }
-        // The rows are in the order of the result once the dimension is transposed back.
-        let mut shape = rows.shape().to_vec();
-        if let Some(last) = shape.last_mut() {
-            *last = 1;
-        }
-        let found = dispatch_reduced!(rows.dtype(), T => kernel::apply_along_last_dim(op, &rows, length, &shape, 1, move |row: &[T], out: &mut [i64]| {
-            let mut best: Option<(i64, T)> = None;
-            for (at, &value) in (0i64..).zip(row) {
-                let better = |so_far: T| {
-                    let beats = if largest { value > so_far } else { value < so_far };
-                    !so_far.is_nan() && (beats || value.is_nan())
-                };
-                if best.is_none_or(|(_, so_far)| better(so_far)) {
-                    best = Some((at, value));
-                }
-            }
-            out.fill(best.map_or(0, |(at, _)| at));
-        }))?;
-        let moved = match dim {
-            Some(dim) => found.transpose(dim, -1)?,
-            None => found,
-        };
-        let out = moved.contiguous()?.reshaped(over.shape(keepdim))?;
-        // The strides of dimensions of size 1 may differ after the transpose.
-        Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
-    }
 }
 
 #[cfg(test)]
@@ -294,18 +236,6 @@ mod tests {
         assert_eq!((sum.dtype(), sum.to_vec::<i64>().unwrap()), (DType::Int64, vec![3]));
         let error = bools.mean(None, false).unwrap_err();
         assert!(error.to_string().contains("bool"), "{error}");
-    }
-
-    #[test]
-    fn argmax_is_the_first_of_equal_elements_and_nan_is_largest() {
-        let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
-        let at = |tensor: Tensor| tensor.to_vec::<i64>().unwrap();
-        assert_eq!(at(x.argmax(Some(1), false).unwrap()), [1, 1]);
-        assert_eq!(at(x.argmax(Some(0), true).unwrap()), [1, 1, 0]);
-        assert_eq!(at(x.argmax(None, false).unwrap()), [4]);
-        assert_eq!(at(numbers().argmin(Some(-1), false).unwrap()), [0, 1]);
-        assert!(doubles(&[], &[0]).argmax(None, false).is_err());
-        assert_eq!(at(doubles(&[3.0], &[]).argmax(Some(-1), false).unwrap()), [0]);
     }
 
     #[test]

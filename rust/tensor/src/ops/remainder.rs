@@ -1,24 +1,19 @@
 //! The remainder of a division.
 
-use super::binary::{promote, sub_check};
+use super::binary::promote;
 use super::operand::{Numbers, Operand};
+use super::rounded_division::check_divisible;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
-use crate::{Error, Result, Tensor};
+use crate::{Result, Tensor};
 
 const OP: &str = "remainder";
 
 /// Returns the remainder of `left / right` with the sign of `right`, as Python's `%`.
-pub(super) fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let operands = (left.into(), right.into());
-    sub_check(OP, operands.into())?;
-    let operands = promote(OP, operands, Numbers::Rounded, |dtype| dtype)?;
-    if operands.dtype.is_integer() {
-        let is_known = !operands.b.is_on_device();
-        if is_known && operands.b.equal(0)?.any()? {
-            return Err(Error::value(OP, "other", "not be 0 for integers", 0));
-        }
-        // On a device a division by 0 cannot be reported, because it runs later.
+pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+    let operands = promote(OP, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+    check_divisible(OP, &operands)?;
+    if !operands.dtype.is_floating_point() {
         return operands.zip(OP, |x: i64, y: i64| {
             let remainder = x.checked_rem(y).unwrap_or_default();
             if remainder != 0 && (remainder < 0) != (y < 0) { remainder.wrapping_add(y) } else { remainder }
@@ -60,6 +55,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::testing::{assert_close, doubles, gradcheck};
 
     #[test]

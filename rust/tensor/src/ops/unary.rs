@@ -1,139 +1,118 @@
-//! Elementwise operations on one tensor.
+//! Functions of each element with a floating-point result: one entry of a table for each function.
 
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
+
+use super::binary::subtract;
+use super::special::ErrorFunction;
 use crate::autograd::NodeBuilder;
-use crate::dtype::{dispatch_compute, dispatch_float};
-use crate::{DType, Element, Error, Result, Tensor, kernel};
+use crate::dtype::dispatch_float;
+use crate::{Result, Tensor, kernel};
 
-/// Defines operations that return floating-point tensors, also for integers. The gradient expression uses the
-/// gradient of the result (`g`) and the input (`x`) or the result (`y`).
-macro_rules! floating_operations {
+/// What the gradient of a function of each element is computed from, besides the gradient of the result.
+pub(super) enum Saved {
+    Input,
+    Output,
+}
+
+/// How a function of each element is recorded.
+pub(super) struct UnaryRecord {
+    pub node: &'static str,
+    pub saved: Saved,
+    /// Computes the gradient from that of the result and the saved tensor.
+    pub gradient: fn(&Tensor, &Tensor) -> Result<Tensor>,
+}
+
+impl UnaryRecord {
+    /// Records that `input` was mapped to `out`.
+    pub(super) fn set_history(self, input: &Tensor, out: &Tensor) -> Result<()> {
+        let Some(mut builder) = NodeBuilder::new(self.node, &[input])? else { return Ok(()) };
+        let saved = match self.saved {
+            Saved::Input => builder.save(input)?,
+            Saved::Output => builder.save_output(out)?,
+        };
+        let function = self.gradient;
+        builder.set_history(out, move |ctx, gradient| {
+            Ok(vec![ctx.gradient(0, || function(gradient, &ctx.saved(saved)?))?])
+        });
+        Ok(())
+    }
+}
+
+/// Defines functions that return floating-point tensors, also for integers: the name, the node, what the gradient uses
+/// (`Input` or `Output`), the formula, and the gradient as an expression of that of the result (`g`) and of the input
+/// (`x`) or the result (`y`).
+macro_rules! floating_functions {
     ($($(#[$doc:meta])* $method:ident, $node:literal, $saved:ident, $f:expr, |$g:ident, $value:ident| $gradient:expr;)+) => {
         impl Tensor {
             $($(#[$doc])*
             pub fn $method(&self) -> Result<Tensor> {
                 let source = kernel::cast(self, self.dtype().to_floating_point())?;
                 let out = dispatch_float!(source.dtype(), T => {
+                    // All functions share the loop of one pointer type, which keeps the program small.
                     let f: fn(T) -> T = $f;
-                    kernel::map(stringify!($method), &source, move |value: T| f(value))
+                    kernel::map(stringify!($method), &source, f)
                 })?;
-                if let Some(mut builder) = NodeBuilder::new($node, &[self])? {
-                    let saved = floating_operations!(@save $saved, builder, self, &out);
-                    builder.set_history(&out, move |ctx, $g| {
-                        let $value = &ctx.saved(saved)?;
-                        Ok(vec![Some($gradient?)])
-                    });
-                }
+                let record = UnaryRecord { node: $node, saved: Saved::$saved, gradient: |$g, $value| $gradient };
+                record.set_history(self, &out)?;
                 Ok(out)
             })+
         }
     };
-    (@save input, $builder:ident, $input:expr, $output:expr) => { $builder.save($input)? };
-    (@save output, $builder:ident, $input:expr, $output:expr) => { $builder.save_output($output)? };
 }
 
-floating_operations! {
+floating_functions! {
     /// Returns e to the power of each element.
-    exp, "ExpBackward0", output, |v| v.exp(), |g, y| g.mul(y);
+    exp, "ExpBackward0", Output, |v| v.exp(), |g, y| g.mul(y);
+    /// Returns 2 to the power of each element.
+    exp2, "Exp2Backward0", Output, |v| v.exp2(), |g, y| g.mul(&y.mul(LN_2)?);
+    /// Returns e to the power of each element, minus 1, which is precise near 0.
+    expm1, "Expm1Backward0", Output, |v| v.exp_m1(), |g, y| g.mul(&y.add(1.0)?);
     /// Returns the natural logarithm of each element.
-    log, "LogBackward0", input, |v| v.ln(), |g, x| g.div(x);
+    log, "LogBackward0", Input, |v| v.ln(), |g, x| g.div(x);
+    /// Returns the decimal logarithm of each element.
+    log10, "Log10Backward0", Input, |v| v.log10(), |g, x| g.div(&x.mul(LN_10)?);
+    /// Returns the natural logarithm of 1 plus each element, which is precise near 0.
+    log1p, "Log1PBackward0", Input, |v| v.ln_1p(), |g, x| g.div(&x.add(1.0)?);
+    /// Returns the binary logarithm of each element.
+    log2, "Log2Backward0", Input, |v| v.log2(), |g, x| g.div(&x.mul(LN_2)?);
     /// Returns the square root of each element.
-    sqrt, "SqrtBackward0", output, |v| v.sqrt(), |g, y| g.div(&y.mul(2.0)?);
+    sqrt, "SqrtBackward0", Output, |v| v.sqrt(), |g, y| g.div(&y.mul(2.0)?);
+    /// Returns the reciprocal of the square root of each element.
+    rsqrt, "RsqrtBackward0", Output, |v| v.sqrt().recip(), |g, y| g.mul(&y.pow(3.0)?.mul(-0.5)?);
+    /// Returns the reciprocal of each element.
+    reciprocal, "ReciprocalBackward0", Output, |v| v.recip(), |g, y| g.mul(&y.mul(y)?.neg()?);
     /// Returns the sine of each element.
-    sin, "SinBackward0", input, |v| v.sin(), |g, x| g.mul(&x.cos()?);
+    sin, "SinBackward0", Input, |v| v.sin(), |g, x| g.mul(&x.cos()?);
     /// Returns the cosine of each element.
-    cos, "CosBackward0", input, |v| v.cos(), |g, x| g.mul(&x.sin()?.neg()?);
+    cos, "CosBackward0", Input, |v| v.cos(), |g, x| g.mul(&x.sin()?.neg()?);
+    /// Returns the tangent of each element.
+    tan, "TanBackward0", Output, |v| v.tan(), |g, y| g.mul(&y.mul(y)?.add(1.0)?);
+    /// Returns the arc sine of each element.
+    asin, "AsinBackward0", Input, |v| v.asin(), |g, x| g.mul(&subtract(1.0, &x.mul(x)?)?.rsqrt()?);
+    /// Returns the arc cosine of each element.
+    acos, "AcosBackward0", Input, |v| v.acos(), |g, x| g.mul(&subtract(1.0, &x.mul(x)?)?.rsqrt()?.neg()?);
+    /// Returns the arc tangent of each element.
+    atan, "AtanBackward0", Input, |v| v.atan(), |g, x| g.div(&x.mul(x)?.add(1.0)?);
+    /// Returns the hyperbolic sine of each element.
+    sinh, "SinhBackward0", Input, |v| v.sinh(), |g, x| g.mul(&x.cosh()?);
+    /// Returns the hyperbolic cosine of each element.
+    cosh, "CoshBackward0", Input, |v| v.cosh(), |g, x| g.mul(&x.sinh()?);
     /// Returns the hyperbolic tangent of each element.
-    tanh, "TanhBackward0", output, |v| v.tanh(), |g, y| g.mul(&super::binary::subtract(1.0, &y.mul(y)?)?);
+    tanh, "TanhBackward0", Output, |v| v.tanh(), |g, y| g.mul(&subtract(1.0, &y.mul(y)?)?);
+    /// Returns the inverse hyperbolic sine of each element.
+    asinh, "AsinhBackward0", Input, |v| v.asinh(), |g, x| g.mul(&x.mul(x)?.add(1.0)?.rsqrt()?);
+    /// Returns the inverse hyperbolic cosine of each element.
+    acosh, "AcoshBackward0", Input, |v| v.acosh(), |g, x| g.mul(&x.mul(x)?.sub(1.0)?.rsqrt()?);
+    /// Returns the inverse hyperbolic tangent of each element.
+    atanh, "AtanhBackward0", Input, |v| v.atanh(), |g, x| g.div(&subtract(1.0, &x.mul(x)?)?);
+    /// Returns the error function of each element.
+    erf, "ErfBackward0", Input, ErrorFunction::erf, |g, x| g.mul(&x.mul(x)?.neg()?.exp()?.mul(FRAC_2_SQRT_PI)?);
+    /// Returns 1 minus the error function of each element, which is precise for large elements.
+    erfc, "ErfcBackward0", Input, ErrorFunction::erfc, |g, x| g.mul(&x.mul(x)?.neg()?.exp()?.mul(-FRAC_2_SQRT_PI)?);
     /// Returns the logistic function of each element.
-    sigmoid, "SigmoidBackward0", output, |v| 1.0 / (1.0 + (-v).exp()), |g, y| {
-        g.mul(&y.mul(&super::binary::subtract(1.0, y)?)?)
+    sigmoid, "SigmoidBackward0", Output, |v| 1.0 / (1.0 + (-v).exp()), |g, y| {
+        g.mul(&y.mul(&subtract(1.0, y)?)?)
     };
-}
-
-impl Tensor {
-    /// Returns the negation of each element.
-    pub fn neg(&self) -> Result<Tensor> {
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric("neg", "input", "; use logical_not()"));
-        }
-        let out = dispatch_compute!(self.dtype(), T => kernel::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
-        if let Some(builder) = NodeBuilder::new("NegBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.neg()?)]));
-        }
-        Ok(out)
-    }
-
-    /// Returns each element, or 0 if it is negative. The gradient at 0 is 0; NaN is preserved.
-    pub fn relu(&self) -> Result<Tensor> {
-        let op = "relu";
-        if self.dtype() == DType::Bool {
-            return Err(Error::not_numeric(op, "input", "; long() converts it"));
-        }
-        let out = dispatch_compute!(self.dtype(), T => {
-            let zero = T::default();
-            kernel::map("relu", self, move |value: T| if value < zero { zero } else { value })
-        })?;
-        if let Some(mut builder) = NodeBuilder::new("ReluBackward0", &[self])? {
-            let saved = builder.save_output(&out)?;
-            builder.set_history(&out, move |ctx, gradient| {
-                Ok(vec![Some(threshold_backward(gradient, &ctx.saved(saved)?)?)])
-            });
-        }
-        Ok(out)
-    }
-
-    /// Returns the absolute value of each element. The gradient at 0 is 0.
-    pub fn abs(&self) -> Result<Tensor> {
-        let out = dispatch_compute!(self.dtype(), T => {
-            let zero = T::default();
-            kernel::map("abs", self, move |value: T| if value < zero { zero.minus(value) } else { zero.plus(value) })
-        })?;
-        if let Some(mut builder) = NodeBuilder::new("AbsBackward0", &[self])? {
-            let saved = builder.save(self)?;
-            builder.set_history(&out, move |ctx, gradient| {
-                Ok(vec![Some(gradient.mul(&ctx.saved(saved)?.sign()?)?)])
-            });
-        }
-        Ok(out)
-    }
-
-    /// Returns the sign of each element, 1, -1 or 0 (also for NaN), in the same type. The gradient is 0.
-    fn sign(&self) -> Result<Tensor> {
-        let out = dispatch_compute!(self.dtype(), T => {
-            let zero = T::default();
-            kernel::map("sign", self, move |value: T| {
-                T::from_i64(i64::from(value > zero) - i64::from(value < zero))
-            })
-        })?;
-        if let Some(builder) = NodeBuilder::new("SignBackward0", &[self])? {
-            builder.set_history(&out, |_, gradient| {
-                Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
-            });
-        }
-        Ok(out)
-    }
-}
-
-/// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
-/// so that a recorded backward pass can be differentiated again.
-fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
-    let op = "threshold_backward";
-    let out = dispatch_compute!(gradient.dtype(), T => {
-        let zero = T::default();
-        kernel::zip(op, (gradient.dtype(), gradient.shape()), gradient, &output.detach(), move |gradient: T, output: T| {
-            if output <= zero { zero } else { gradient }
-        })
-    })?;
-    if let Some(mut builder) = NodeBuilder::new("ThresholdBackwardBackward0", &[gradient, output])? {
-        let saved = builder.save(output)?;
-        builder.set_history(&out, move |ctx, second| {
-            Ok(vec![
-                ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,
-                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
-            ])
-        });
-    }
-    Ok(out)
 }
 
 #[cfg(test)]

@@ -26,14 +26,28 @@ pub(super) fn view(
     Ok(out)
 }
 
-fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
+pub(super) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
     let (shape, strides) = dims.into_iter().unzip();
     Layout { shape, strides, offset }
 }
 
+/// Returns which of `ndim` dimensions are named. None may be named twice.
+pub(super) fn distinct_dims(op: &'static str, dims: &[i64], ndim: usize) -> Result<Vec<bool>> {
+    let mut named = vec![false; ndim];
+    for &dim in dims {
+        let at = wrap_dim(op, dim, ndim)?;
+        if let Some(mark) = named.get_mut(at)
+            && std::mem::replace(mark, true)
+        {
+            return Err(Error::value(op, "dims", "name each dimension once", Tuple(dims)));
+        }
+    }
+    Ok(named)
+}
+
 /// Returns zeros of `shape` whose part is `gradient`: ATen's `select_backward` and `slice_backward`. `part` returns a
 /// view of the part.
-fn scatter_into_zeros(
+pub(super) fn scatter_into_zeros(
     shape: &[usize],
     gradient: &Tensor,
     part: impl FnOnce(&Tensor) -> Result<Tensor>,
@@ -224,6 +238,38 @@ impl Tensor {
         view(self, "SliceBackward0", layout, move |gradient| {
             scatter_into_zeros(&before, gradient, |whole| whole.slice(dim, start, end, step))
         })
+    }
+
+    /// Returns a view of `length` indices of a dimension from `start` on.
+    pub fn narrow(&self, dim: i64, start: i64, length: i64) -> Result<Tensor> {
+        let op = "narrow";
+        if self.ndim() == 0 {
+            return Err(Error::shape(op, "input", "have a dimension", self.shape()));
+        }
+        if length < 0 {
+            return Err(Error::value(op, "length", "not be negative", length));
+        }
+        let at = wrap_dim(op, dim, self.ndim())?;
+        let size = self.shape().get(at).copied().map_or(Ok(0), i64::try_from).unwrap_or(i64::MAX);
+        let first = if start < 0 { start.saturating_add(size) } else { start };
+        if !(0..=size).contains(&first) {
+            let message = format!("{op}: start must be from -{size} to {size}, got {start}");
+            return Err(Error::Indexing { message });
+        }
+        if length > size - first {
+            let expected = format!("be at most {} from start {start} of size {size}", size - first);
+            return Err(Error::value(op, "length", expected, length));
+        }
+        self.slice(dim, Some(first), Some(first + length), 1)
+    }
+
+    /// Returns a view without the dimensions of size 1 among `dims`.
+    pub fn squeeze_dims(&self, dims: &[i64]) -> Result<Tensor> {
+        let named = distinct_dims("squeeze", dims, self.ndim())?;
+        let own = sizes_and_strides(self.layout()).into_iter().zip(named);
+        let kept = own.filter(|&((size, _), named)| size != 1 || !named).map(|(pair, _)| pair).collect();
+        let (layout, before) = (layout(self.storage_offset(), kept), self.shape().to_vec());
+        view(self, "SqueezeBackward2", layout, move |gradient| gradient.reshaped(&before))
     }
 
     /// Returns the elements in one dimension: a view if possible, and the tensor itself if it has one dimension.

@@ -1,5 +1,6 @@
 //! Storages: the memory that tensors view.
 
+mod atomic_slice;
 mod bytes;
 mod placement;
 mod raw_slice;
@@ -17,6 +18,7 @@ use interlock::base::fork;
 
 pub use placement::{Placement, TensorOptions};
 
+pub(crate) use atomic_slice::AtomicSlice;
 pub(crate) use bytes::Bytes;
 pub(crate) use placement::current_stream_of;
 pub(crate) use raw_slice::{KernelArg, RawSlice};

@@ -5,7 +5,7 @@ use interlock::accelerator::{Device, DeviceType, Stream, current_stream};
 use crate::{DType, Error, Result};
 
 /// The kind of memory that holds the elements of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
     /// Pageable CPU memory.
     Cpu,
@@ -22,7 +22,7 @@ impl From<Device> for Placement {
 }
 
 /// The element type and placement of a new tensor, as PyTorch's `TensorOptions`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOptions {
     /// The element type.
     pub dtype: DType,

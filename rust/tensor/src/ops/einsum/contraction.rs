@@ -116,7 +116,8 @@ pub(super) fn contract(left: &Term, right: &Term, keep: &impl Fn(Label) -> bool)
         left.mul(&b.grouped(&[&batch, &[], &columns])?)?
     } else {
         let left = a.grouped(&[&batch, &rows, &summed])?;
-        left.matmul_in(OP, &b.grouped(&[&batch, &summed, &columns])?, false)?
+        left.matmul_in(OP, &b.grouped(&[&batch, &summed, &columns])?, false)
+            .map_err(|error| error.during(OP))?
     };
     let labels = [batch, rows, columns].concat();
     let size = |label: &Label| i64::try_from(a.size(*label).max(b.size(*label))).unwrap_or(i64::MAX);

@@ -8,7 +8,7 @@ use std::fmt;
 use interlock::accelerator::Device;
 use interlock::backends::EinsumStrategy;
 use interlock::backends::flags::{OPT_EINSUM_ENABLED, OPT_EINSUM_STRATEGY};
-use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Reason, Stop, annotate};
+use interlock::dispatch::{Call, Gate, Kernel, Numerics, Op, Operation, Reason, Stop, annotate};
 
 use crate::{DType, Error, Result, Tensor};
 use contraction::{Term, contract};
@@ -253,14 +253,50 @@ fn contract_from_left(terms: Vec<Term>, output: &[Label]) -> Result<Tensor> {
 /// # Errors
 /// Returns an error for an invalid equation, shapes that do not fit it and operands of different dtypes.
 pub fn einsum(equation: &str, operands: &[Tensor], optimizer: Option<&dyn PathOptimizer>) -> Result<Tensor> {
+    let parsed = parse(equation, operands)?;
+    let terms = parsed.inputs.iter().zip(operands).map(|(labels, operand)| Term::new(operand, labels));
+    let args = EinsumArgs { terms: terms.collect::<Result<_>>()?, output: &parsed.output, optimizer };
+    EINSUM.call(&EinsumCall::new(equation, operands, optimizer.is_some()), None, &args)
+}
+
+/// Returns the choice of a kernel for [`einsum`] now, without running it.
+///
+/// # Errors
+/// Returns an error for an invalid equation and for shapes, dtypes and devices that do not fit.
+///
+/// ```
+/// use interlock_tensor::{DType, Tensor, explain_einsum};
+///
+/// let x = Tensor::ones(&[2, 3], DType::Float32)?;
+/// assert_eq!(explain_einsum("ij->j", &[x], None)?.kernel(), Some("left_to_right"));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+pub fn explain_einsum(
+    equation: &str,
+    operands: &[Tensor],
+    optimizer: Option<&dyn PathOptimizer>,
+) -> Result<Call> {
+    parse(equation, operands)?;
+    for pair in operands.windows(2) {
+        let [left, right] = pair else { continue };
+        if left.dtype() != right.dtype() {
+            return Err(Error::DTypes { op: OP, left: left.dtype(), right: right.dtype() });
+        }
+        if left.device() != right.device() {
+            return Err(Error::Devices { op: OP, left: left.device(), right: right.device() });
+        }
+    }
+    Ok(EINSUM.explain(&EinsumCall::new(equation, operands, optimizer.is_some())))
+}
+
+/// Parses an equation for operands whose shapes must fit it.
+fn parse(equation: &str, operands: &[Tensor]) -> Result<Equation> {
     if operands.is_empty() {
         return Err(Error::no_tensors(OP, "operands"));
     }
     let parsed = Equation::parse(equation, operands)?;
     parsed.check_sizes(operands)?;
-    let terms = parsed.inputs.iter().zip(operands).map(|(labels, operand)| Term::new(operand, labels));
-    let args = EinsumArgs { terms: terms.collect::<Result<_>>()?, output: &parsed.output, optimizer };
-    EINSUM.call(&EinsumCall::new(equation, operands, optimizer.is_some()), None, &args)
+    Ok(parsed)
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 mod attention;
 mod matmul;
 
+use interlock::Error;
 use interlock::dispatch::{ForeignKernel, ForeignKernelDescriptor};
 
 use super::attention_kernels::ATTENTION;
 use super::matmul_kernels::MATMUL;
-use crate::{Error, Result};
 
 pub use attention::ForeignAttentionOptions;
 
@@ -72,23 +72,21 @@ pub use attention::ForeignAttentionOptions;
 /// let x = Tensor::ones(&[1, 1], DType::Float32)?;
 /// assert_eq!(x.explain_matmul(&x)?.kernel(), Some("scalar"));
 /// assert_eq!(x.matmul(&x)?.to_vec::<f32>()?, [1.0]);
-/// # Ok::<(), interlock_tensor::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub unsafe fn register_foreign_kernel(
     operation: &str,
     descriptor: *const ForeignKernelDescriptor,
-) -> Result<()> {
-    let registered = |register: fn(ForeignKernel) -> interlock::Result<()>| {
-        // SAFETY: guaranteed by the caller.
-        let kernel = unsafe { ForeignKernel::new(descriptor) };
-        kernel.and_then(register).map_err(|error| Error::Accelerator(error.into()))
-    };
+) -> interlock::Result<()> {
+    // SAFETY: guaranteed by the caller.
+    let kernel = || unsafe { ForeignKernel::new(descriptor) };
     match operation {
-        "matmul" => registered(|kernel| MATMUL.register(matmul::kernel(kernel))),
-        "scaled_dot_product_attention" => registered(|kernel| ATTENTION.register(attention::kernel(kernel))),
-        _ => {
-            let expected = "be matmul or scaled_dot_product_attention";
-            Err(Error::value("register_kernel", "operation", expected, format!("{operation:?}")))
-        }
+        "matmul" => MATMUL.register(matmul::kernel(kernel()?)),
+        "scaled_dot_product_attention" => ATTENTION.register(attention::kernel(kernel()?)),
+        _ => Err(Error::KernelDescriptor {
+            argument: "operation",
+            given: format!("{operation:?}"),
+            allowed: "matmul or scaled_dot_product_attention".to_owned(),
+        }),
     }
 }

@@ -1,0 +1,166 @@
+//! The constants and types of kernels that an extension registers.
+//!
+//! The structs are those of `rust/core/src/dispatch/foreign_abi.rs`, which this crate must not depend on; the table checks
+//! at compile time that the layouts are the same.
+
+use std::ffi::{c_char, c_void};
+
+use super::declare::{Declaration, Field, FieldKind, Item, Signature, callbacks, constants, records};
+
+constants! {
+    /// A function of a kernel has done its work; a condition accepts the call.
+    INTERLOCK_STATUS_DONE: i32 = 0;
+    /// A kernel cannot run the call and has written nothing, so that the next kernel is tried. Other numbers are errors of
+    /// the call.
+    INTERLOCK_STATUS_REFUSED: i32 = 1;
+
+    /// Products of float16 and bfloat16 inputs are summed in float32, or the inputs have another type.
+    INTERLOCK_SUMS_FLOAT32: u32 = 0;
+    /// They are summed in float16: each partial sum is rounded.
+    INTERLOCK_SUMS_FLOAT16: u32 = 1;
+    /// Two halves of the products are summed in float32 each, and rounded to float16.
+    INTERLOCK_SUMS_FLOAT16_HALVES: u32 = 2;
+    /// Two halves of the products are summed in float32 each, and rounded to bfloat16.
+    INTERLOCK_SUMS_BFLOAT16_HALVES: u32 = 3;
+
+    /// The device type of a tensor in memory of the CPU, as DLPack numbers it.
+    INTERLOCK_TENSOR_CPU: i32 = 1;
+    /// The device type of a tensor in memory of NVIDIA's devices.
+    INTERLOCK_TENSOR_CUDA: i32 = 2;
+    /// The device type of a tensor in memory of other devices, such as those of the host driver.
+    INTERLOCK_TENSOR_EXTENSION: i32 = 12;
+
+    /// Elements are signed integers, as DLPack numbers it.
+    INTERLOCK_DTYPE_INT: u8 = 0;
+    /// Elements are unsigned integers.
+    INTERLOCK_DTYPE_UINT: u8 = 1;
+    /// Elements are floats.
+    INTERLOCK_DTYPE_FLOAT: u8 = 2;
+    /// Elements are bfloat16.
+    INTERLOCK_DTYPE_BFLOAT: u8 = 4;
+    /// Elements are bools.
+    INTERLOCK_DTYPE_BOOL: u8 = 6;
+}
+
+records! {
+    /// A tensor in the layout of DLPack's `DLTensor`, to which a pointer may be cast.
+    struct InterlockTensor {
+        /// The first element; null while a kernel is only considered.
+        data: *mut c_void,
+        /// One of `INTERLOCK_TENSOR_*`.
+        device_type: i32,
+        /// The index of the device; 0 for the CPU.
+        device_id: i32,
+        /// The number of dimensions.
+        ndim: i32,
+        /// One of `INTERLOCK_DTYPE_*`.
+        dtype_code: u8,
+        /// The bits of an element.
+        dtype_bits: u8,
+        /// 1.
+        dtype_lanes: u16,
+        /// The size of each dimension.
+        shape: *mut i64,
+        /// The stride of each dimension in elements, which may be 0; null for contiguous elements, in row-major order.
+        strides: *mut i64,
+        /// 0: `data` is the first element.
+        byte_offset: u64,
+    }
+
+    /// The arithmetic that flags request of a kernel.
+    struct InterlockNumerics {
+        /// The rounding of float32 inputs: one of `INTERLOCK_ROUNDING_*`.
+        inputs: u32,
+        /// The sums of products of float16 and bfloat16 inputs: one of `INTERLOCK_SUMS_*`.
+        sums: u32,
+        /// Zero.
+        reserved: [u32; 2],
+    }
+
+    /// A call of an operation, as a kernel receives it. The kernel borrows everything until it returns.
+    struct InterlockKernelCall {
+        /// The size of the struct in bytes.
+        size: usize,
+        /// The operands. While the kernel is only considered, they have neither data nor strides.
+        inputs: *const InterlockTensor,
+        /// The results: contiguous, with unspecified elements.
+        outputs: *const InterlockTensor,
+        /// The number of operands.
+        num_inputs: u32,
+        /// The number of results.
+        num_outputs: u32,
+        /// The arithmetic that flags request; zeros while the kernel is only considered.
+        numerics: InterlockNumerics,
+        /// On a device, the native handle of the stream on which the kernel queues its work; 0 on the CPU.
+        stream: u64,
+        /// The options of the operation: `InterlockAttentionOptions` for attention, null for a product.
+        options: *const c_void,
+    }
+
+    /// The options of `scaled_dot_product_attention`.
+    struct InterlockAttentionOptions {
+        /// The size of the struct in bytes.
+        size: usize,
+        /// The factor of the scores; 0 while the kernel is only considered.
+        scale: f64,
+        /// 1 if a query sees only the keys up to its own position, else 0.
+        is_causal: u32,
+        /// 1 if several heads of queries may share one head of keys and values, else 0.
+        enable_gqa: u32,
+    }
+
+    /// The value of a flag that a kernel requires.
+    struct InterlockGate {
+        /// The dotted name of the flag. Ends with a null byte.
+        flag: *const c_char,
+        /// `"True"`, `"False"` or a name, as the flag reads in Python. Ends with a null byte.
+        value: *const c_char,
+    }
+}
+
+callbacks! {
+    /// A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must
+    /// not throw or unwind. Returns one of `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity`
+    /// bytes for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
+    InterlockKernelFn(
+        context: *mut c_void,
+        call: *const InterlockKernelCall,
+        message: *mut c_char,
+        capacity: usize
+    ) -> i32;
+}
+
+/// Records that contain callbacks, which C must read after them.
+mod late {
+    use super::super::declare::{Declaration, Field, FieldKind, Item, records};
+    use super::{InterlockGate, InterlockKernelFn, c_char, c_void};
+
+    records! {
+        /// A kernel of an extension. Texts end with a null byte and are copied.
+        struct InterlockKernel {
+            /// The size of the struct in bytes.
+            size: usize,
+            /// The name in records, which no other kernel of the operation has.
+            name: *const c_char,
+            /// The flags whose values the kernel requires.
+            gates: *const InterlockGate,
+            /// The number of gates.
+            num_gates: usize,
+            /// The dotted name of the node of the precision tree that decides the arithmetic, such as
+            /// `"cuda.matmul.fp32_precision"`; null for none.
+            node: *const c_char,
+            /// The first argument of both functions. It must be valid until the process exits.
+            context: *mut c_void,
+            /// Decides whether the kernel can run a call. Null for a kernel that runs every call.
+            condition: InterlockKernelFn,
+            /// Computes the results; on a device it queues the work on the stream of the call. It may refuse before it
+            /// writes anything.
+            run: InterlockKernelFn,
+        }
+    }
+
+    pub(in super::super) const LATE_RECORDS: &[Declaration] = RECORDS;
+}
+
+pub use late::InterlockKernel;
+pub(super) use late::LATE_RECORDS;

@@ -1,0 +1,73 @@
+//! `explain`: the choice of a kernel without a call.
+
+use interlock::backends::suggest;
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
+
+use super::Call;
+use crate::errors::{new_exception, new_type_error};
+use crate::tensor::{attention, conv, einsum, lstm, matmul};
+
+/// An operation that `explain` accepts. The module of the operation declares it.
+pub(crate) struct Explained {
+    /// The name of the operation in records.
+    pub name: &'static str,
+    /// Returns a function that takes the arguments of the operation and returns a [`Call`].
+    pub function: for<'py> fn(Python<'py>) -> PyResult<Bound<'py, PyCFunction>>,
+}
+
+/// The operations whose kernels are chosen.
+static OPERATIONS: &[&Explained] =
+    &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED, &conv::EXPLAINED, &lstm::EXPLAINED];
+
+/// Return the choice of a kernel for a call on this thread now, without running it.
+///
+/// The kernel that is chosen may still refuse when it runs; the next one is then tried.
+///
+/// Args:
+///     operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
+///         ``"conv2d"`` or ``"lstm"``.
+///     tensors: The arguments of the operation: its operands, for einsum after the equation.
+///     options: The keyword arguments of the operation.
+///
+/// Raises:
+///     ArgumentError: There is no operation of this name.
+///     ShapeError: The shapes are incompatible.
+///     TypeError: `operation` is not a str, the operation takes other arguments, or an operand is not a tensor.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock import dispatch
+///     >>> x = interlock.ones(2, 2)
+///     >>> for considered in dispatch.explain("matmul", x, x).considered:
+///     ...     print(considered)
+///     cublas: needs a device, got cpu
+///     cublaslt: needs a device, got cpu
+///     mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'
+///     native: chosen
+///     >>> x = interlock.ones(1, 1, 2, 2)
+///     >>> dispatch.explain("scaled_dot_product_attention", x, x, x, is_causal=True).kernel
+///     'flash'
+#[pyfunction]
+#[pyo3(signature = (operation, /, *tensors, **options))]
+pub(super) fn explain<'py>(
+    operation: &Bound<'py, PyAny>,
+    tensors: &Bound<'py, PyTuple>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, Call>> {
+    let Ok(name) = operation.cast::<PyString>() else {
+        return Err(new_type_error("explain: operation", "a str", operation));
+    };
+    let operation = &*name.to_cow()?;
+    let names = || OPERATIONS.iter().map(|operation| operation.name);
+    if let Some(found) = OPERATIONS.iter().find(|found| found.name == operation) {
+        return Ok((found.function)(tensors.py())?.call(tensors, options)?.cast_into::<Call>()?);
+    }
+    let cure = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));
+    let message = format!(
+        "explain: operation must be one of {}, got {operation:?}{}",
+        names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
+        cure.unwrap_or_default()
+    );
+    Err(new_exception(tensors.py(), "ArgumentError", message))
+}

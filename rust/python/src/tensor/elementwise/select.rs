@@ -1,0 +1,275 @@
+//! `where` and `clamp`.
+
+use interlock_tensor::{Result, Tensor as CoreTensor, elementwise};
+use pyo3::prelude::*;
+
+use super::{NewTensor, OptionalArg, compute, replace, tensors};
+use crate::tensor::Tensor;
+use crate::tensor::args::{TensorOrScalar, extract_tensor};
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(where_, module)?)?;
+    module.add_function(wrap_pyfunction!(clamp, module)?)?;
+    module.add_function(wrap_pyfunction!(clamp_min, module)?)?;
+    module.add_function(wrap_pyfunction!(clamp_max, module)?)
+}
+
+/// Return `input` where a condition is true and `other` elsewhere.
+///
+/// Args:
+///     condition: A bool tensor.
+///     input: A tensor or a number.
+///     other: A tensor or a number. Shapes are broadcast, and the dtypes of `input` and `other` promoted.
+///     out: The tensor that receives the result, and is returned; None for a new one.
+///
+/// Raises:
+///     DTypeError: `condition` is not a bool tensor.
+///     ShapeError: The shapes cannot be broadcast.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.tensor([-1.0, 2.0])
+///     >>> interlock.where(x > 0, x, 0)
+///     tensor([0., 2.])
+#[pyfunction]
+#[pyo3(name = "where", signature = (condition, input, other, *, out = None))]
+fn where_<'py>(
+    condition: &Bound<'py, PyAny>,
+    input: &Bound<'py, PyAny>,
+    other: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> NewTensor<'py> {
+    let chosen = extract_tensor("where: condition", condition)?;
+    let (x, y) =
+        (TensorOrScalar::extract("where: input", input)?, TensorOrScalar::extract("where: other", other)?);
+    let inputs: Vec<_> = std::iter::once(&chosen).chain(tensors([&x, &y])).collect();
+    compute(condition.py(), "where", &inputs, out, || {
+        elementwise::where_cond(&chosen, x.operand(), y.operand())
+    })
+}
+
+/// The limits of `clamp`.
+struct Limits {
+    min: Option<TensorOrScalar>,
+    max: Option<TensorOrScalar>,
+}
+
+impl Limits {
+    fn extract(op: &str, min: OptionalArg<'_, '_>, max: OptionalArg<'_, '_>) -> PyResult<Self> {
+        let limit = |argument: &str, given: OptionalArg<'_, '_>| {
+            given.map(|given| TensorOrScalar::extract(&format!("{op}: {argument}"), given)).transpose()
+        };
+        Ok(Limits { min: limit("min", min)?, max: limit("max", max)? })
+    }
+
+    fn tensors(&self) -> impl Iterator<Item = &CoreTensor> {
+        self.min.iter().chain(&self.max).flat_map(|limit| tensors([limit]))
+    }
+
+    fn apply(&self, tensor: &CoreTensor) -> Result<CoreTensor> {
+        let operand = TensorOrScalar::operand;
+        elementwise::clamp(tensor, self.min.as_ref().map(operand), self.max.as_ref().map(operand))
+    }
+}
+
+/// Runs a function that limits elements. The names are those of the function and of its first argument in errors.
+fn clamp_function<'py>(
+    [op, name]: [&'static str; 2],
+    input: &Bound<'py, PyAny>,
+    min: OptionalArg<'_, 'py>,
+    max: OptionalArg<'_, 'py>,
+    out: OptionalArg<'_, 'py>,
+) -> NewTensor<'py> {
+    let (tensor, limits) = (extract_tensor(name, input)?, Limits::extract(op, min, max)?);
+    let inputs: Vec<_> = std::iter::once(&tensor).chain(limits.tensors()).collect();
+    compute(input.py(), op, &inputs, out, || limits.apply(&tensor))
+}
+
+/// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+///
+/// Args:
+///     input: The tensor.
+///     min: The lower limit, a tensor or a number; None means no limit.
+///     max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+///     out: The tensor that receives the result, and is returned; None for a new one.
+///
+/// Raises:
+///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+///     ShapeError: The shapes cannot be broadcast.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
+///     tensor([-1.0000,  0.5000,  1.0000])
+#[pyfunction]
+#[pyo3(signature = (input, min = None, max = None, *, out = None))]
+fn clamp<'py>(
+    input: &Bound<'py, PyAny>,
+    min: OptionalArg<'_, 'py>,
+    max: OptionalArg<'_, 'py>,
+    out: OptionalArg<'_, 'py>,
+) -> NewTensor<'py> {
+    clamp_function(["clamp", "clamp: input"], input, min, max, out)
+}
+
+/// Return each element, or `min` if it is smaller.
+///
+/// Args:
+///     input: The tensor.
+///     min: The lower limit, a tensor or a number.
+///     out: The tensor that receives the result, and is returned; None for a new one.
+///
+/// Raises:
+///     ShapeError: The shapes cannot be broadcast.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.clamp_min(interlock.tensor([-2, 2]), 0)
+///     tensor([0, 2])
+#[pyfunction]
+#[pyo3(signature = (input, min, *, out = None))]
+fn clamp_min<'py>(
+    input: &Bound<'py, PyAny>,
+    min: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> NewTensor<'py> {
+    clamp_function(["clamp_min", "clamp_min: input"], input, Some(min), None, out)
+}
+
+/// Return each element, or `max` if it is larger.
+///
+/// Args:
+///     input: The tensor.
+///     max: The upper limit, a tensor or a number.
+///     out: The tensor that receives the result, and is returned; None for a new one.
+///
+/// Raises:
+///     ShapeError: The shapes cannot be broadcast.
+///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.clamp_max(interlock.tensor([-2, 2]), 0)
+///     tensor([-2,  0])
+#[pyfunction]
+#[pyo3(signature = (input, max, *, out = None))]
+fn clamp_max<'py>(
+    input: &Bound<'py, PyAny>,
+    max: &Bound<'py, PyAny>,
+    out: OptionalArg<'_, 'py>,
+) -> NewTensor<'py> {
+    clamp_function(["clamp_max", "clamp_max: input"], input, None, Some(max), out)
+}
+
+#[pymethods]
+impl Tensor {
+    /// Return this tensor where a condition is true and `other` elsewhere.
+    ///
+    /// See `interlock.where`, whose `input` is this tensor.
+    #[pyo3(name = "where")]
+    fn where_<'py>(&self, condition: &Bound<'py, PyAny>, other: &Bound<'py, PyAny>) -> NewTensor<'py> {
+        let chosen = extract_tensor("where: condition", condition)?;
+        let other = TensorOrScalar::extract("where: other", other)?;
+        let inputs: Vec<_> = [&chosen, &self.0].into_iter().chain(tensors([&other])).collect();
+        compute(condition.py(), "where", &inputs, None, || {
+            elementwise::where_cond(&chosen, &self.0, other.operand())
+        })
+    }
+
+    /// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+    ///
+    /// See `interlock.clamp`, whose `input` is this tensor.
+    #[pyo3(signature = (min = None, max = None))]
+    fn clamp<'py>(
+        &self,
+        py: Python<'py>,
+        min: OptionalArg<'_, 'py>,
+        max: OptionalArg<'_, 'py>,
+    ) -> NewTensor<'py> {
+        self.limited(py, "clamp", Limits::extract("clamp", min, max)?)
+    }
+
+    /// Return each element, or `min` if it is smaller.
+    ///
+    /// See `interlock.clamp_min`, whose `input` is this tensor.
+    fn clamp_min<'py>(&self, min: &Bound<'py, PyAny>) -> NewTensor<'py> {
+        self.limited(min.py(), "clamp_min", Limits::extract("clamp_min", Some(min), None)?)
+    }
+
+    /// Return each element, or `max` if it is larger.
+    ///
+    /// See `interlock.clamp_max`, whose `input` is this tensor.
+    fn clamp_max<'py>(&self, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
+        self.limited(max.py(), "clamp_max", Limits::extract("clamp_max", None, Some(max))?)
+    }
+
+    /// In-place version of `clamp`.
+    ///
+    /// Args:
+    ///     min: The lower limit, a tensor or a number; None means no limit.
+    ///     max: The upper limit, a tensor or a number; None means no limit.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+    ///     DTypeError: The tensor cannot hold the result.
+    ///     ShapeError: A limit cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    #[pyo3(signature = (min = None, max = None))]
+    fn clamp_<'py>(
+        slf: Bound<'py, Self>,
+        min: OptionalArg<'_, 'py>,
+        max: OptionalArg<'_, 'py>,
+    ) -> NewTensor<'py> {
+        limit_inplace("clamp_", slf, Limits::extract("clamp_", min, max)?)
+    }
+
+    /// In-place version of `clamp_min`.
+    ///
+    /// Args:
+    ///     min: The lower limit, a tensor or a number.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     DTypeError: The tensor cannot hold the result.
+    ///     ShapeError: The limit cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    fn clamp_min_<'py>(slf: Bound<'py, Self>, min: &Bound<'py, PyAny>) -> NewTensor<'py> {
+        limit_inplace("clamp_min_", slf, Limits::extract("clamp_min_", Some(min), None)?)
+    }
+
+    /// In-place version of `clamp_max`.
+    ///
+    /// Args:
+    ///     max: The upper limit, a tensor or a number.
+    ///
+    /// Returns:
+    ///     The tensor itself.
+    ///
+    /// Raises:
+    ///     DTypeError: The tensor cannot hold the result.
+    ///     ShapeError: The limit cannot be broadcast to the shape of this tensor.
+    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+    fn clamp_max_<'py>(slf: Bound<'py, Self>, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
+        limit_inplace("clamp_max_", slf, Limits::extract("clamp_max_", None, Some(max))?)
+    }
+}
+
+impl Tensor {
+    fn limited<'py>(&self, py: Python<'py>, op: &'static str, limits: Limits) -> NewTensor<'py> {
+        let inputs: Vec<_> = std::iter::once(&self.0).chain(limits.tensors()).collect();
+        compute(py, op, &inputs, None, || limits.apply(&self.0))
+    }
+}
+
+fn limit_inplace<'py>(op: &'static str, tensor: Bound<'py, Tensor>, limits: Limits) -> NewTensor<'py> {
+    let inputs: Vec<_> = limits.tensors().collect();
+    replace(op, tensor, &inputs, |target| limits.apply(target))
+}

@@ -1,0 +1,389 @@
+//! Methods that read elements at the positions of an index, or return a copy with others.
+
+use interlock_tensor::WriteTo;
+use pyo3::prelude::*;
+
+use super::index_ops::{Arg, OptionalArg};
+use super::{Tensor, index_ops};
+use crate::switches;
+
+#[pymethods]
+impl Tensor {
+    /// Return the elements at the positions in `index` along a dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+    ///         other dimensions.
+    ///
+    /// Returns:
+    ///     A tensor of the shape of `index`.
+    ///
+    /// Raises:
+    ///     ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
+    ///     DTypeError: `index` is not int64.
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     RuntimeError: A position is negative or out of bounds.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([[1, 2], [3, 4]])
+    ///     >>> x.gather(1, interlock.tensor([[1], [0]]))
+    ///     tensor([[2],
+    ///             [3]])
+
+    fn gather(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::gather(&self.0, dim, index)
+    }
+
+    /// Return the slices of a dimension at the positions in `index`.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The positions, int64, of at most one dimension. Not negative.
+    ///
+    /// Returns:
+    ///     A new tensor, whose size in `dim` is the number of positions.
+    ///
+    /// Raises:
+    ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+    ///     DTypeError: `index` is not int64.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([5, 6, 7]).index_select(0, interlock.tensor([2, 0]))
+    ///     tensor([7, 5])
+
+    fn index_select(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::index_select(&self.0, dim, index)
+    }
+
+    /// Return the elements with the numbers in `index`, counted in row-major order.
+    ///
+    /// Args:
+    ///     index: The numbers, int64. Negative numbers count from the end.
+    ///
+    /// Returns:
+    ///     A tensor of the shape of `index`.
+    ///
+    /// Raises:
+    ///     IndexError: A number is out of bounds.
+    ///     DTypeError: `index` is not int64.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([[5, 6], [7, 8]]).take(interlock.tensor([0, -1]))
+    ///     tensor([5, 8])
+
+    fn take(&self, index: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::take(&self.0, index)
+    }
+
+    /// Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
+    ///
+    /// Args:
+    ///     indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+    ///     dim: The dimension; None means those of the flattened tensors.
+    ///
+    /// Returns:
+    ///     A tensor of the shape of `indices` after broadcasting.
+    ///
+    /// Raises:
+    ///     ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
+    ///     DTypeError: `indices` is not int64.
+    ///     RuntimeError: A position is negative or out of bounds.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+    ///     >>> x.take_along_dim(x.argmax(1, True), 1)
+    ///     tensor([[5],
+    ///             [7]])
+    #[pyo3(signature = (indices, dim = None))]
+    fn take_along_dim(&self, indices: Arg<'_, '_>, dim: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::take_along_dim(&self.0, indices, dim)
+    }
+
+    /// Return the elements where a mask is True, in row-major order. Waits for a device.
+    ///
+    /// Args:
+    ///     mask: The mask, bool. Broadcast with the tensor.
+    ///
+    /// Returns:
+    ///     A tensor with one dimension.
+    ///
+    /// Raises:
+    ///     DTypeError: `mask` is not bool.
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([1, -2, 3])
+    ///     >>> x.masked_select(x > 0)
+    ///     tensor([1, 3])
+
+    fn masked_select(&self, mask: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::masked_select(&self.0, mask)
+    }
+
+    /// Return the coordinates of the elements that are not zero. Waits for a device.
+    ///
+    /// Args:
+    ///     as_tuple: Whether a tuple with one tensor for each dimension is returned.
+    ///
+    /// Returns:
+    ///     An int64 tensor of shape [elements, dimensions], in row-major order, or a tuple.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([[0, 2], [3, 0]]).nonzero(as_tuple=True)
+    ///     (tensor([0, 1]), tensor([1, 0]))
+    #[pyo3(signature = (*, as_tuple = false))]
+    fn nonzero(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = switches::nonzero::as_tuple)] as_tuple: bool,
+    ) -> PyResult<Py<PyAny>> {
+        index_ops::nonzero(&self.0, py, as_tuple)
+    }
+
+    /// Return a copy to which slices are added at positions along a dimension.
+    ///
+    /// Sums of several floating-point values for one element have no fixed order, unless
+    /// `backends.deterministic_algorithms` is set.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The positions, int64, of at most one dimension. Not negative.
+    ///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+    ///         positions in `dim`.
+    ///     alpha: A number by which `source` is multiplied first; None means 1.
+    ///
+    /// Raises:
+    ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+    ///     ShapeError: The shapes are incompatible.
+    ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> index = interlock.tensor([0, 2, 0])
+    ///     >>> interlock.zeros(3).index_add(0, index, interlock.ones(3), alpha=2)
+    ///     tensor([4., 0., 2.])
+    #[pyo3(signature = (dim, index, source, *, alpha = None))]
+    fn index_add(
+        &self,
+        dim: Arg<'_, '_>,
+        index: Arg<'_, '_>,
+        source: Arg<'_, '_>,
+        alpha: OptionalArg<'_, '_>,
+    ) -> PyResult<Tensor> {
+        index_ops::index_add(WriteTo::Copy, &self.0, dim, index, source, alpha)
+    }
+
+    /// Return a copy in which slices replace those at positions along a dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
+    ///         last is stored.
+    ///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+    ///         positions in `dim`.
+    ///
+    /// Raises:
+    ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+    ///     ShapeError: The shapes are incompatible.
+    ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(3).index_copy(0, interlock.tensor([2]), interlock.ones(1))
+    ///     tensor([0., 0., 1.])
+
+    fn index_copy(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::index_copy(WriteTo::Copy, &self.0, dim, index, source)
+    }
+
+    /// Return a copy with a number in the slices at positions along a dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The positions, int64, of at most one dimension. Negative positions count from the end.
+    ///     value: A number, or a tensor without dimensions.
+    ///
+    /// Raises:
+    ///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+    ///     DTypeError: `index` is not int64.
+    ///     ArgumentError: The dtype cannot hold the number.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(3).index_fill(0, interlock.tensor([-1]), 7)
+    ///     tensor([0., 0., 7.])
+
+    fn index_fill(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::index_fill(WriteTo::Copy, &self.0, dim, index, value)
+    }
+
+    /// Return a copy with values at the positions in several tensors, as `copy[indices] = values` writes them.
+    ///
+    /// Sums of several floating-point values for one element have no fixed order, unless
+    /// `backends.deterministic_algorithms` is set.
+    ///
+    /// Args:
+    ///     indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+    ///         or bool masks. None means a whole dimension.
+    ///     values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+    ///     accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+    ///         element is stored.
+    ///
+    /// Raises:
+    ///     IndexError: A position is out of bounds, or there are more indices than dimensions.
+    ///     ShapeError: The shapes are incompatible.
+    ///     DTypeError: The dtypes of the tensor and of `values` differ.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> index = (interlock.tensor([0, 0]),)
+    ///     >>> interlock.zeros(2).index_put(index, interlock.ones(2), accumulate=True)
+    ///     tensor([2., 0.])
+    #[pyo3(signature = (indices, values, accumulate = false))]
+    fn index_put(
+        &self,
+        indices: Arg<'_, '_>,
+        values: Arg<'_, '_>,
+        #[pyo3(from_py_with = switches::index_put::accumulate)] accumulate: bool,
+    ) -> PyResult<Tensor> {
+        index_ops::index_put(WriteTo::Copy, &self.0, indices, values, accumulate)
+    }
+
+    /// Return a copy with a number where a mask is True.
+    ///
+    /// Args:
+    ///     mask: The mask, bool. Broadcast with the tensor.
+    ///     value: A number, or a tensor without dimensions.
+    ///
+    /// Raises:
+    ///     DTypeError: `mask` is not bool.
+    ///     ShapeError: The shapes cannot be broadcast.
+    ///     ArgumentError: The dtype cannot hold the number.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> x = interlock.tensor([1, -2, 3])
+    ///     >>> x.masked_fill(x < 0, 0)
+    ///     tensor([1, 0, 3])
+
+    fn masked_fill(&self, mask: Arg<'_, '_>, value: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::masked_fill(WriteTo::Copy, &self.0, mask, value)
+    }
+
+    /// Return a copy in which the first elements of a tensor replace those where a mask is True. Waits for a device.
+    ///
+    /// Args:
+    ///     mask: The mask, bool. Broadcast to the tensor.
+    ///     source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
+    ///
+    /// Raises:
+    ///     DTypeError: `mask` is not bool, or the dtypes differ.
+    ///     ShapeError: The shapes are incompatible.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> mask = interlock.tensor([True, False, True])
+    ///     >>> interlock.zeros(3).masked_scatter(mask, interlock.ones(2))
+    ///     tensor([1., 0., 1.])
+
+    fn masked_scatter(&self, mask: Arg<'_, '_>, source: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::masked_scatter(WriteTo::Copy, &self.0, mask, source)
+    }
+
+    /// Return a copy with values at the elements with the numbers in `index`, counted in row-major order.
+    ///
+    /// Args:
+    ///     index: The numbers, int64. Negative numbers count from the end.
+    ///     source: The values, of the dtype of the tensor. As many as `index` has numbers.
+    ///     accumulate: Whether the values are added to the elements. If it is False, which of several values for one
+    ///         element is stored is not determined.
+    ///
+    /// Raises:
+    ///     IndexError: A number is out of bounds.
+    ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
+    ///     RuntimeError: `accumulate` is False while `backends.deterministic_algorithms` is set. With
+    ///         `deterministic_algorithms_warn_only` it is a UserWarning.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(3).put(interlock.tensor([0, -1]), interlock.ones(2))
+    ///     tensor([1., 0., 1.])
+    #[pyo3(signature = (index, source, accumulate = false))]
+    fn put(
+        &self,
+        index: Arg<'_, '_>,
+        source: Arg<'_, '_>,
+        #[pyo3(from_py_with = switches::put::accumulate)] accumulate: bool,
+    ) -> PyResult<Tensor> {
+        index_ops::put(WriteTo::Copy, &self.0, index, source, accumulate)
+    }
+
+    /// Return a copy with values at the positions in `index` along a dimension.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+    ///         other dimensions. Of several values for one element the last is stored.
+    ///     src: The values, of the dtype of the tensor and at least as large as `index`; or a number.
+    ///     value: A number, instead of `src`.
+    ///     reduce: "add" or "multiply" combines the values with the elements; None replaces these. Products have no
+    ///         gradient.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     ShapeError: The shapes are incompatible.
+    ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+    ///     RuntimeError: A position is negative or out of bounds.
+    ///     ArgumentError: `reduce` has another value.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.zeros(2, 2).scatter(1, interlock.tensor([[1], [0]]), 5)
+    ///     tensor([[0., 5.],
+    ///             [5., 0.]])
+    #[pyo3(signature = (dim, index, src = None, *, value = None, reduce = None))]
+    fn scatter(
+        &self,
+        dim: Arg<'_, '_>,
+        index: Arg<'_, '_>,
+        src: OptionalArg<'_, '_>,
+        value: OptionalArg<'_, '_>,
+        reduce: OptionalArg<'_, '_>,
+    ) -> PyResult<Tensor> {
+        index_ops::scatter(WriteTo::Copy, &self.0, dim, index, src, value, reduce)
+    }
+
+    /// Return a copy to which values are added at the positions in `index` along a dimension.
+    ///
+    /// Sums of several floating-point values for one element have no fixed order, unless
+    /// `backends.deterministic_algorithms` is set.
+    ///
+    /// Args:
+    ///     dim: The dimension.
+    ///     index: The positions, int64, with as many dimensions as the tensor. Each one is at its own position in the
+    ///         other dimensions.
+    ///     src: The values, of the dtype of the tensor and at least as large as `index`.
+    ///
+    /// Raises:
+    ///     IndexError: The tensor does not have dimension `dim`.
+    ///     ShapeError: The shapes are incompatible.
+    ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
+    ///     RuntimeError: A position is negative or out of bounds.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> index = interlock.tensor([0, 1, 0])
+    ///     >>> interlock.zeros(2).scatter_add(0, index, interlock.ones(3))
+    ///     tensor([2., 1.])
+
+    fn scatter_add(&self, dim: Arg<'_, '_>, index: Arg<'_, '_>, src: Arg<'_, '_>) -> PyResult<Tensor> {
+        index_ops::scatter_add(WriteTo::Copy, &self.0, dim, index, src)
+    }
+}

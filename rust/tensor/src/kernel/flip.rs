@@ -1,0 +1,67 @@
+//! Copies with dimensions in reverse order.
+
+use super::launch::{NoInput, launch_with_layout, threads_on};
+use super::parallel::{THREADED_ELEMENTS, for_each_tile};
+use crate::{Element, Result, Tensor};
+
+/// A dimension of the source.
+#[derive(Clone, Copy)]
+struct Dim {
+    size: usize,
+    stride: usize,
+    is_flipped: bool,
+}
+
+impl Dim {
+    /// Returns the distance of the element at an index of the result from the first element of the source.
+    fn distance(self, index: usize) -> usize {
+        let index = if self.is_flipped { self.size.saturating_sub(index.saturating_add(1)) } else { index };
+        index.saturating_mul(self.stride)
+    }
+}
+
+/// Returns a copy with the marked dimensions in reverse order, in the memory order of the source.
+pub(crate) fn flip<T: Element>(source: &Tensor, flipped: &[bool]) -> Result<Tensor> {
+    let layout = source.layout().preserve_format();
+    let dim = |at: usize| Dim {
+        size: source.shape().get(at).copied().unwrap_or(1),
+        stride: source.strides().get(at).copied().unwrap_or(0),
+        is_flipped: flipped.get(at).copied().unwrap_or(false),
+    };
+    let mut outer: Vec<Dim> =
+        layout.memory_order().into_iter().map(dim).filter(|dim| dim.size != 1).collect();
+    let row = outer.pop().unwrap_or(Dim { size: 1, stride: 0, is_flipped: false });
+    let start = source.storage_offset();
+    let threads = threads_on(source.placement(), source.numel(), THREADED_ELEMENTS);
+    launch_with_layout(
+        "flip",
+        source.placement(),
+        layout,
+        [Some(source), None],
+        move |out: &mut [T], data: &[T], _: &[NoInput]| {
+            for_each_tile(threads, out, &|first, mut tile| {
+                let mut element = first;
+                while !tile.is_empty() {
+                    let (number, column) = (element / row.size.max(1), element % row.size.max(1));
+                    let part = tile.split_off_mut(..tile.len().min(row.size - column)).unwrap_or_default();
+                    element += part.len();
+                    let begin = start.saturating_add(row_distance(&outer, number));
+                    for (index, out) in (column..).zip(part) {
+                        let value = data.get(begin.saturating_add(row.distance(index)));
+                        *out = value.copied().unwrap_or_default();
+                    }
+                }
+            })
+        },
+    )
+}
+
+/// Returns the distance of a row, which is numbered in the memory order of the result.
+fn row_distance(outer: &[Dim], number: usize) -> usize {
+    let mut rest = number;
+    outer.iter().rev().fold(0, |sum: usize, dim| {
+        let index = rest % dim.size.max(1);
+        rest /= dim.size.max(1);
+        sum.saturating_add(dim.distance(index))
+    })
+}

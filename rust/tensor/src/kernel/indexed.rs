@@ -1,0 +1,311 @@
+//! Reads and writes of the elements that an index tensor addresses along one dimension.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::StridedIter;
+use super::launch::{launch_binary, launch_inplace_from, launch_nullary, threads_on};
+use super::parallel::{THREADED_ELEMENTS, for_each, for_each_tile};
+use crate::shape::{Layout, contiguous_strides};
+use crate::storage::{AtomicSlice, Placement, TensorOptions};
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// The index of an element that is neither read nor written.
+pub(crate) const SKIPPED: i64 = -1;
+
+/// The indices that an operation accepts along a dimension.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexBounds {
+    /// The operation.
+    pub op: &'static str,
+    /// The indexed dimension.
+    pub dim: usize,
+    /// The size of the dimension.
+    pub size: usize,
+    /// Whether negative indices count from the end.
+    pub wraps: bool,
+    /// An index that becomes [`SKIPPED`].
+    pub skipped: Option<i64>,
+    /// Creates the error for an index.
+    pub error: fn(IndexBounds, i64) -> Error,
+}
+
+impl IndexBounds {
+    /// Returns the index as it counts from the front.
+    fn check(self, index: i64) -> Result<i64> {
+        let size = i64::try_from(self.size).unwrap_or(i64::MAX);
+        let counted = if self.wraps && index < 0 { index.saturating_add(size) } else { index };
+        if (0..size).contains(&counted) { Ok(counted) } else { Err((self.error)(self, index)) }
+    }
+}
+
+/// Returns the elements of an index tensor, which is broadcast to `shape`, as they count from the front. With the
+/// indices of the dimensions before, which have that shape, it counts over all these dimensions in row-major order.
+///
+/// On the CPU an index out of bounds is an error. On a device the error is asynchronous, and the index is [`SKIPPED`].
+pub(crate) fn check_index(
+    index: &Tensor,
+    before: Option<&Tensor>,
+    shape: &[usize],
+    bounds: IndexBounds,
+) -> Result<Tensor> {
+    let strides = index.layout().broadcast_strides(shape);
+    let iter = StridedIter::new(shape, [(&strides, index.storage_offset()), (&contiguous_strides(shape), 0)]);
+    let has_before = before.is_some();
+    let size = i64::try_from(bounds.size).unwrap_or(i64::MAX);
+    let kernel = move |out: &mut [i64], data: &[i64], before: &[i64]| {
+        let mut result = Ok(());
+        let [step, _] = iter.row_strides;
+        iter.for_each_row(|[start, first]| {
+            let given = data.get(start..).unwrap_or_default().iter();
+            let row = out.iter_mut().enumerate().skip(first).take(iter.row_len);
+            // A stride of 0 repeats one index.
+            let repeated = given.clone().next().copied().unwrap_or(0);
+            let mut given = given.step_by(step.max(1)).copied();
+            for (at, out) in row {
+                let given = if step == 0 { repeated } else { given.next().unwrap_or(0) };
+                *out = match bounds.check(given) {
+                    Ok(index) if bounds.skipped == Some(index) => SKIPPED,
+                    Ok(index) if !has_before => index,
+                    Ok(index) => match before.get(at) {
+                        Some(&outer) if outer != SKIPPED => outer.saturating_mul(size).saturating_add(index),
+                        _ => SKIPPED,
+                    },
+                    Err(error) => {
+                        if result.is_ok() {
+                            result = Err(error);
+                        }
+                        SKIPPED
+                    }
+                };
+            }
+        });
+        result
+    };
+    let placement = index.placement();
+    launch_binary(bounds.op, placement, shape, [Some(index), before], kernel)
+}
+
+/// Returns indices of the CPU on a device. Their values are fixed when this is called, also in a captured graph.
+pub(crate) fn index_on_device(op: &'static str, index: &Tensor, placement: Placement) -> Result<Tensor> {
+    let values = Arc::new(index.to_vec::<i64>()?);
+    let options = TensorOptions { dtype: DType::Int64, placement };
+    launch_nullary(op, options, index.shape(), move |out: &mut [i64]| {
+        out.iter_mut().zip(values.iter()).for_each(|(out, &index)| *out = index);
+    })
+}
+
+/// How the elements of a tensor correspond to those of an index: element `e` is at `base` of `e`, plus the index at
+/// `index` of `e` times `step`.
+pub(crate) struct IndexedLayout {
+    /// The shape of the elements that are read or written.
+    pub shape: Vec<usize>,
+    /// The strides of the tensor in this shape: 0 in the dimensions of the index.
+    pub base: Vec<usize>,
+    /// The offset of the tensor.
+    pub offset: usize,
+    /// The stride of the tensor along the indexed dimension.
+    pub step: usize,
+    /// The strides of the contiguous index in this shape.
+    pub index: Vec<usize>,
+}
+
+/// Returns the position that an index selects, or `None` if it is [`SKIPPED`].
+fn position(base: usize, index: i64, step: usize) -> Option<usize> {
+    usize::try_from(index).ok().map(|index| base.saturating_add(index.saturating_mul(step)))
+}
+
+/// Returns the addressed elements in a new contiguous tensor, as `torch.gather`. Skipped elements are 0.
+pub(crate) fn gather_at<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    layout: &IndexedLayout,
+    index: &Tensor,
+) -> Result<Tensor> {
+    let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, index.storage_offset())];
+    let (iter, step) = (StridedIter::new(&layout.shape, operands), layout.step);
+    let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
+    let kernel = move |out: &mut [T], data: &[T], index: &[i64]| {
+        let [base_step, index_step] = iter.row_strides;
+        for_each_tile(threads, out, &|first, tile| {
+            let mut rest = tile.iter_mut();
+            let elements = first..first.saturating_add(rest.len());
+            iter.for_each_row_in(elements, |[base, at], length| {
+                let mut row = rest.by_ref().take(length);
+                if index_step == 0 {
+                    let start = position(base, index.get(at).copied().unwrap_or(SKIPPED), step);
+                    let values = start.and_then(|start| data.get(start..)).unwrap_or_default();
+                    if base_step == 0 {
+                        let value = values.first().copied().unwrap_or_default();
+                        row.for_each(|out| *out = value);
+                    } else {
+                        // Elements that are skipped have no values: they remain 0.
+                        let mut values = values.iter().step_by(base_step);
+                        row.for_each(|out| *out = values.next().copied().unwrap_or_default());
+                    }
+                } else {
+                    let indices = index.get(at..).unwrap_or_default().iter().step_by(index_step);
+                    for (number, (&index, out)) in indices.zip(&mut row).enumerate() {
+                        let base = base.saturating_add(number.saturating_mul(base_step));
+                        let found = position(base, index, step).and_then(|at| data.get(at));
+                        *out = found.copied().unwrap_or_default();
+                    }
+                }
+            });
+        })
+    };
+    launch_binary(op, source.placement(), &layout.shape, [Some(source), Some(index)], kernel)
+}
+
+/// How a value is combined with the element that it is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combine {
+    /// The value replaces the element.
+    Replace,
+    /// The value is added.
+    Add,
+    /// The element is multiplied by the value.
+    Multiply,
+}
+
+impl Combine {
+    fn apply<T: Element>(self, old: T, value: T) -> T {
+        match self {
+            Combine::Replace => value,
+            Combine::Add => old.plus(value),
+            Combine::Multiply => old.times(value),
+        }
+    }
+}
+
+/// The iteration over the elements that are written, the indices, and the values.
+struct Writes {
+    iter: StridedIter<3>,
+    step: usize,
+}
+
+impl Writes {
+    fn new(layout: &IndexedLayout, index: &Tensor, values: &Tensor) -> Self {
+        let strides = values.layout().broadcast_strides(&layout.shape);
+        let operands = [
+            (layout.base.as_slice(), layout.offset),
+            (&layout.index, index.storage_offset()),
+            (&strides, values.storage_offset()),
+        ];
+        Writes { iter: StridedIter::new(&layout.shape, operands), step: layout.step }
+    }
+
+    /// Calls `write` with the position and the value of each of some elements, in row-major order.
+    fn for_each<T: Element>(
+        &self,
+        elements: Range<usize>,
+        index: &[i64],
+        values: &[T],
+        mut write: impl FnMut(usize, T),
+    ) {
+        let [base_step, index_step, value_step] = self.iter.row_strides;
+        self.iter.for_each_row_in(elements, |[base, at, from], length| {
+            for number in 0..length {
+                let index = index.get(at.saturating_add(number.saturating_mul(index_step)));
+                let base = base.saturating_add(number.saturating_mul(base_step));
+                let value = values.get(from.saturating_add(number.saturating_mul(value_step)));
+                if let (Some(&index), Some(&value)) = (index, value)
+                    && let Some(position) = position(base, index, self.step)
+                {
+                    write(position, value);
+                }
+            }
+        });
+    }
+}
+
+/// Writes the values to the addressed elements of `target` in row-major order: of several values for one element the
+/// last replaces it. `values` are broadcast, and share no memory with the target. The caller increments the version
+/// counter.
+pub(crate) fn scatter_in_order<T: Element>(
+    op: &'static str,
+    target: &Tensor,
+    layout: &IndexedLayout,
+    index: &Tensor,
+    values: &Tensor,
+    combine: Combine,
+) -> Result<()> {
+    let writes = Writes::new(layout, index, values);
+    launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
+        writes.for_each(0..writes.iter.numel(), index, values, |at, value| {
+            if let Some(element) = data.get_mut(at) {
+                *element = combine.apply(*element, value);
+            }
+        });
+        Ok(())
+    })
+}
+
+/// Like [`scatter_in_order`], on several threads in an order that is not determined.
+pub(crate) fn scatter_in_any_order<T: Element>(
+    op: &'static str,
+    target: &Tensor,
+    layout: &IndexedLayout,
+    index: &Tensor,
+    values: &Tensor,
+    combine: Combine,
+) -> Result<()> {
+    /// The number of elements from which on several threads write: about 1 ms of atomic additions.
+    const THREADED: usize = 1 << 17;
+    /// The number of elements that a thread takes at once.
+    const PART: usize = 1 << 14;
+    let writes = Writes::new(layout, index, values);
+    let count = writes.iter.numel();
+    let threads = threads_on(target.placement(), count, THREADED);
+    launch_inplace_from(op, target, [values, index], move |data: &mut [T], values: &[T], index: &[i64]| {
+        let shared = AtomicSlice::new(data);
+        let part = if threads == 1 { count.max(1) } else { PART };
+        for_each(threads, (0..count).step_by(part), &|first| {
+            let elements = first..first.saturating_add(part).min(count);
+            writes.for_each(elements, index, values, |at, value| {
+                shared.update(at, |old| combine.apply(old, value));
+            });
+            Ok(())
+        })
+    })
+}
+
+impl IndexedLayout {
+    /// The elements that an index of shape `wide` addresses: it replaces dimension `dim` of a tensor.
+    pub fn rows(tensor: &Layout, dim: usize, wide: &[usize]) -> Self {
+        let (before, after) = split_around(tensor, dim);
+        let (before_len, after_len) = (before.0.len(), after.0.len());
+        let zeros = |count| std::iter::repeat_n(0, count);
+        IndexedLayout {
+            shape: [before.0, wide, after.0].concat(),
+            base: before.1.iter().copied().chain(zeros(wide.len())).chain(after.1.iter().copied()).collect(),
+            offset: tensor.offset,
+            step: tensor.strides.get(dim).copied().unwrap_or(0),
+            index: zeros(before_len).chain(contiguous_strides(wide)).chain(zeros(after_len)).collect(),
+        }
+    }
+
+    /// The elements that an index with the dimensions of the tensor addresses: each element of the index is at its own
+    /// position, but along dimension `dim`.
+    pub fn elements(tensor: &Layout, dim: usize, index: &[usize]) -> Self {
+        let strides = tensor.strides.iter().enumerate();
+        IndexedLayout {
+            shape: index.to_vec(),
+            base: strides.map(|(own, &stride)| if own == dim { 0 } else { stride }).collect(),
+            offset: tensor.offset,
+            step: tensor.strides.get(dim).copied().unwrap_or(0),
+            index: contiguous_strides(index),
+        }
+    }
+}
+
+/// Sizes and strides.
+type Dims<'a> = (&'a [usize], &'a [usize]);
+
+/// Returns the sizes and strides before and after a dimension.
+fn split_around(layout: &Layout, dim: usize) -> (Dims<'_>, Dims<'_>) {
+    let before = |values| <[usize]>::get(values, ..dim).unwrap_or_default();
+    let after = |values| <[usize]>::get(values, dim.saturating_add(1)..).unwrap_or_default();
+    let (shape, strides) = (&layout.shape, &layout.strides);
+    ((before(shape), before(strides)), (after(shape), after(strides)))
+}

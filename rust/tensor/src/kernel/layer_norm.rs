@@ -1,0 +1,286 @@
+//! Kernels of layer normalization: one pass over the rows forward, and one backward.
+//!
+//! Source: Ba, Kiros and Hinton, "Layer Normalization" (2016). A row x of n elements with the mean m and the biased
+//! variance v becomes y = (x - m) r w + b with r = 1 / sqrt(v + eps). For the gradient g of y, with h = (x - m) r, the
+//! gradients are dx = r (g w - mean(g w) - h mean(g w h)), dw = sum of g h and db = sum of g over the rows.
+
+use std::ops::Range;
+
+use super::attention::{source, take};
+use super::launch::{PartedKernel, launch_several, threads_on};
+use super::parallel::{THREADED_ELEMENTS, for_each};
+use crate::fallible_alloc::try_push;
+use crate::{Element, Result, Tensor};
+
+/// The number of elements from which on rows are normalized on several threads.
+const THREADED: usize = THREADED_ELEMENTS / 4;
+
+/// The rows of a tensor that is normalized. They are divided into tiles, which depend on the sizes only, so that results
+/// do not depend on the number of threads.
+#[derive(Clone, Copy)]
+pub(crate) struct NormRows {
+    pub rows: usize,
+    pub length: usize,
+}
+
+impl NormRows {
+    /// Returns the number of rows of a tile.
+    fn tile(self) -> usize {
+        /// The maximum number of tiles.
+        const MOST: usize = 64;
+        /// The minimum number of elements of a tile.
+        const LEAST: usize = 1 << 12;
+        self.rows.div_ceil(MOST).max(LEAST / self.length.max(1)).max(1)
+    }
+
+    /// Returns the number of tiles.
+    pub(crate) fn tiles(self) -> usize {
+        self.rows.div_ceil(self.tile())
+    }
+
+    /// Returns the first row and the number of rows of a tile.
+    fn rows_of(self, tile: usize) -> (usize, usize) {
+        let first = tile.saturating_mul(self.tile());
+        (first, self.rows.saturating_sub(first).min(self.tile()))
+    }
+
+    /// Returns the number of tiles between two checks for interrupts.
+    fn chunk(self, threads: usize) -> usize {
+        const CHUNK_ELEMENTS: usize = 1 << 23;
+        let elements = self.tile().saturating_mul(self.length).max(1);
+        (CHUNK_ELEMENTS / elements).max(1).saturating_mul(threads)
+    }
+
+    /// Returns the elements of some rows of a tensor that begins at `start`.
+    fn slice<T>(self, data: &[T], start: usize, (first, count): (usize, usize)) -> &[T] {
+        let start = start.saturating_add(first.saturating_mul(self.length));
+        data.get(start..start.saturating_add(count.saturating_mul(self.length))).unwrap_or_default()
+    }
+}
+
+/// Returns the sum of `f` of the elements in double precision. Eight accumulators fill vector registers.
+fn sum<T: Element>(row: &[T], f: impl Fn(f64) -> f64) -> f64 {
+    let mut sums = [0.0; 8];
+    let chunks = row.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += f(value.to_f64());
+        }
+    }
+    sums.into_iter().chain(rest.iter().map(|value| f(value.to_f64()))).sum()
+}
+
+/// The affine parameters: where they begin in their sources, if there are any.
+#[derive(Clone, Copy, Default)]
+struct Affine {
+    weight: Option<usize>,
+    bias: Option<usize>,
+}
+
+struct Forward {
+    rows: NormRows,
+    eps: f64,
+    start: usize,
+    affine: Affine,
+    threads: usize,
+}
+
+/// A tile of the results of the forward pass.
+struct ForwardTile<'a, T> {
+    rows: (usize, usize),
+    out: &'a mut [T],
+    mean: &'a mut [T],
+    rstd: &'a mut [T],
+}
+
+impl Forward {
+    fn run_tile<T: Element>(&self, tile: ForwardTile<'_, T>, input: &[T], weight: &[T], bias: &[T]) {
+        let length = self.rows.length.max(1);
+        let rows = self.rows.slice(input, self.start, tile.rows).chunks_exact(length);
+        let results = tile.out.chunks_exact_mut(length).zip(tile.mean.iter_mut().zip(tile.rstd));
+        for (row, (out, (mean_out, rstd_out))) in rows.zip(results) {
+            let mean = sum(row, |x| x) / length as f64;
+            let variance = sum(row, |x| (x - mean) * (x - mean)) / length as f64;
+            let rstd = 1.0 / (variance + self.eps).sqrt();
+            (*mean_out, *rstd_out) = (T::from_f64(mean), T::from_f64(rstd));
+            for (at, (out, x)) in out.iter_mut().zip(row).enumerate() {
+                let weight = weight.get(at).map_or(1.0, |value| value.to_f64());
+                let bias = bias.get(at).map_or(0.0, |value| value.to_f64());
+                *out = T::from_f64((x.to_f64() - mean) * rstd * weight + bias);
+            }
+        }
+    }
+}
+
+/// Returns a source without the elements before `start`, or nothing if there is no such source.
+fn parameter<T>(data: &[T], start: Option<usize>) -> &[T] {
+    start.and_then(|start| data.get(start..)).unwrap_or_default()
+}
+
+impl<T: Element> PartedKernel<T, 3> for Forward {
+    fn parts(&self) -> usize {
+        self.rows.tiles()
+    }
+
+    fn chunk(&self) -> usize {
+        self.rows.chunk(self.threads)
+    }
+
+    fn run(&self, parts: Range<usize>, [out, mean, rstd]: [&mut [T]; 3], sources: &[&[T]]) -> Result<()> {
+        let weight = parameter(source(sources, 1), self.affine.weight);
+        let bias_at = 1 + usize::from(self.affine.weight.is_some());
+        let bias = parameter(source(sources, bias_at), self.affine.bias);
+        let first = self.rows.rows_of(parts.start).0;
+        let mut out = out.get_mut(first.saturating_mul(self.rows.length)..).unwrap_or_default();
+        let [mut mean, mut rstd] = [mean, rstd].map(|rows| rows.get_mut(first..).unwrap_or_default());
+        let mut tiles = Vec::new();
+        for part in parts {
+            let rows = self.rows.rows_of(part);
+            let tile = ForwardTile {
+                rows,
+                out: take(&mut out, rows.1.saturating_mul(self.rows.length)),
+                mean: take(&mut mean, rows.1),
+                rstd: take(&mut rstd, rows.1),
+            };
+            try_push(&mut tiles, tile)?;
+        }
+        for_each(self.threads, tiles.into_iter(), &|tile| {
+            self.run_tile(tile, source(sources, 0), weight, bias);
+            Ok(())
+        })
+    }
+}
+
+/// Returns the normalized rows, their means and the reciprocals of their standard deviations. All tensors are
+/// contiguous and of type `T`.
+pub(crate) fn layer_norm<T: Element>(
+    op: &'static str,
+    rows: NormRows,
+    input: &Tensor,
+    [weight, bias]: [Option<&Tensor>; 2],
+    eps: f64,
+) -> Result<[Tensor; 3]> {
+    let placement = input.placement();
+    let threads = threads_on(placement, input.numel(), THREADED);
+    let affine =
+        Affine { weight: weight.map(Tensor::storage_offset), bias: bias.map(Tensor::storage_offset) };
+    let kernel = Forward { rows, eps, start: input.storage_offset(), affine, threads };
+    let sources: Vec<&Tensor> = [Some(input), weight, bias].into_iter().flatten().collect();
+    launch_several::<T, 3>(op, placement, [input.shape(), &[rows.rows], &[rows.rows]], &sources, kernel)
+}
+
+/// The saved results of the forward pass, and the gradient of its result.
+pub(crate) struct NormResults<'a> {
+    pub gradient: &'a Tensor,
+    pub mean: &'a Tensor,
+    pub rstd: &'a Tensor,
+}
+
+struct Backward {
+    rows: NormRows,
+    /// Where the input, the gradient, the means and the reciprocal deviations begin.
+    starts: [usize; 4],
+    weight: Option<usize>,
+    threads: usize,
+}
+
+/// A tile of the gradients. The sums over its rows are added up by the caller.
+struct BackwardTile<'a, T> {
+    rows: (usize, usize),
+    input: &'a mut [T],
+    weight: &'a mut [T],
+    bias: &'a mut [T],
+}
+
+impl Backward {
+    fn run_tile<T: Element>(&self, tile: BackwardTile<'_, T>, sources: &[&[T]]) {
+        let (length, [start, from, means, rstds]) = (self.rows.length.max(1), self.starts);
+        let inputs = self.rows.slice(source(sources, 0), start, tile.rows).chunks_exact(length);
+        let gradients = self.rows.slice(source(sources, 1), from, tile.rows).chunks_exact(length);
+        let one = |data: usize, start: usize| {
+            let start = start.saturating_add(tile.rows.0);
+            source(sources, data).get(start..).unwrap_or_default().iter()
+        };
+        let weight = parameter(source(sources, 4), self.weight);
+        let weight_at = |at: usize| weight.get(at).map_or(1.0, |value| value.to_f64());
+        let statistics = one(2, means).zip(one(3, rstds));
+        for (((row, gradient), (mean, rstd)), out) in
+            inputs.zip(gradients).zip(statistics).zip(tile.input.chunks_exact_mut(length))
+        {
+            let (mean, rstd) = (mean.to_f64(), rstd.to_f64());
+            let (mut total, mut projection) = (0.0, 0.0);
+            for (at, (x, g)) in row.iter().zip(gradient).enumerate() {
+                let (normalized, g) = ((x.to_f64() - mean) * rstd, g.to_f64());
+                total += g * weight_at(at);
+                projection += g * weight_at(at) * normalized;
+                if let Some(sum) = tile.weight.get_mut(at) {
+                    *sum = sum.plus(T::from_f64(g * normalized));
+                }
+            }
+            for (sum, g) in tile.bias.iter_mut().zip(gradient) {
+                *sum = sum.plus(*g);
+            }
+            let (total, projection) = (total / length as f64, projection / length as f64);
+            for (at, (out, (x, g))) in out.iter_mut().zip(row.iter().zip(gradient)).enumerate() {
+                let normalized = (x.to_f64() - mean) * rstd;
+                let scaled = g.to_f64() * weight_at(at);
+                *out = T::from_f64(rstd * (scaled - total - normalized * projection));
+            }
+        }
+    }
+}
+
+impl<T: Element> PartedKernel<T, 3> for Backward {
+    fn parts(&self) -> usize {
+        self.rows.tiles()
+    }
+
+    fn chunk(&self) -> usize {
+        self.rows.chunk(self.threads)
+    }
+
+    fn run(&self, parts: Range<usize>, [input, weight, bias]: [&mut [T]; 3], sources: &[&[T]]) -> Result<()> {
+        let length = self.rows.length;
+        let first = self.rows.rows_of(parts.start).0;
+        let mut input = input.get_mut(first.saturating_mul(length)..).unwrap_or_default();
+        let [mut weight, mut bias] =
+            [weight, bias].map(|sums| sums.get_mut(parts.start.saturating_mul(length)..).unwrap_or_default());
+        let mut tiles = Vec::new();
+        for part in parts {
+            let rows = self.rows.rows_of(part);
+            let tile = BackwardTile {
+                rows,
+                input: take(&mut input, rows.1.saturating_mul(length)),
+                weight: take(&mut weight, length),
+                bias: take(&mut bias, length),
+            };
+            try_push(&mut tiles, tile)?;
+        }
+        for_each(self.threads, tiles.into_iter(), &|tile| {
+            self.run_tile(tile, sources);
+            Ok(())
+        })
+    }
+}
+
+/// Returns the gradient of the input, and those of the weight and the bias for each tile of rows if `needs` them, else
+/// empty tensors.
+pub(crate) fn layer_norm_backward<T: Element>(
+    op: &'static str,
+    rows: NormRows,
+    input: &Tensor,
+    weight: Option<&Tensor>,
+    saved: &NormResults<'_>,
+    needs: [bool; 2],
+) -> Result<[Tensor; 3]> {
+    let placement = input.placement();
+    let threads = threads_on(placement, input.numel(), THREADED);
+    let NormResults { gradient, mean, rstd } = *saved;
+    let starts = [input, gradient, mean, rstd].map(Tensor::storage_offset);
+    let kernel = Backward { rows, starts, weight: weight.map(Tensor::storage_offset), threads };
+    let [of_weight, of_bias] = needs.map(|needs| [if needs { rows.tiles() } else { 0 }, rows.length]);
+    let mut sources = vec![input, gradient, mean, rstd];
+    sources.extend(weight);
+    launch_several::<T, 3>(op, placement, [input.shape(), &of_weight, &of_bias], &sources, kernel)
+}

@@ -1,0 +1,95 @@
+//! Kernels that draw samples from distributions.
+
+use super::launch::launch_unary;
+use crate::{Element, Error, Result, Tensor};
+
+/// Returns 1 with the probability of each element of a contiguous tensor, else 0.
+pub(crate) fn bernoulli<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
+    let offset = probabilities.storage_offset();
+    launch_unary(op, probabilities.shape(), probabilities, move |out: &mut [T], data: &[T]| {
+        let mut generator = fastrand::Rng::with_seed(seed);
+        for (out, probability) in out.iter_mut().zip(data.get(offset..).unwrap_or_default()) {
+            let probability = probability.to_f64();
+            if !(0.0..=1.0).contains(&probability) {
+                return Err(Error::value(op, "each probability", "be from 0 to 1", probability));
+            }
+            *out = T::from_i64(i64::from(generator.f64() < probability));
+        }
+        Ok(())
+    })
+}
+
+/// Returns indices of the rows of contiguous `weights`, which are drawn in proportion to the weights. The result has
+/// `shape`, whose last size is the number of samples of a row.
+pub(crate) fn multinomial<T: Element>(
+    op: &'static str,
+    weights: &Tensor,
+    shape: &[usize],
+    replacement: bool,
+    seed: u64,
+) -> Result<Tensor> {
+    let (offset, samples) = (weights.storage_offset(), shape.last().copied().unwrap_or(0));
+    let categories = weights.shape().last().copied().unwrap_or(0);
+    launch_unary(op, shape, weights, move |out: &mut [i64], data: &[T]| {
+        let mut generator = fastrand::Rng::with_seed(seed);
+        let rows = data.get(offset..).unwrap_or_default().chunks_exact(categories.max(1));
+        for (out, row) in out.chunks_exact_mut(samples.max(1)).zip(rows) {
+            let row = checked_weights(op, row)?;
+            if replacement {
+                draw_with_replacement(out, &row, &mut generator);
+            } else {
+                draw_without_replacement(out, &row, &mut generator);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns the weights of a row, or an error unless they describe a distribution.
+fn checked_weights<T: Element>(op: &'static str, row: &[T]) -> Result<Vec<f64>> {
+    let weights: Vec<f64> = row.iter().map(|weight| weight.to_f64()).collect();
+    if let Some(wrong) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
+        return Err(Error::value(op, "each weight", "be finite and not negative", wrong));
+    }
+    if weights.iter().all(|&weight| weight == 0.0) {
+        return Err(Error::value(op, "the weights of each row", "not all be 0", 0));
+    }
+    Ok(weights)
+}
+
+/// Draws each index by inversion of the cumulative weights.
+fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) {
+    // Divided by the largest weight, so that their sum is finite.
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let mut total = 0.0;
+    let bounds: Vec<f64> = weights
+        .iter()
+        .map(|weight| {
+            total += weight / largest;
+            total
+        })
+        .collect();
+    // An index of weight 0 has the bound of its predecessor, and rounding may return the total.
+    let last = weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0);
+    for out in out {
+        let drawn = generator.f64() * total;
+        let index = bounds.partition_point(|&bound| bound <= drawn).min(last);
+        *out = i64::try_from(index).unwrap_or(i64::MAX);
+    }
+}
+
+/// Draws distinct indices: those of the least of exponentially distributed numbers, whose rates are the weights, in
+/// their order. Indices of weight 0 come last.
+fn draw_without_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastrand::Rng) {
+    let mut arrivals: Vec<(f64, i64)> = weights
+        .iter()
+        .zip(0..)
+        .map(|(weight, index)| (-(1.0 - generator.f64()).ln() / weight, index))
+        .collect();
+    // 0 / 0 is NaN, which is ordered behind all numbers if it is positive.
+    let key = |arrival: f64| if arrival.is_nan() { f64::INFINITY } else { arrival };
+    arrivals.sort_by(|a, b| key(a.0).total_cmp(&key(b.0)));
+    for (out, (_, index)) in out.iter_mut().zip(arrivals) {
+        *out = index;
+    }
+}

@@ -1,0 +1,134 @@
+//! Operations on rows along one dimension: the rows are made contiguous, and the result is transposed back.
+
+use crate::autograd::NodeBuilder;
+use crate::dtype::{dispatch_compute, dispatch_size};
+use crate::shape::{Layout, wrap_dim};
+use crate::{DType, Result, Tensor, kernel};
+
+/// A tensor whose dimension `dim` was moved to the end.
+pub(super) struct Rows {
+    /// The rows, contiguous and without history.
+    pub rows: Tensor,
+    /// The number of elements of a row.
+    pub length: usize,
+    dim: i64,
+}
+
+impl Rows {
+    /// Returns the rows of a tensor along `dim`.
+    ///
+    /// # Errors
+    /// Fails if the tensor does not have the dimension.
+    pub fn of(op: &'static str, tensor: &Tensor, dim: i64) -> Result<Self> {
+        wrap_dim(op, dim, tensor.ndim())?;
+        let rows = tensor.detach().transpose(dim, -1)?.contiguous()?;
+        let length = rows.shape().last().copied().unwrap_or(1);
+        Ok(Rows { rows, length, dim })
+    }
+
+    /// Returns the shape of rows of `width` elements.
+    pub fn shape(&self, width: usize) -> Vec<usize> {
+        let mut shape = self.rows.shape().to_vec();
+        if let Some(last) = shape.last_mut() {
+            *last = width;
+        }
+        shape
+    }
+
+    /// Moves the dimension of a result back to its place. The result is contiguous.
+    pub fn restore(&self, out: &Tensor) -> Result<Tensor> {
+        let out = out.transpose(self.dim, -1)?.contiguous()?;
+        // The strides of dimensions of size 1 may differ after the transpose.
+        let layout = Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) };
+        Ok(out.alias(layout))
+    }
+}
+
+/// Returns the size of a dimension; 1 for a tensor without dimensions.
+pub(super) fn size_of_dim(op: &'static str, tensor: &Tensor, dim: i64) -> Result<usize> {
+    let at = wrap_dim(op, dim, tensor.ndim())?;
+    Ok(tensor.shape().get(at).copied().unwrap_or(1))
+}
+
+/// Returns the elements at indices along `dim`, which are distinct in each row, as a recorded operation with this
+/// node. `indices` have the sizes of the tensor in all other dimensions.
+pub(super) fn select_along(
+    (op, node): (&'static str, &'static str),
+    tensor: &Tensor,
+    dim: i64,
+    indices: &Tensor,
+) -> Result<Tensor> {
+    let out = gather_along(op, tensor, dim, indices)?;
+    if let Some(mut builder) = NodeBuilder::new(node, &[tensor])? {
+        let (saved, length) = (builder.save(indices)?, size_of_dim(op, tensor, dim)?);
+        builder.set_history(&out, move |ctx, gradient| {
+            Ok(vec![Some(scatter_along(op, gradient, dim, &ctx.saved(saved)?, length)?)])
+        });
+    }
+    Ok(out)
+}
+
+/// Returns the elements at indices along `dim`, without history.
+pub(super) fn gather_along(op: &'static str, tensor: &Tensor, dim: i64, indices: &Tensor) -> Result<Tensor> {
+    let (source, indices) = (Rows::of(op, tensor, dim)?, Rows::of(op, indices, dim)?);
+    let out = dispatch_size!(tensor.dtype(), T => {
+        let bits = kernel::bits(&source.rows);
+        kernel::gather_rows::<T>(op, &bits, source.length, &indices.rows, indices.length)
+    })?;
+    source.restore(&kernel::reinterpret(&out, tensor.dtype()))
+}
+
+/// Returns zeros with `values` at the indices along `dim`: the reverse of [`select_along`].
+pub(super) fn scatter_along(
+    op: &'static str,
+    values: &Tensor,
+    dim: i64,
+    indices: &Tensor,
+    length: usize,
+) -> Result<Tensor> {
+    let (source, at) = (Rows::of(op, values, dim)?, Rows::of(op, indices, dim)?);
+    let out = dispatch_size!(values.dtype(), T => {
+        let shape = source.shape(length);
+        let bits = kernel::bits(&source.rows);
+        kernel::scatter_rows::<T>(op, &bits, source.length, &at.rows, (&shape, length))
+    })?;
+    let out = source.restore(&kernel::reinterpret(&out, values.dtype()))?;
+    if let Some(mut builder) = NodeBuilder::new("ScatterBackward0", &[values])? {
+        let saved = builder.save(indices)?;
+        builder.set_history(&out, move |ctx, gradient| {
+            let selected = select_along((op, "GatherBackward0"), gradient, dim, &ctx.saved(saved)?)?;
+            Ok(vec![Some(selected)])
+        });
+    }
+    Ok(out)
+}
+
+/// Returns the indices along `dim` that `f` writes for each row, `width` for each, of which the first `count` remain.
+pub(super) fn indices_along<F>(
+    op: &'static str,
+    tensor: &Tensor,
+    dim: i64,
+    width: impl FnOnce(usize) -> usize,
+    f: F,
+) -> Result<Tensor>
+where
+    F: RowIndices,
+{
+    let loaded = kernel::cast(&tensor.detach(), tensor.dtype().compute())?;
+    let rows = Rows::of(op, &loaded, dim)?;
+    let width = width(rows.length);
+    let shape = rows.shape(width);
+    let found = dispatch_compute!(rows.rows.dtype(), T => {
+        kernel::apply_along_last_dim(op, &rows.rows, rows.length, &shape, width, move |row: &[T], out: &mut [i64]| {
+            f.write(row, out);
+        })
+    })?;
+    debug_assert_eq!(found.dtype(), DType::Int64);
+    rows.restore(&found)
+}
+
+/// A function from a row to indices, for each element type.
+pub(super) trait RowIndices: Send + Sync + 'static {
+    /// Writes the indices of a row.
+    fn write<T: crate::Element>(&self, row: &[T], out: &mut [i64]);
+}

@@ -1,0 +1,76 @@
+//! Comparisons with a tolerance.
+
+use crate::{DType, Error, Result, Tensor};
+
+/// The tolerances of [`isclose`](Tensor::isclose).
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    /// The relative tolerance.
+    pub rtol: f64,
+    /// The absolute tolerance.
+    pub atol: f64,
+    /// Whether NaN is close to NaN.
+    pub equal_nan: bool,
+}
+
+impl Tensor {
+    /// Returns where the difference of the elements is at most `atol + rtol * abs(other)`. Infinities are close to
+    /// themselves only.
+    ///
+    /// # Errors
+    /// Fails if the types differ or a tolerance is negative.
+    pub fn isclose(&self, other: &Tensor, tolerance: Tolerance) -> Result<Tensor> {
+        self.isclose_for("isclose", other, tolerance)
+    }
+
+    /// Returns whether all elements are close, like [`isclose`](Tensor::isclose). Waits for device tensors.
+    pub fn allclose(&self, other: &Tensor, tolerance: Tolerance) -> Result<bool> {
+        let close = self.isclose_for("allclose", other, tolerance)?;
+        Ok(!close.logical_not()?.any()?)
+    }
+
+    fn isclose_for(&self, op: &'static str, other: &Tensor, tolerance: Tolerance) -> Result<Tensor> {
+        let Tolerance { rtol, atol, equal_nan } = tolerance;
+        if self.dtype() != other.dtype() {
+            return Err(Error::DTypes { op, left: self.dtype(), right: other.dtype() });
+        }
+        for (argument, value) in [("rtol", rtol), ("atol", atol)] {
+            if value.is_nan() || value < 0.0 {
+                return Err(Error::value(op, argument, "be at least 0", value));
+            }
+        }
+        let (a, b) = (self.detach(), other.detach());
+        let mut close = a.equal(&b)?;
+        if equal_nan && a.dtype().is_floating_point() {
+            close = close.add(&a.not_equal(&a)?.mul(&b.not_equal(&b)?)?)?;
+        }
+        if rtol == 0.0 && atol == 0.0 {
+            return Ok(close);
+        }
+        let a = if a.dtype() == DType::Bool { a.cast(DType::DEFAULT_FLOAT)? } else { a };
+        let b = b.cast(a.dtype())?;
+        let difference = a.sub(&b)?.abs()?;
+        let allowed = b.abs()?.mul(rtol)?.add(atol)?;
+        let is_finite = difference.less(f64::INFINITY)?;
+        close.add(&is_finite.mul(&difference.less_equal(&allowed)?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::doubles;
+
+    #[test]
+    fn isclose_compares_with_both_tolerances() {
+        let (a, b) = (
+            doubles(&[1.0, f64::NAN, f64::INFINITY, 1e-9], &[4]),
+            doubles(&[1.000001, f64::NAN, f64::INFINITY, 0.0], &[4]),
+        );
+        let tolerance = Tolerance { rtol: 1e-5, atol: 1e-8, equal_nan: false };
+        assert_eq!(a.isclose(&b, tolerance).unwrap().to_vec::<i64>().unwrap(), [1, 0, 1, 1]);
+        assert!(!a.allclose(&b, tolerance).unwrap());
+        assert!(a.allclose(&b, Tolerance { equal_nan: true, ..tolerance }).unwrap());
+        assert!(a.isclose(&b, Tolerance { rtol: -1.0, ..tolerance }).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! Copies with the elements of dimensions in another order.
+
+use super::view::distinct_dims;
+use crate::autograd::NodeBuilder;
+use crate::dtype::dispatch;
+use crate::error::Tuple;
+use crate::shape::wrap_dim;
+use crate::{Error, Result, Tensor, kernel};
+
+impl Tensor {
+    /// Returns a copy with the indices of these dimensions in reverse order, in the memory order of this tensor.
+    pub fn flip(&self, dims: &[i64]) -> Result<Tensor> {
+        let flipped = distinct_dims("flip", dims, self.ndim())?;
+        let out = dispatch!(self.dtype(), T => kernel::flip::<T>(self, &flipped))?;
+        if let Some(builder) = NodeBuilder::new("FlipBackward0", &[self])? {
+            let dims = dims.to_vec();
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.flip(&dims)?)]));
+        }
+        Ok(out)
+    }
+
+    /// Returns a copy with the elements moved by `shifts` along `dims`; those beyond the end come first. Without
+    /// dimensions the elements are moved in row-major order.
+    pub fn roll(&self, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
+        let op = "roll";
+        let is_flat = dims.is_empty() && shifts.len() == 1;
+        if shifts.is_empty() {
+            return Err(Error::value(op, "shifts", "contain a number", Tuple(shifts)));
+        }
+        if !is_flat && shifts.len() != dims.len() {
+            let expected = format!("have a dimension for each of {} shifts", shifts.len());
+            return Err(Error::value(op, "dims", expected, Tuple(dims)));
+        }
+        if !is_flat && self.ndim() == 0 {
+            return Err(super::split::err_index(op));
+        }
+        let source = self.detach();
+        let out = if is_flat {
+            let flat = source.contiguous()?.reshaped(&[source.numel()])?;
+            rolled(&flat, shifts.first().copied().unwrap_or(0), 0)?.reshaped(self.shape())?
+        } else {
+            let mut out = source;
+            for (&shift, &dim) in shifts.iter().zip(dims) {
+                out = rolled(&out, shift, wrap_dim(op, dim, self.ndim())?)?;
+            }
+            out
+        };
+        if let Some(builder) = NodeBuilder::new("RollBackward0", &[self])? {
+            // The order is reversed, too: a dimension may be named twice.
+            let back: Vec<i64> =
+                shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
+            let dims: Vec<i64> = dims.iter().rev().copied().collect();
+            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.roll(&back, &dims)?)]));
+        }
+        Ok(out)
+    }
+}
+
+/// Returns a contiguous copy of a tensor without history, with the elements moved along one dimension.
+fn rolled(source: &Tensor, shift: i64, at: usize) -> Result<Tensor> {
+    let size = source.shape().get(at).copied().unwrap_or(0);
+    let (size, dim) = (i64::try_from(size).unwrap_or(i64::MAX), i64::try_from(at).unwrap_or(0));
+    if size == 0 {
+        return source.contiguous_copy();
+    }
+    // The index that comes first. `i64::MIN` has no negation.
+    let first = (size - shift.rem_euclid(size)) % size;
+    let (tail, head) = (source.slice(dim, Some(first), None, 1)?, source.slice(dim, None, Some(first), 1)?);
+    super::cat(&[tail, head], dim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    fn numbers() -> Tensor {
+        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
+    }
+
+    #[test]
+    fn flip_reverses_dimensions_and_keeps_the_memory_order() {
+        let x = numbers();
+        assert_close(&x.flip(&[1]).unwrap(), &[3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
+        assert_close(&x.flip(&[0, -1]).unwrap(), &[6.0, 5.0, 4.0, 3.0, 2.0, 1.0]);
+        let flipped = x.t().unwrap().flip(&[0]).unwrap();
+        assert_eq!(flipped.strides(), [1, 3]);
+        assert_close(&flipped, &[3.0, 6.0, 2.0, 5.0, 1.0, 4.0]);
+        assert_close(&x.slice(1, None, None, 2).unwrap().flip(&[1]).unwrap(), &[3.0, 1.0, 6.0, 4.0]);
+        assert!(x.flip(&[0, 0]).is_err() && x.flip(&[2]).is_err());
+        assert_eq!(doubles(&[], &[0, 2]).flip(&[0]).unwrap().shape(), [0, 2]);
+    }
+
+    #[test]
+    fn roll_moves_elements_around_the_end() {
+        let x = numbers();
+        assert_close(&x.roll(&[1], &[]).unwrap(), &[6.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_close(&x.roll(&[-1], &[1]).unwrap(), &[2.0, 3.0, 1.0, 5.0, 6.0, 4.0]);
+        assert_close(&x.roll(&[4, 1], &[1, 0]).unwrap(), &[6.0, 4.0, 5.0, 3.0, 1.0, 2.0]);
+        assert_close(&x.roll(&[i64::MIN], &[0]).unwrap(), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert!(x.roll(&[], &[]).is_err() && x.roll(&[1, 2], &[0]).is_err() && x.roll(&[1], &[2]).is_err());
+    }
+
+    #[test]
+    fn flip_and_roll_pass_gradcheck() {
+        gradcheck(|x| x[0].flip(&[1])?.pow(2.0), &[numbers()]);
+        gradcheck(|x| x[0].roll(&[1, 2], &[0, 1])?.pow(2.0), &[numbers()]);
+        gradcheck(|x| x[0].roll(&[2], &[])?.pow(2.0), &[numbers()]);
+    }
+}

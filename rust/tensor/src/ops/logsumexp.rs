@@ -1,0 +1,58 @@
+//! The logarithm of a sum of exponentials.
+
+use super::masked::zero_where;
+use super::reduce::reduced_dims;
+use crate::autograd::NodeBuilder;
+use crate::{Result, Tensor, kernel};
+
+impl Tensor {
+    /// Returns the logarithm of the sum of the exponentials over `dims`, which is accurate also where an exponential
+    /// overflows. Integers are converted to floating point.
+    pub fn logsumexp(&self, dims: &[i64], keepdim: bool) -> Result<Tensor> {
+        let op = "logsumexp";
+        let input = self.cast(self.dtype().to_floating_point())?;
+        let over = reduced_dims(op, input.shape(), Some(dims))?;
+        let elements = kernel::cast(&input.detach(), input.dtype().compute())?;
+        let all = Some(dims);
+        let out = if over.count == 0 {
+            elements.exp()?.sum(all, keepdim)?.log()?
+        } else {
+            let largest = elements.amax(all, true)?;
+            // The difference of two infinities is NaN.
+            let largest = zero_where(&largest.abs()?.equal(f64::INFINITY)?, &largest)?;
+            let sum = elements.sub(&largest)?.exp()?.sum(all, true)?;
+            sum.log()?.add(&largest)?.reshaped(over.shape(keepdim))?
+        };
+        let out = kernel::cast(&out, input.dtype())?;
+        if let Some(mut builder) = NodeBuilder::new("LogsumexpBackward0", &[&input])? {
+            let (saved, output) = (builder.save(&input)?, builder.save_output(&out)?);
+            let ones = over.shape(true).to_vec();
+            builder.set_history(&out, move |ctx, gradient| {
+                let total = ctx.saved(output)?.reshaped(&ones)?;
+                let share = ctx.saved(saved)?.sub(&total)?.exp()?;
+                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&share)?)])
+            });
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn logsumexp_does_not_overflow() {
+        let x = doubles(&[1000.0, 1000.0, f64::NEG_INFINITY, f64::NEG_INFINITY], &[2, 2]);
+        let found = x.logsumexp(&[1], false).unwrap();
+        assert_close(&found.select(0, 0).unwrap(), &[1000.0 + 2f64.ln()]);
+        assert_eq!(found.to_vec::<f64>().unwrap()[1], f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn logsumexp_passes_gradcheck() {
+        let x = [doubles(&[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], &[2, 3])];
+        gradcheck(|x| x[0].logsumexp(&[1], false)?.pow(2.0), &x);
+        gradcheck(|x| x[0].logsumexp(&[0, 1], true)?.pow(2.0), &x);
+    }
+}

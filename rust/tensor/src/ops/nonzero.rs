@@ -1,0 +1,50 @@
+//! The positions of elements that are not zero.
+
+use crate::element::Bool8;
+use crate::fallible_alloc::try_collect;
+use crate::shape::contiguous_strides;
+use crate::{DType, Result, Tensor};
+
+/// Returns the coordinates of the nonzero elements in row-major order: a tensor for each dimension, on the CPU. Waits
+/// for a device.
+pub(super) fn nonzero_coordinates(tensor: &Tensor) -> Result<Vec<Tensor>> {
+    let elements = tensor.detach().cast(DType::Bool)?.to_vec::<Bool8>()?;
+    let count = elements.iter().filter(|value| value.get()).count();
+    let linear = elements.iter().enumerate().filter(|(_, value)| value.get()).map(|(position, _)| position);
+    let linear = try_collect(count, linear)?;
+    drop(elements);
+    let strides = contiguous_strides(tensor.shape());
+    let coordinates = tensor.shape().iter().zip(strides).map(|(&size, stride)| {
+        let coordinate =
+            |position: &usize| i64::try_from(position / stride.max(1) % size.max(1)).unwrap_or(0);
+        Tensor::build(&[linear.len()], |out: &mut [i64]| {
+            out.iter_mut().zip(&linear).for_each(|(out, position)| *out = coordinate(position));
+        })
+    });
+    coordinates.collect()
+}
+
+impl Tensor {
+    /// Returns the coordinates of the nonzero elements in row-major order, of shape [elements, dimensions]:
+    /// `torch.nonzero`. Waits for a device.
+    pub fn nonzero(&self) -> Result<Tensor> {
+        let columns = nonzero_coordinates(self)?;
+        let rows = if columns.is_empty() {
+            let is_nonzero = self.cast(DType::Bool)?.item()?.cast::<i64>() != 0;
+            Tensor::zeros(&[usize::from(is_nonzero), 0], DType::Int64)?
+        } else {
+            super::stack(&columns, 1)?
+        };
+        rows.to((DType::Int64, self.placement()), false)
+    }
+
+    /// Returns the coordinates of the nonzero elements, a tensor for each dimension: `torch.nonzero(as_tuple=True)`. A
+    /// tensor without dimensions counts as one with one dimension.
+    pub fn nonzero_tuple(&self) -> Result<Vec<Tensor>> {
+        let columns = match self.ndim() {
+            0 => nonzero_coordinates(&self.detach().reshaped(&[1])?)?,
+            _ => nonzero_coordinates(self)?,
+        };
+        columns.into_iter().map(|column| column.to((DType::Int64, self.placement()), false)).collect()
+    }
+}

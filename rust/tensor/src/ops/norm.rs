@@ -1,0 +1,105 @@
+//! Vector norms.
+
+use super::masked::zero_where;
+use super::reduce::{err_nothing_to_reduce, reduced_dims};
+use crate::{DType, Error, Result, Tensor, kernel};
+
+impl Tensor {
+    /// Returns the norm of order `order` of all elements or over `dims`: the `order`th root of the sum of powers of
+    /// absolute values, the number of nonzero elements for 0, and the largest or smallest absolute value for an infinity.
+    ///
+    /// It is computed in `dtype`, or in the type of the elements, by differentiable operations.
+    pub fn norm(
+        &self,
+        order: f64,
+        dims: Option<&[i64]>,
+        keepdim: bool,
+        dtype: Option<DType>,
+    ) -> Result<Tensor> {
+        let op = "norm";
+        let dtype = dtype.unwrap_or(self.dtype());
+        for given in [self.dtype(), dtype] {
+            if !given.is_floating_point() {
+                return Err(Error::not_floating_point(op, given));
+            }
+        }
+        if self.dtype().promote(dtype) != dtype {
+            let expected = format!("at least as wide as {}", self.dtype());
+            return Err(Error::DType { op, argument: "dtype", expected, given: dtype, cure: "" });
+        }
+        let over = reduced_dims(op, self.shape(), dims)?;
+        // Halves are rounded once.
+        let x = self.cast(dtype.compute())?;
+        let norm = if order.is_infinite() {
+            if over.count == 0 {
+                return Err(err_nothing_to_reduce(op, self.shape()));
+            }
+            let sizes = x.abs()?;
+            if order > 0.0 { sizes.amax(dims, keepdim)? } else { sizes.amin(dims, keepdim)? }
+        } else if order == 0.0 {
+            kernel::cast(&x.detach().not_equal(0i64)?, x.dtype())?.sum(dims, keepdim)?
+        } else if order == 1.0 {
+            x.abs()?.sum(dims, keepdim)?
+        } else {
+            let powers = if order == 2.0 { x.mul(&x)? } else { nonzero_power(&x.abs()?, order)? };
+            let total = powers.sum(dims, keepdim)?;
+            if order == 2.0 { root(&total)? } else { nonzero_power(&total, 1.0 / order)? }
+        };
+        norm.cast(dtype)
+    }
+}
+
+/// Returns the root, with gradient 0 where it is 0.
+fn root(total: &Tensor) -> Result<Tensor> {
+    let zero = total.detach().equal(0i64)?;
+    zero_where(&zero, &total.add(&kernel::cast(&zero, total.dtype())?)?.sqrt()?)
+}
+
+/// Returns the power, with gradient 0 where the base is 0.
+fn nonzero_power(base: &Tensor, exponent: f64) -> Result<Tensor> {
+    let power = base.pow(exponent)?;
+    if !power.requires_grad() {
+        return Ok(power);
+    }
+    let zero = base.detach().equal(0i64)?;
+    let shifted = base.add(&kernel::cast(&zero, base.dtype())?)?.pow(exponent)?;
+    if exponent > 0.0 { zero_where(&zero, &shifted) } else { Ok(power) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn norms_of_all_orders() {
+        let x = doubles(&[3.0, -4.0, 0.0], &[3]);
+        for (order, expected) in [
+            (2.0, 5.0),
+            (1.0, 7.0),
+            (0.0, 2.0),
+            (f64::INFINITY, 4.0),
+            (f64::NEG_INFINITY, 0.0),
+            (3.0, 91f64.cbrt()),
+        ] {
+            assert_close(&x.norm(order, None, false, None).unwrap(), &[expected]);
+        }
+    }
+
+    #[test]
+    fn norms_pass_gradcheck() {
+        let x = [doubles(&[0.5, -1.5, 2.0, 0.25, 0.75, -3.0], &[2, 3])];
+        for order in [1.0, 2.0, 3.0, 0.5, f64::INFINITY] {
+            gradcheck(|x| x[0].norm(order, Some(&[1]), false, None)?.pow(2.0), &x);
+        }
+    }
+
+    #[test]
+    fn gradient_of_a_norm_of_zeros_is_0() {
+        for order in [2.0, 3.0, 0.5] {
+            let x = doubles(&[0.0, 0.0], &[2]);
+            x.set_requires_grad(true).unwrap();
+            x.norm(order, None, false, None).unwrap().backward().unwrap();
+            assert_close(&x.grad().unwrap(), &[0.0, 0.0]);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Operations on pairs of elements whose gradients are functions of both operands: one entry of a table for each
+//! operation.
+
+use super::binary::{PromotedOperands, promote};
+use super::masked::zero_where;
+use super::operand::{Numbers, Operand};
+use super::select::where_cond;
+use crate::autograd::NodeBuilder;
+use crate::dtype::{dispatch_compute, dispatch_float};
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// Computes the gradient of one operand from the gradient of the result and from both operands.
+type OperandGradient = fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>;
+
+/// Records that the operands were combined to `out`.
+pub(super) fn record_pair(
+    node: &'static str,
+    operands: &PromotedOperands,
+    out: &Tensor,
+    gradients: [OperandGradient; 2],
+) -> Result<()> {
+    let inputs = [&operands.left, &operands.right];
+    let Some(mut builder) = NodeBuilder::new(node, &inputs)? else { return Ok(()) };
+    let (left, right) = (builder.save(inputs[0])?, builder.save(inputs[1])?);
+    builder.set_history(out, move |ctx, gradient| {
+        let (left, right) = (ctx.saved(left)?, ctx.saved(right)?);
+        let [of_left, of_right] = gradients;
+        // The engine sums over broadcast dimensions.
+        Ok(vec![
+            ctx.gradient(0, || of_left(gradient, &left, &right))?,
+            ctx.gradient(1, || of_right(gradient, &left, &right))?,
+        ])
+    });
+    Ok(())
+}
+
+/// Defines operations: the name, the dtypes, the node, the formula, and the gradients of both operands as expressions of
+/// the gradient of the result (`g`) and the operands. The dtypes are `promoting` (of the promoted dtype), `dividing`
+/// (floating point, also for integers) or `floating` (only for floating point).
+macro_rules! pair_operations {
+    ($($(#[$doc:meta])* $name:ident, $dtypes:ident, $node:literal, $f:expr, |$g:ident, $a:ident, $b:ident| ($left:expr, $right:expr);)+) => {
+        $($(#[$doc])*
+        pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
+            let op = stringify!($name);
+            let operands = (left.into(), right.into());
+            let (operands, out) = pair_operations!(@compute $dtypes, op, operands, $f);
+            record_pair($node, &operands, &out, [
+                |$g, $a, $b| { let _ = $a; $left },
+                |$g, $a, $b| { let _ = ($a, $b); $right },
+            ])?;
+            Ok(out)
+        })+
+    };
+    (@compute promoting, $op:ident, $operands:ident, $f:expr) => {{
+        let operands = promote($op, $operands, Numbers::Rounded, |dtype| dtype)?;
+        let out = dispatch_compute!(operands.dtype, T => operands.zip::<T>($op, $f))?;
+        (operands, out)
+    }};
+    (@compute dividing, $op:ident, $operands:ident, $f:expr) => {{
+        let operands = promote($op, $operands, Numbers::Rounded, DType::to_floating_point)?;
+        let out = dispatch_float!(operands.dtype, T => operands.zip::<T>($op, $f))?;
+        (operands, out)
+    }};
+    (@compute floating, $op:ident, $operands:ident, $f:expr) => {{
+        let operands = promote($op, $operands, Numbers::Rounded, |dtype| dtype)?;
+        if !operands.dtype.is_floating_point() {
+            return Err(Error::not_floating_point($op, operands.dtype));
+        }
+        let out = dispatch_float!(operands.dtype, T => operands.zip::<T>($op, $f))?;
+        (operands, out)
+    }};
+}
+
+pair_operations! {
+    /// Returns the angle of the point (`right`, `left`), from -pi to pi.
+    atan2, dividing, "Atan2Backward0", |y, x| y.atan2(x), |g, y, x| (
+        atan2_gradient(g, x, y, x), atan2_gradient(g, &y.neg()?, y, x)
+    );
+    /// Returns the length of the hypotenuse of a right triangle with these legs.
+    hypot, floating, "HypotBackward0", |x, y| x.hypot(y), |g, x, y| (
+        g.mul(&x.div(&hypot(x, y)?)?), g.mul(&y.div(&hypot(x, y)?)?)
+    );
+    /// Returns the magnitude of `left` with the sign of `right`.
+    copysign, dividing, "CopysignBackward0", |x, y| x.copysign(y), |g, x, y| (
+        copysign_gradient(g, x, y), Tensor::zeros(g.shape(), g.options())
+    );
+    /// Returns the larger of two elements, or NaN if one of them is NaN.
+    maximum, promoting, "MaximumBackward0", largest, |g, x, y| (
+        extremum_gradient(g, x, y, |x, y| x.less(y)), extremum_gradient(g, x, y, |x, y| x.greater(y))
+    );
+    /// Returns the smaller of two elements, or NaN if one of them is NaN.
+    minimum, promoting, "MinimumBackward0", smallest, |g, x, y| (
+        extremum_gradient(g, x, y, |x, y| x.greater(y)), extremum_gradient(g, x, y, |x, y| x.less(y))
+    );
+    /// Returns the larger of two elements, or the other one if one of them is NaN.
+    fmax, promoting, "FmaxBackward0", |x, y| if y.is_nan() || x >= y { x } else { y }, |g, x, y| (
+        zero_where(&passes_left(x, y, |x, y| x.greater_equal(y))?.logical_not()?, g),
+        zero_where(&passes_left(x, y, |x, y| x.greater_equal(y))?, g)
+    );
+    /// Returns the smaller of two elements, or the other one if one of them is NaN.
+    fmin, promoting, "FminBackward0", |x, y| if y.is_nan() || x <= y { x } else { y }, |g, x, y| (
+        zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?.logical_not()?, g),
+        zero_where(&passes_left(x, y, |x, y| x.less_equal(y))?, g)
+    );
+}
+
+/// Returns the larger element, the left one if both are equal, or NaN.
+pub(super) fn largest<T: Element>(x: T, y: T) -> T {
+    if x >= y || x.is_nan() { x } else { y }
+}
+
+/// Returns the smaller element, the left one if both are equal, or NaN.
+pub(super) fn smallest<T: Element>(x: T, y: T) -> T {
+    if x <= y || x.is_nan() { x } else { y }
+}
+
+/// Returns `g * numerator / (x^2 + y^2)`, and 0 where both are 0.
+fn atan2_gradient(g: &Tensor, numerator: &Tensor, y: &Tensor, x: &Tensor) -> Result<Tensor> {
+    let inverse = y.mul(y)?.add(&x.mul(x)?)?.reciprocal()?;
+    g.mul(&numerator.mul(&zero_where(&inverse.detach().isinf()?, &inverse)?)?)
+}
+
+/// Returns the gradient with the sign by which `copysign` changed `x`, and 0 where `x` is 0.
+fn copysign_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let x = x.detach().cast(g.dtype())?;
+    let ratio = copysign(&x, &y.detach())?.div(&x)?;
+    g.mul(&zero_where(&x.equal(0.0)?, &ratio)?)
+}
+
+/// Returns the gradient of one operand of `maximum` or `minimum`: 0 where it is `beaten`, and half of the gradient where
+/// both operands are equal.
+fn extremum_gradient(
+    g: &Tensor,
+    x: &Tensor,
+    y: &Tensor,
+    beaten: fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let (x, y) = (x.detach(), y.detach());
+    let shared = where_cond(&x.equal(&y)?, &g.div(2.0)?, g)?;
+    zero_where(&beaten(&x, &y)?, &shared)
+}
+
+/// Returns where `fmax` or `fmin` returns its left operand.
+fn passes_left(x: &Tensor, y: &Tensor, wins: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let (x, y) = (x.detach(), y.detach());
+    // The sum of bools is the logical or.
+    wins(&x, &y)?.add(&y.isnan()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn pair_operations_pass_gradcheck() {
+        let inputs = [doubles(&[0.5, -1.5, 2.0], &[3]), doubles(&[1.25, 0.25, -3.0], &[3])];
+        gradcheck(|x| atan2(&x[0], &x[1]), &inputs);
+        gradcheck(|x| hypot(&x[0], &x[1]), &inputs);
+        gradcheck(|x| copysign(&x[0], &x[1]), &inputs);
+        gradcheck(|x| maximum(&x[0], &x[1])?.add(&fmax(&x[0], &x[1])?), &inputs);
+        gradcheck(|x| minimum(&x[0], &x[1])?.mul(&fmin(&x[0], &x[1])?), &inputs);
+    }
+
+    #[test]
+    fn maximum_propagates_nan_and_fmax_ignores_it() {
+        let (x, nan) = (doubles(&[1.0], &[1]), doubles(&[f64::NAN], &[1]));
+        assert!(maximum(&x, &nan).unwrap().isnan().unwrap().any().unwrap());
+        assert!(minimum(&nan, &x).unwrap().isnan().unwrap().any().unwrap());
+        for out in [fmax(&x, &nan), fmax(&nan, &x), fmin(&x, &nan), fmin(&nan, &x)] {
+            assert_close(&out.unwrap(), &[1.0]);
+        }
+    }
+
+    #[test]
+    fn equal_operands_share_the_gradient_of_the_maximum() {
+        let (x, y) = (doubles(&[1.0], &[1]), doubles(&[1.0], &[1]));
+        x.set_requires_grad(true).unwrap();
+        y.set_requires_grad(true).unwrap();
+        maximum(&x, &y).unwrap().backward().unwrap();
+        assert_close(&x.grad().unwrap(), &[0.5]);
+        assert_close(&y.grad().unwrap(), &[0.5]);
+    }
+
+    #[test]
+    fn dtypes_of_pair_operations() {
+        let ints = Tensor::from_slice(&[3i64], &[1]).unwrap();
+        assert_eq!(atan2(&ints, &ints).unwrap().dtype(), DType::Float32);
+        assert_eq!(maximum(&ints, &ints.greater(0).unwrap()).unwrap().dtype(), DType::Int64);
+        assert!(hypot(&ints, &ints).is_err());
+    }
+}

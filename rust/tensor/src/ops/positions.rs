@@ -1,0 +1,386 @@
+//! Checked positions of elements, which index tensors address.
+
+use std::sync::Arc;
+
+use crate::dtype::{dispatch_compute, dispatch_size};
+use crate::error::Tuple;
+use crate::fallible_alloc::try_collect;
+use crate::kernel::{self, Combine, IndexBounds, IndexedLayout};
+use crate::shape::{Layout, broadcast, checked_numel, view_strides, wrap_dim};
+use crate::storage::Placement;
+use crate::{DType, Error, Result, Tensor};
+
+/// The operation whose index a [`Positions`] is. It decides what is an error.
+#[derive(Clone, Copy)]
+pub(super) struct IndexRule {
+    pub op: &'static str,
+    /// Whether negative indices count from the end.
+    pub wraps: bool,
+    /// An index whose elements are neither read nor written.
+    pub skipped: Option<i64>,
+    /// Creates the error for an index.
+    pub error: fn(IndexBounds, i64) -> Error,
+}
+
+impl IndexRule {
+    /// The rule of `index_select` and similar operations: indices that are not negative, or an `IndexError`.
+    pub fn along(op: &'static str) -> Self {
+        let error = |bounds: IndexBounds, index| Error::Position { op: bounds.op, index, size: bounds.size };
+        IndexRule { op, wraps: false, skipped: None, error }
+    }
+
+    /// The rule of `take` and `put`: like [`along`](IndexRule::along), with negative indices from the end.
+    pub fn wrapped(op: &'static str) -> Self {
+        IndexRule { wraps: true, ..IndexRule::along(op) }
+    }
+
+    /// The rule of `gather` and `scatter`: indices that are not negative, or a `RuntimeError`.
+    pub fn coordinate(op: &'static str) -> Self {
+        let error = |bounds: IndexBounds, index| Error::Coordinate {
+            op: bounds.op,
+            index,
+            dim: bounds.dim,
+            size: bounds.size,
+        };
+        IndexRule { op, wraps: false, skipped: None, error }
+    }
+
+    /// The rule of an index expression.
+    pub fn expression(op: &'static str) -> Self {
+        let error = |bounds: IndexBounds, index| Error::Index { index, dim: bounds.dim, size: bounds.size };
+        IndexRule { op, wraps: true, skipped: None, error }
+    }
+
+    fn bounds(self, dim: usize, size: usize) -> IndexBounds {
+        let IndexRule { op, wraps, skipped, error } = self;
+        IndexBounds { op, dim, size, wraps, skipped, error }
+    }
+}
+
+/// Which elements of a tensor an index addresses.
+#[derive(Clone, Debug)]
+pub(super) struct Positions {
+    /// Checked indices of a dimension, contiguous.
+    index: Tensor,
+    kind: Kind,
+    /// The shape of the indexed tensor.
+    source: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// The index replaces `count` dimensions from `first` on, over which it counts in row-major order.
+    Rows { first: usize, count: usize },
+    /// The index has as many dimensions as the tensor: each of its elements is at its own position, but along one
+    /// dimension.
+    Elements { dim: usize },
+}
+
+/// Returns an index as a kernel reads it.
+fn int64_index(op: &'static str, index: &Tensor) -> Result<Tensor> {
+    if index.dtype() != DType::Int64 {
+        let (expected, given) = ("int64".to_owned(), index.dtype());
+        return Err(Error::DType { op, argument: "index", expected, given, cure: "; long() converts it" });
+    }
+    Ok(index.detach())
+}
+
+/// Returns an error unless an index is on the device of the indexed tensor.
+fn check_device(op: &'static str, source: &Tensor, index: &Tensor) -> Result<()> {
+    if source.device() == index.device() {
+        return Ok(());
+    }
+    Err(Error::Devices { op, left: source.device(), right: index.device() })
+}
+
+impl Positions {
+    /// Checks the indices of the dimensions of `source` from `first` on, one tensor for each. They are broadcast, and
+    /// may be on the CPU. `dims` are the numbers of the dimensions in errors.
+    pub fn of_expression(
+        op: &'static str,
+        source: &Tensor,
+        first: usize,
+        indices: &[(Tensor, usize)],
+    ) -> Result<Arc<Self>> {
+        let wide =
+            indices.iter().try_fold(Vec::new(), |wide, (index, _)| broadcast(op, &wide, index.shape()));
+        let wide = wide.map_err(|error| match error {
+            Error::Broadcast { left, right, .. } => Error::Indexing {
+                message: format!(
+                    "tensors in an index must be broadcastable, got shapes {} and {}",
+                    Tuple(&left),
+                    Tuple(&right)
+                ),
+            },
+            other => other,
+        })?;
+        let mut checked: Option<Tensor> = None;
+        for (number, (index, dim)) in indices.iter().enumerate() {
+            let size = source.shape().get(first.saturating_add(number)).copied().unwrap_or(0);
+            let bounds = IndexRule::expression(op).bounds(*dim, size);
+            let own = int64_index(op, index)?;
+            let next = match &checked {
+                Some(before) => {
+                    let (before, own) = on_one_device(op, before, &own)?;
+                    kernel::check_index(&own, Some(&before), &wide, bounds)?
+                }
+                None => kernel::check_index(&own, None, &wide, bounds)?,
+            };
+            checked = Some(next);
+        }
+        let index = match checked {
+            Some(index) => on_placement(op, index, source.placement())?,
+            None => Tensor::zeros(&wide, (DType::Int64, source.placement()))?,
+        };
+        Self::checked(source, index, Kind::Rows { first, count: indices.len() })
+    }
+
+    /// Checks an index of one dimension of `source`, which replaces this dimension.
+    pub fn along(rule: IndexRule, source: &Tensor, dim: usize, index: &Tensor) -> Result<Arc<Self>> {
+        check_device(rule.op, source, index)?;
+        let size = source.shape().get(dim).copied().unwrap_or(1);
+        let index =
+            kernel::check_index(&int64_index(rule.op, index)?, None, index.shape(), rule.bounds(dim, size))?;
+        Self::checked(source, index, Kind::Rows { first: dim, count: 1.min(source.ndim()) })
+    }
+
+    /// Checks an index that counts over all elements of `source` in row-major order.
+    pub fn of_elements(rule: IndexRule, source: &Tensor, index: &Tensor) -> Result<Arc<Self>> {
+        check_device(rule.op, source, index)?;
+        let bounds = rule.bounds(0, source.numel());
+        let index = kernel::check_index(&int64_index(rule.op, index)?, None, index.shape(), bounds)?;
+        Self::checked(source, index, Kind::Rows { first: 0, count: source.ndim() })
+    }
+
+    /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
+    /// A tensor without dimensions counts as one with one dimension.
+    pub fn coordinates(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
+        let dim = wrap_dim(op, dim, source.ndim())?;
+        let own = int64_index(op, index)?;
+        check_device(op, source, index)?;
+        if index.ndim().max(1) != source.ndim().max(1) {
+            let expected =
+                format!("have as many dimensions as the tensor of shape {}", Tuple(source.shape()));
+            return Err(Error::shape(op, "index", expected, index.shape()));
+        }
+        let sizes = index.shape().iter().zip(source.shape()).enumerate();
+        let fits = sizes.into_iter().all(|(own, (index, size))| own == dim || index <= size);
+        if !fits && index.numel() != 0 {
+            let expected =
+                format!("not be larger than shape {} but in dimension {dim}", Tuple(source.shape()));
+            return Err(Error::shape(op, "index", expected, index.shape()));
+        }
+        let size = source.shape().get(dim).copied().unwrap_or(1);
+        let index =
+            kernel::check_index(&own, None, index.shape(), IndexRule::coordinate(op).bounds(dim, size))?;
+        Self::checked(source, index, Kind::Elements { dim })
+    }
+
+    /// Returns the numbers of rows of `source`, which count over the first `count` dimensions, as positions. They are on
+    /// the CPU.
+    pub fn of_rows(op: &'static str, source: &Tensor, rows: &Tensor, count: usize) -> Result<Arc<Self>> {
+        let index = on_placement(op, rows.clone(), source.placement())?;
+        Self::checked(source, index, Kind::Rows { first: 0, count })
+    }
+
+    /// Returns the same positions in a tensor of another shape, with the same sizes of the indexed dimensions.
+    pub fn for_shape(&self, shape: &[usize]) -> Self {
+        Positions { source: shape.to_vec(), ..self.clone() }
+    }
+
+    /// Returns the numbers of the rows, which count over the indexed dimensions and those before them. Waits for a
+    /// device.
+    pub fn row_numbers(&self) -> Result<Vec<usize>> {
+        let (first, count) = match self.kind {
+            Kind::Rows { first, count } => (first, count),
+            Kind::Elements { dim } => (dim, 1),
+        };
+        let outer: usize = self.source.iter().take(first).product();
+        let block: usize = self.source.iter().skip(first).take(count).product();
+        let index = self.index.to_vec::<i64>()?;
+        let rows = (0..outer).flat_map(|outer| {
+            let row = move |&index: &i64| {
+                outer.saturating_mul(block).saturating_add(usize::try_from(index).unwrap_or(0))
+            };
+            index.iter().map(row)
+        });
+        try_collect(outer.saturating_mul(index.len()), rows)
+    }
+
+    fn checked(source: &Tensor, index: Tensor, kind: Kind) -> Result<Arc<Self>> {
+        let positions = Positions { index, kind, source: source.shape().to_vec() };
+        checked_numel(&positions.shape(), source.dtype().size())?;
+        Ok(Arc::new(positions))
+    }
+
+    /// Returns the shape of the indexed tensor.
+    pub fn source(&self) -> &[usize] {
+        &self.source
+    }
+
+    /// Returns the shape of the elements that are read or written.
+    pub fn shape(&self) -> Vec<usize> {
+        match self.kind {
+            Kind::Elements { .. } => self.index.shape().to_vec(),
+            Kind::Rows { first, count } => {
+                let before = self.source.iter().take(first);
+                let after = self.source.iter().skip(first.saturating_add(count));
+                before.chain(self.index.shape()).chain(after).copied().collect()
+            }
+        }
+    }
+
+    /// Returns how the elements of a layout correspond to the index, or `None` if the indexed dimensions are not equally
+    /// spaced in memory.
+    fn layout(&self, tensor: &Layout) -> Option<IndexedLayout> {
+        match self.kind {
+            Kind::Elements { dim } => {
+                // A tensor and an index without dimensions have one element.
+                Some(IndexedLayout::elements(tensor, dim, self.index.shape()))
+            }
+            Kind::Rows { first, count } => {
+                let merged = merge_dims(tensor, first, count)?;
+                Some(IndexedLayout::rows(&merged, first, self.index.shape()))
+            }
+        }
+    }
+
+    /// Returns a copy of the addressed elements, without recording.
+    pub fn read(&self, op: &'static str, source: &Tensor) -> Result<Tensor> {
+        let source = source.detach();
+        let (source, layout) = match self.layout(source.layout()) {
+            Some(layout) => (source, layout),
+            None => {
+                let copy = source.contiguous_copy()?;
+                let layout = self.layout(copy.layout()).ok_or(Error::Overlap { op })?;
+                (copy, layout)
+            }
+        };
+        let (bits, index) = (kernel::bits(&source), &self.index);
+        let out = dispatch_size!(source.dtype(), T => kernel::gather_at::<T>(op, &bits, &layout, index))?;
+        Ok(kernel::reinterpret(&out, source.dtype()))
+    }
+
+    /// Writes values, which are broadcast and of the type of `target`, to the addressed elements, without recording.
+    pub fn write(&self, op: &'static str, target: &Tensor, values: &Tensor, combine: Combine) -> Result<()> {
+        self.write_with(op, target, values, combine, Order::RowMajor)
+    }
+
+    /// Like [`write`](Positions::write), in the given order.
+    pub fn write_with(
+        &self,
+        op: &'static str,
+        target: &Tensor,
+        values: &Tensor,
+        combine: Combine,
+        order: Order,
+    ) -> Result<()> {
+        if values.device() != target.device() {
+            return Err(Error::Devices { op, left: target.device(), right: values.device() });
+        }
+        let (dtype, compute) = match combine {
+            Combine::Replace => (target.dtype(), target.dtype()),
+            Combine::Add | Combine::Multiply => (target.dtype(), target.dtype().compute()),
+        };
+        let layout = if dtype == compute { self.layout(target.layout()) } else { None };
+        let Some(layout) = layout else {
+            // Halves are rounded once, after the last of several additions to one element.
+            let whole = kernel::cast(&target.detach(), compute)?;
+            let whole =
+                if dtype == compute || !whole.is_contiguous() { whole.contiguous_copy()? } else { whole };
+            self.write_to(op, &whole, &kernel::cast(values, compute)?, combine, order)?;
+            let whole = kernel::cast(&whole, dtype)?;
+            return kernel::copy_into(op, target, &whole);
+        };
+        self.write_layout(op, target, values, &layout, combine, order)
+    }
+
+    /// Writes to a contiguous target.
+    fn write_to(
+        &self,
+        op: &'static str,
+        target: &Tensor,
+        values: &Tensor,
+        combine: Combine,
+        order: Order,
+    ) -> Result<()> {
+        let layout = self.layout(target.layout()).ok_or(Error::Overlap { op })?;
+        self.write_layout(op, target, values, &layout, combine, order)
+    }
+
+    fn write_layout(
+        &self,
+        op: &'static str,
+        target: &Tensor,
+        values: &Tensor,
+        layout: &IndexedLayout,
+        combine: Combine,
+        order: Order,
+    ) -> Result<()> {
+        // The values are read while the target is written.
+        let overlaps = target.storage_handle().overlaps(values.storage_handle());
+        let values = if overlaps { values.detach().contiguous_copy()? } else { values.detach() };
+        let index = &self.index;
+        if combine == Combine::Replace {
+            let (target, values) = (&kernel::bits(target), &kernel::bits(&values));
+            return match order {
+                Order::RowMajor => dispatch_size!(target.dtype(), T => {
+                    kernel::scatter_in_order::<T>(op, target, layout, index, values, combine)
+                }),
+                Order::Any => dispatch_size!(target.dtype(), T => {
+                    kernel::scatter_in_any_order::<T>(op, target, layout, index, values, combine)
+                }),
+            };
+        }
+        match order {
+            Order::RowMajor => dispatch_compute!(target.dtype(), T => {
+                kernel::scatter_in_order::<T>(op, target, layout, index, &values, combine)
+            }),
+            Order::Any => dispatch_compute!(target.dtype(), T => {
+                kernel::scatter_in_any_order::<T>(op, target, layout, index, &values, combine)
+            }),
+        }
+    }
+}
+
+/// The order in which values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The order of the values.
+    RowMajor,
+    /// An order that is not determined, on several threads.
+    Any,
+}
+
+/// Returns two indices on one device: that of an index on a device, if one of them is.
+fn on_one_device(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+    let placement = if a.is_on_device() { a.placement() } else { b.placement() };
+    Ok((on_placement(op, a.clone(), placement)?, on_placement(op, b.clone(), placement)?))
+}
+
+fn on_placement(op: &'static str, index: Tensor, placement: Placement) -> Result<Tensor> {
+    match placement {
+        Placement::Device(_) if !index.is_on_device() => kernel::index_on_device(op, &index, placement),
+        _ => Ok(index),
+    }
+}
+
+/// Returns a layout whose `count` dimensions from `first` on are one, or `None` if they are not equally spaced. Without
+/// dimensions a dimension of size 1 is inserted.
+fn merge_dims(layout: &Layout, first: usize, count: usize) -> Option<Layout> {
+    let end = first.saturating_add(count);
+    let (before, rest) = layout.shape.split_at_checked(first)?;
+    let (sizes, after) = rest.split_at_checked(count)?;
+    let part = Layout {
+        shape: sizes.to_vec(),
+        strides: layout.strides.get(first..end)?.to_vec(),
+        offset: layout.offset,
+    };
+    let size = sizes.iter().product();
+    let stride = match part.strides.as_slice() {
+        [stride] => *stride,
+        _ => view_strides(&part, &[size])?.first().copied()?,
+    };
+    let strides = [layout.strides.get(..first)?, &[stride], layout.strides.get(end..)?].concat();
+    Some(Layout { shape: [before, &[size], after].concat(), strides, offset: layout.offset })
+}

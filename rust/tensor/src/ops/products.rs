@@ -1,0 +1,98 @@
+//! Products of vectors, and products that are added to a tensor.
+
+use crate::{Error, Result, Scalar, Tensor};
+
+fn err_shapes(op: &'static str, problem: &str, a: &Tensor, b: &Tensor) -> Error {
+    Error::Shapes { op, problem: problem.to_owned(), left: a.shape().to_vec(), right: b.shape().to_vec() }
+}
+
+impl Tensor {
+    /// Returns the sum of the products of the elements of two vectors.
+    pub fn dot(&self, other: &Tensor) -> Result<Tensor> {
+        let op = "dot";
+        if self.ndim() != 1 || other.ndim() != 1 || self.shape() != other.shape() {
+            return Err(err_shapes(op, "operands must be vectors of one size", self, other));
+        }
+        self.matmul(other).map_err(|error| error.during(op))
+    }
+
+    /// Returns the product of a matrix and a vector.
+    pub fn mv(&self, vector: &Tensor) -> Result<Tensor> {
+        let op = "mv";
+        if self.ndim() != 2 || vector.ndim() != 1 {
+            return Err(err_shapes(op, "operands must be a matrix and a vector", self, vector));
+        }
+        self.matmul(vector).map_err(|error| error.during(op))
+    }
+
+    /// Returns the products of each element of a vector with each element of another. As in PyTorch this is an
+    /// elementwise product: types are promoted, and precision flags do not affect it.
+    pub fn outer(&self, other: &Tensor) -> Result<Tensor> {
+        if self.ndim() != 1 || other.ndim() != 1 {
+            return Err(err_shapes("outer", "operands must be vectors", self, other));
+        }
+        self.unsqueeze(1)?.mul(other)
+    }
+
+    /// Returns `beta * self + alpha * (matrix @ vector)`; this tensor is broadcast to the product. If `beta` is 0, the
+    /// elements of this tensor are ignored, and those of the product if `alpha` is 0.
+    pub fn addmv(&self, matrix: &Tensor, vector: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+        let op = "addmv";
+        if matrix.ndim() != 2 || vector.ndim() != 1 {
+            return Err(err_shapes(op, "mat must be a matrix and vec a vector", matrix, vector));
+        }
+        self.add_product(op, matrix, vector, beta, alpha)
+    }
+
+    /// Returns `beta * self + alpha * (left @ right)` for batches of matrices, like [`addmv`](Tensor::addmv).
+    pub fn baddbmm(&self, left: &Tensor, right: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+        let op = "baddbmm";
+        if left.ndim() != 3 || right.ndim() != 3 || left.shape().first() != right.shape().first() {
+            let problem = "batch1 and batch2 must have 3 dimensions, with equal first sizes";
+            return Err(err_shapes(op, problem, left, right));
+        }
+        self.add_product(op, left, right, beta, alpha)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Error};
+
+    #[test]
+    fn products_of_vectors() {
+        let (a, b) = (doubles(&[1.0, 2.0], &[2]), doubles(&[3.0, 5.0], &[2]));
+        assert_close(&a.dot(&b).unwrap(), &[13.0]);
+        assert_close(&a.outer(&b).unwrap(), &[3.0, 5.0, 6.0, 10.0]);
+        assert_close(&a.outer(&b).unwrap().mv(&a).unwrap(), &[13.0, 26.0]);
+        assert_eq!(a.outer(&b.cast(DType::Int64).unwrap()).unwrap().dtype(), DType::Float64);
+        let matrix = a.unsqueeze(0).unwrap();
+        assert!(matches!(a.dot(&matrix), Err(Error::Shapes { op: "dot", .. })));
+        assert!(a.dot(&doubles(&[1.0], &[1])).is_err() && a.mv(&a).is_err() && a.outer(&matrix).is_err());
+        let singles = a.cast(DType::Float32).unwrap();
+        assert!(matches!(singles.dot(&a), Err(Error::DTypes { op: "dot", .. })));
+    }
+
+    #[test]
+    fn products_are_scaled_and_added() {
+        let (matrix, vector) = (doubles(&[1.0, 2.0, 3.0, 4.0], &[2, 2]), doubles(&[1.0, 10.0], &[2]));
+        let out = vector.addmv(&matrix, &vector, 2.0.into(), 0.5.into()).unwrap();
+        assert_close(&out, &[2.0 + 10.5, 20.0 + 21.5]);
+        let batch = matrix.unsqueeze(0).unwrap();
+        let out = doubles(&[1.0], &[]).baddbmm(&batch, &batch, 1.0.into(), 1.0.into()).unwrap();
+        assert_close(&out, &[8.0, 11.0, 16.0, 23.0]);
+        assert!(vector.addmv(&vector, &vector, 1.0.into(), 1.0.into()).is_err());
+        assert!(batch.baddbmm(&matrix, &matrix, 1.0.into(), 1.0.into()).is_err());
+    }
+
+    #[test]
+    fn products_pass_gradcheck() {
+        let (a, b) = (doubles(&[1.0, 2.0], &[2]), doubles(&[3.0, 5.0], &[2]));
+        let m = doubles(&[1.0, 2.0, 3.0, 4.0], &[2, 2]);
+        gradcheck(|x| x[0].dot(&x[1])?.pow(2.0), &[a.clone(), b.clone()]);
+        gradcheck(|x| x[0].outer(&x[1])?.pow(2.0), &[a.clone(), b.clone()]);
+        gradcheck(|x| x[0].mv(&x[1])?.pow(2.0), &[m.clone(), b.clone()]);
+        gradcheck(|x| x[0].addmv(&x[1], &x[2], 2.0.into(), 0.5.into())?.pow(2.0), &[a, m, b]);
+    }
+}

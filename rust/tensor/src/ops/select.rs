@@ -1,0 +1,183 @@
+//! Selection of elements by a condition, and limits of elements.
+
+use super::binary::promote;
+use super::masked::zero_where;
+use super::operand::{Numbers, Operand, result_type};
+use super::pairs::{largest, smallest};
+use crate::autograd::{BackwardContext, Gradients, NodeBuilder};
+use crate::dtype::dispatch_compute;
+use crate::shape::broadcast;
+use crate::{DType, Error, Result, Tensor, kernel};
+
+/// Returns `x` where `condition` is true and `y` elsewhere: `torch.where`. Shapes are broadcast and types promoted.
+pub fn where_cond<'a>(
+    condition: &Tensor,
+    x: impl Into<Operand<'a>>,
+    y: impl Into<Operand<'a>>,
+) -> Result<Tensor> {
+    let op = "where";
+    check_bool(op, "condition", condition)?;
+    let operands = promote(op, (x.into(), y.into()), Numbers::Rounded, |dtype| dtype)?;
+    let shape = broadcast(op, condition.shape(), &operands.shape)?;
+    let sources = [&condition.detach(), &operands.a, &operands.b];
+    let out = dispatch_compute!(operands.dtype, T => {
+        let zero = T::default();
+        kernel::zip3(op, (operands.dtype, &shape), sources, move |chosen: T, x, y| if chosen != zero { x } else { y })
+    })?;
+    let inputs = [condition, &operands.left, &operands.right];
+    if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &inputs)? {
+        let saved = builder.save(condition)?;
+        // The engine sums over broadcast dimensions.
+        builder.set_history(&out, move |ctx, gradient| {
+            let condition = ctx.saved(saved)?;
+            Ok(vec![
+                None,
+                ctx.gradient(1, || zero_where(&condition.logical_not()?, gradient))?,
+                ctx.gradient(2, || zero_where(&condition, gradient))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+/// Returns `input` limited to the range from `min` to `max`, of which one may be `None`. If `min` is larger than `max`,
+/// all elements are `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+pub fn clamp(input: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>) -> Result<Tensor> {
+    let op = "clamp";
+    if min.is_none() && max.is_none() {
+        return Err(Error::value(op, "min or max", "not be None", "None for both"));
+    }
+    let operands: Vec<Operand<'_>> = [Some(input.into()), min, max].into_iter().flatten().collect();
+    let dtype = result_type(&operands);
+    // PyTorch computes one limit of bools as `maximum` or `minimum`, if it is a tensor.
+    if dtype == DType::Bool && !matches!(operands.as_slice(), [_, Operand::Tensor(_)]) {
+        return Err(Error::not_numeric(op, "the promoted dtype", "; long() converts it"));
+    }
+    let limit = |argument: &'static str, given: Option<Operand<'_>>| match given {
+        Some(Operand::Scalar(value)) => value.check_fits(dtype, op, argument).map(|_| ()),
+        _ => Ok(()),
+    };
+    limit("min", min)?;
+    limit("max", max)?;
+    let limit = |given: Option<Operand<'_>>| given.map(|given| given.tensor(dtype)).transpose();
+    let (min, max) = (limit(min)?, limit(max)?);
+    let mut out = kernel::cast(&input.detach(), dtype)?;
+    if let Some(min) = &min {
+        out = limited(op, &out, min, true)?;
+    }
+    if let Some(max) = &max {
+        out = limited(op, &out, max, false)?;
+    }
+    let limits: Vec<&Tensor> = min.iter().chain(&max).collect();
+    let inputs: Vec<&Tensor> = std::iter::once(input).chain(limits).collect();
+    if let Some(mut builder) = NodeBuilder::new("ClampBackward0", &inputs)? {
+        let (has_min, has_max) = (min.is_some(), max.is_some());
+        for input in &inputs {
+            builder.save(input)?;
+        }
+        builder.set_history(&out, move |ctx, gradient| {
+            let x = ctx.saved(0)?.detach();
+            let min = if has_min { Some(ctx.saved(1)?.detach()) } else { None };
+            let max = if has_max { Some(ctx.saved(1 + usize::from(has_min))?.detach()) } else { None };
+            clamp_gradients(ctx, gradient, &x, min.as_ref(), max.as_ref())
+        });
+    }
+    Ok(out)
+}
+
+/// Returns the larger (for a lower limit) or the smaller of each element and the limit. Nothing is recorded.
+fn limited(op: &'static str, input: &Tensor, limit: &Tensor, is_lower: bool) -> Result<Tensor> {
+    let shape = broadcast(op, input.shape(), limit.shape())?;
+    let (dtype, limit) = (input.dtype(), kernel::cast(&limit.detach(), input.dtype())?);
+    dispatch_compute!(dtype, T => {
+        let choose: fn(T, T) -> T = if is_lower { largest } else { smallest };
+        kernel::zip(op, (dtype, &shape), input, &limit, choose)
+    })
+}
+
+/// Returns the gradients of the input and of the limits that are given.
+fn clamp_gradients(
+    ctx: &BackwardContext<'_>,
+    gradient: &Tensor,
+    x: &Tensor,
+    min: Option<&Tensor>,
+    max: Option<&Tensor>,
+) -> Result<Gradients> {
+    // Comparisons with NaN are false: the gradient passes only where an element is within the limits.
+    let within = match (min, max) {
+        (Some(min), Some(max)) => x.greater_equal(min)?.mul(&x.less_equal(max)?)?,
+        (Some(min), None) => x.greater_equal(min)?,
+        (None, Some(max)) => x.less_equal(max)?,
+        (None, None) => return Ok(vec![Some(gradient.clone())]),
+    };
+    let of = |input: usize, passes: &dyn Fn() -> Result<Tensor>| {
+        ctx.gradient(input, || zero_where(&passes()?.logical_not()?, gradient))
+    };
+    let mut gradients = vec![of(0, &|| Ok(within.clone()))?];
+    if let Some(min) = min {
+        gradients.push(of(1, &|| match max {
+            Some(max) => min.less(max)?.mul(&x.less(min)?),
+            None => x.less(min),
+        })?);
+    }
+    if let Some(max) = max {
+        gradients.push(of(gradients.len(), &|| match min {
+            Some(min) => x.greater(max)?.add(&max.less(min)?),
+            None => x.greater(max),
+        })?);
+    }
+    Ok(gradients)
+}
+
+/// Returns an error for a mask that is not a bool tensor.
+fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor) -> Result<()> {
+    match mask.dtype() {
+        DType::Bool => Ok(()),
+        given => {
+            let (expected, cure) = ("a bool tensor".to_owned(), "; bool() converts it");
+            Err(Error::DType { op, argument, expected, given, cure })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WriteTo;
+    use crate::testing::{assert_close, doubles, gradcheck};
+
+    #[test]
+    fn where_selects_and_promotes() {
+        let x = doubles(&[1.0, -2.0, 3.0], &[3]);
+        let positive = x.greater(0.0).unwrap();
+        assert_close(&where_cond(&positive, &x, 0.0).unwrap(), &[1.0, 0.0, 3.0]);
+        assert_eq!(where_cond(&positive, 1i64, 2i64).unwrap().to_vec::<i64>().unwrap(), [1, 2, 1]);
+        assert_eq!(where_cond(&positive, 1i64, 0.5).unwrap().dtype(), DType::Float32);
+        assert!(matches!(where_cond(&x, &x, &x), Err(Error::DType { op: "where", .. })));
+        let column = doubles(&[10.0, 20.0], &[2, 1]);
+        assert_close(&where_cond(&positive, &column, &x).unwrap(), &[10.0, -2.0, 10.0, 20.0, -2.0, 20.0]);
+    }
+
+    #[test]
+    fn clamp_limits_elements_and_propagates_nan() {
+        let x = doubles(&[1.0, -2.0, 3.0], &[3]);
+        assert_close(&clamp(&x, Some((-1.0).into()), Some(2.0.into())).unwrap(), &[1.0, -1.0, 2.0]);
+        assert_close(&clamp(&x, Some(1.0.into()), Some(0.0.into())).unwrap(), &[0.0, 0.0, 0.0]);
+        let nan = clamp(&x, Some(f64::NAN.into()), None).unwrap();
+        assert!(nan.to_vec::<f64>().unwrap().iter().all(|value| value.is_nan()));
+        assert!(matches!(clamp(&x, None, None), Err(Error::Value { op: "clamp", .. })));
+        let ints = Tensor::from_slice(&[5i64], &[1]).unwrap();
+        assert_eq!(clamp(&ints, Some(0.5.into()), None).unwrap().dtype(), DType::Float32);
+    }
+
+    #[test]
+    fn selections_pass_gradcheck() {
+        let inputs =
+            [doubles(&[0.5, -1.5, 2.0], &[3]), doubles(&[1.25, 0.25, -3.0], &[3]), doubles(&[0.7], &[])];
+        let mask = inputs[0].greater(0.0).unwrap();
+        gradcheck(|x| where_cond(&mask, &x[0], &x[1])?.pow(2.0), &inputs);
+        gradcheck(|x| x[0].masked_fill(WriteTo::Copy, &mask, &x[2])?.pow(2.0), &inputs);
+        gradcheck(|x| clamp(&x[0], Some((-1.0).into()), Some(1.0.into()))?.pow(2.0), &inputs);
+        gradcheck(|x| clamp(&x[0], Some((&x[1]).into()), Some((&x[2]).into()))?.pow(2.0), &inputs);
+    }
+}

@@ -1,0 +1,176 @@
+//! Softmax and its logarithm.
+//!
+//! The backward pass is one kernel. A backward pass that is recorded is computed by recorded operations instead, so that
+//! it can be differentiated any number of times.
+
+use super::operand::check_floating_point;
+use crate::autograd::{BackwardContext, NodeBuilder, is_recording};
+use crate::dtype::dispatch_float;
+use crate::shape::{Layout, wrap_dim};
+use crate::{Element, Result, Tensor, kernel};
+
+impl Tensor {
+    /// Returns the logarithm of the [`softmax`](Tensor::softmax) along `dim`, which is also accurate where the
+    /// softmax underflows.
+    pub fn log_softmax(&self, dim: i64) -> Result<Tensor> {
+        self.log_softmax_for("log_softmax", dim)
+    }
+
+    /// Returns the [`log_softmax`](Tensor::log_softmax), for an operation that errors name.
+    pub(super) fn log_softmax_for(&self, op: &'static str, dim: i64) -> Result<Tensor> {
+        check_floating_point(op, self)?;
+        wrap_dim(op, dim, self.ndim())?;
+        let out = apply_along_dim(self, dim, |rows, length| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, |row: &[T], out: &mut [T]| {
+                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
+                // If all elements are minus infinity the differences are NaN, as in PyTorch.
+                let sum: f64 = row.iter().map(|&value| (value - largest).exp().to_f64()).sum();
+                // The difference is computed first: added to a large maximum the logarithm would be lost in rounding.
+                let logarithm = T::from_f64(sum.ln());
+                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest) - logarithm);
+            }))
+        })?;
+        if let Some(mut builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                Ok(vec![Some(log_softmax_backward(ctx, gradient, saved, dim)?)])
+            });
+        }
+        Ok(out)
+    }
+
+    /// Returns the exponentials of the elements, normalized to a sum of 1 along `dim`.
+    pub fn softmax(&self, dim: i64) -> Result<Tensor> {
+        self.softmax_as("softmax", "SoftmaxBackward0", dim, false)
+    }
+
+    /// Returns the [`softmax`](Tensor::softmax) along `dim`, and 0 where all elements are minus infinity: PyTorch's
+    /// `_safe_softmax`.
+    pub(super) fn safe_softmax(&self, dim: i64) -> Result<Tensor> {
+        self.softmax_as("softmax", "SafeSoftmaxBackward0", dim, true)
+    }
+
+    /// Returns the softmax along `dim`. Where all elements are minus infinity it is 0 if `is_safe`, else NaN.
+    fn softmax_as(&self, op: &'static str, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
+        check_floating_point(op, self)?;
+        wrap_dim(op, dim, self.ndim())?;
+        let out = apply_along_dim(self, dim, |rows, length| {
+            dispatch_float!(rows.dtype(), T => kernel::apply_along_last_dim(op, rows, length, rows.shape(), length, move |row: &[T], out: &mut [T]| {
+                let largest = row.iter().copied().fold(T::NEG_INFINITY, T::max);
+                if is_safe && row.iter().all(|&value| value == T::NEG_INFINITY) {
+                    return out.fill(T::default());
+                }
+                out.iter_mut().zip(row).for_each(|(out, &value)| *out = (value - largest).exp());
+                let sum: f64 = out.iter().map(|value| value.to_f64()).sum();
+                out.iter_mut().for_each(|out| *out = T::from_f64(out.to_f64() / sum));
+            }))
+        })?;
+        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
+            let saved = builder.save_output(&out)?;
+            builder.set_history(&out, move |ctx, gradient| {
+                Ok(vec![Some(softmax_backward(ctx, gradient, saved, dim)?)])
+            });
+        }
+        Ok(out)
+    }
+}
+
+/// Returns the gradient of the input of `log_softmax`: `g - exp(y) * sum(g)` for the gradient g of the result y.
+fn log_softmax_backward(
+    ctx: &BackwardContext<'_>,
+    gradient: &Tensor,
+    saved: usize,
+    dim: i64,
+) -> Result<Tensor> {
+    let output = ctx.saved(saved)?;
+    if is_recording() {
+        let total = gradient.sum(Some(&[dim]), true)?;
+        return gradient.sub(&output.exp()?.mul(&total)?);
+    }
+    zip_along_dim(gradient, &output, dim, |gradients, outputs, length| {
+        dispatch_float!(gradients.dtype(), T => kernel::zip_rows("log_softmax", gradients, outputs, length, |g: &[T], y: &[T], out: &mut [T]| {
+            let total = T::from_f64(g.iter().map(|g| g.to_f64()).sum());
+            out.iter_mut().zip(g.iter().zip(y)).for_each(|(out, (&g, &y))| *out = g - y.exp() * total);
+            Ok(())
+        }))
+    })
+}
+
+/// Returns the gradient of the input of `softmax`: `(g - sum(g * y)) * y` for the gradient g of the result y.
+fn softmax_backward(ctx: &BackwardContext<'_>, gradient: &Tensor, saved: usize, dim: i64) -> Result<Tensor> {
+    let output = ctx.saved(saved)?;
+    if is_recording() {
+        let total = gradient.mul(&output)?.sum(Some(&[dim]), true)?;
+        return gradient.sub(&total)?.mul(&output);
+    }
+    zip_along_dim(gradient, &output, dim, |gradients, outputs, length| {
+        dispatch_float!(gradients.dtype(), T => kernel::zip_rows("softmax", gradients, outputs, length, |g: &[T], y: &[T], out: &mut [T]| {
+            let total = T::from_f64(g.iter().zip(y).map(|(g, y)| g.to_f64() * y.to_f64()).sum());
+            out.iter_mut().zip(g.iter().zip(y)).for_each(|(out, (&g, &y))| *out = (g - total) * y);
+            Ok(())
+        }))
+    })
+}
+
+/// Returns a tensor as contiguous rows along `dim`, in the type of arithmetic.
+fn rows_along_dim(tensor: &Tensor, dim: i64) -> Result<Tensor> {
+    kernel::cast(&tensor.detach(), tensor.dtype().compute())?.transpose(dim, -1)?.contiguous()
+}
+
+/// Returns the result of a kernel on rows as `like`: rounded to its type and with its order of dimensions.
+fn from_rows(rows: &Tensor, like: &Tensor, dim: i64) -> Result<Tensor> {
+    let out = kernel::cast(rows, like.dtype())?.transpose(dim, -1)?.contiguous()?;
+    // The strides of dimensions of size 1 may differ after the transpose.
+    Ok(out.alias(Layout { offset: out.storage_offset(), ..Layout::contiguous(out.shape()) }))
+}
+
+/// Runs `f` on the rows of a tensor along `dim` and their length.
+fn apply_along_dim(
+    tensor: &Tensor,
+    dim: i64,
+    f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let rows = rows_along_dim(tensor, dim)?;
+    let length = rows.shape().last().copied().unwrap_or(1);
+    from_rows(&f(&rows, length)?, tensor, dim)
+}
+
+/// Like [`apply_along_dim`], on the rows of two tensors of one shape.
+fn zip_along_dim(
+    a: &Tensor,
+    b: &Tensor,
+    dim: i64,
+    f: impl FnOnce(&Tensor, &Tensor, usize) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let (rows, others) = (rows_along_dim(a, dim)?, rows_along_dim(b, dim)?);
+    let length = rows.shape().last().copied().unwrap_or(1);
+    from_rows(&f(&rows, &others, length)?, a, dim)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::{DType, Tensor};
+
+    fn scores() -> Tensor {
+        doubles(&[1.0, -2.0, 0.5, 0.0, 3.0, -1.0], &[2, 3])
+    }
+
+    #[test]
+    fn log_softmax_of_large_elements_does_not_overflow() {
+        let x = doubles(&[1000.0, 1000.0, -1000.0], &[3]);
+        let half = 0.5f64.ln();
+        assert_close(&x.log_softmax(0).unwrap(), &[half, half, -2000.0 + half]);
+        assert_close(&scores().softmax(1).unwrap().sum(Some(&[1]), false).unwrap(), &[1.0, 1.0]);
+        let ints = Tensor::ones(&[1], DType::Int64).unwrap();
+        assert!(ints.log_softmax(0).is_err() && scores().log_softmax(2).is_err());
+    }
+
+    #[test]
+    fn softmax_passes_gradcheck() {
+        for dim in [0, 1] {
+            gradcheck(|x| x[0].log_softmax(dim)?.pow(2.0), &[scores()]);
+            gradcheck(|x| x[0].softmax(dim)?.pow(2.0), &[scores()]);
+        }
+    }
+}

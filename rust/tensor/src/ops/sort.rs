@@ -1,0 +1,105 @@
+//! Sorted elements along one dimension, and the largest or smallest of them.
+
+use std::cmp::Ordering;
+
+use super::along_dim::{RowIndices, indices_along, select_along, size_of_dim};
+use crate::{DType, Element, Error, Result, Tensor};
+
+/// Writes the indices of a row in the order of its elements, of which at least the first `count` are sorted. Equal
+/// elements keep their order. NaN is larger than all numbers.
+struct SortedIndices {
+    descending: bool,
+    count: usize,
+}
+
+impl SortedIndices {
+    fn compare<T: Element>(&self, a: T, b: T) -> Ordering {
+        let order = match (a.is_nan(), b.is_nan()) {
+            (false, false) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
+            (a, b) => a.cmp(&b),
+        };
+        if self.descending { order.reverse() } else { order }
+    }
+}
+
+impl RowIndices for SortedIndices {
+    fn write<T: Element>(&self, row: &[T], out: &mut [i64]) {
+        out.iter_mut().zip(0..).for_each(|(out, index)| *out = index);
+        let value =
+            |index: i64| usize::try_from(index).ok().and_then(|at| row.get(at)).copied().unwrap_or_default();
+        // The index decides between equal elements, so that the order does not depend on the algorithm. A stable
+        // sort would allocate.
+        let compare = |a: &i64, b: &i64| self.compare(value(*a), value(*b)).then(a.cmp(b));
+        if self.count > 0 && self.count < out.len() {
+            out.select_nth_unstable_by(self.count - 1, compare);
+        }
+        if let Some(first) = out.get_mut(..self.count) {
+            first.sort_unstable_by(compare);
+        }
+    }
+}
+
+impl Tensor {
+    /// Returns the sorted elements along `dim` and their indices. The order of equal elements is preserved; NaN is
+    /// larger than all numbers.
+    pub fn sort(&self, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> {
+        let names = ("sort", "SortBackward0");
+        let indices = self.sorted_indices(names.0, dim, descending)?;
+        Ok((select_along(names, self, dim, &indices)?, indices))
+    }
+
+    /// Returns the indices that sort the elements along `dim`, as [`sort`](Tensor::sort).
+    pub fn argsort(&self, dim: i64, descending: bool) -> Result<Tensor> {
+        self.sorted_indices("argsort", dim, descending)
+    }
+
+    fn sorted_indices(&self, op: &'static str, dim: i64, descending: bool) -> Result<Tensor> {
+        let count = size_of_dim(op, self, dim)?;
+        indices_along(op, self, dim, |length| length, SortedIndices { descending, count })
+    }
+
+    /// Returns the `count` largest elements along `dim`, or the smallest, in order, and their indices.
+    pub fn topk(&self, count: i64, dim: i64, largest: bool) -> Result<(Tensor, Tensor)> {
+        let names = ("topk", "TopkBackward0");
+        let size = size_of_dim(names.0, self, dim)?;
+        if self.dtype() == DType::Bool {
+            return Err(Error::not_numeric(names.0, "input", "; byte() converts it"));
+        }
+        let Some(chosen) = usize::try_from(count).ok().filter(|&chosen| chosen <= size) else {
+            let expected = format!("be from 0 to {size}, the size of the dimension");
+            return Err(Error::value(names.0, "k", expected, count));
+        };
+        let order = SortedIndices { descending: largest, count: chosen };
+        let mut indices = indices_along(names.0, self, dim, |length| length, order)?;
+        if self.ndim() > 0 && chosen < size {
+            indices = indices.slice(dim, None, Some(count), 1)?.contiguous_copy()?;
+        }
+        Ok((select_along(names, self, dim, &indices)?, indices))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{doubles, gradcheck};
+
+    #[test]
+    fn sort_preserves_the_order_of_equal_elements_and_puts_nan_last() {
+        let x = doubles(&[3.0, f64::NAN, 1.0, 3.0, f64::INFINITY], &[5]);
+        assert_eq!(x.argsort(0, false).unwrap().to_vec::<i64>().unwrap(), [2, 0, 3, 4, 1]);
+        assert_eq!(x.argsort(-1, true).unwrap().to_vec::<i64>().unwrap(), [1, 4, 0, 3, 2]);
+        let (values, indices) = x.topk(2, 0, false).unwrap();
+        assert_eq!(
+            (values.to_vec::<f64>().unwrap(), indices.to_vec::<i64>().unwrap()),
+            (vec![1.0, 3.0], vec![2, 0])
+        );
+        assert!(x.topk(6, 0, true).is_err() && x.topk(-1, 0, true).is_err());
+    }
+
+    #[test]
+    fn sort_along_any_dimension_passes_gradcheck() {
+        let x = [doubles(&[1.0, 5.0, 3.0, 4.0, 2.0, 6.0], &[2, 3])];
+        gradcheck(|x| x[0].sort(0, false)?.0.pow(2.0), &x);
+        gradcheck(|x| x[0].sort(1, true)?.0.exp(), &x);
+        gradcheck(|x| x[0].topk(2, 1, true)?.0.pow(2.0), &x);
+    }
+}

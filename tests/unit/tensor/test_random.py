@@ -1,0 +1,189 @@
+"""Random numbers and samples: reproducible, equal on every device, and distributed as documented."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor, accelerator
+from interlock.errors import ArgumentError, DTypeError, ShapeError
+
+COUNT = 20_000
+
+DRAWS: dict[str, Callable[[], Tensor]] = {
+    "rand_like": lambda: interlock.rand_like(interlock.zeros(50)),
+    "randn_like": lambda: interlock.randn_like(interlock.zeros(50)),
+    "randint": lambda: interlock.randint(-5, 1000, (50,)),
+    "randint_like": lambda: interlock.randint_like(interlock.zeros(50), 1000),
+    "randperm": lambda: interlock.randperm(50),
+    "bernoulli": lambda: interlock.bernoulli(interlock.full((50,), 0.5)),
+    "bernoulli of one probability": lambda: interlock.zeros(50).bernoulli(0.5),
+    "multinomial": lambda: interlock.multinomial(interlock.ones(50), 20),
+    "multinomial with replacement": lambda: interlock.ones(2, 50).multinomial(20, replacement=True),
+    "bernoulli_": lambda: interlock.zeros(50).bernoulli_(),
+    "bernoulli_ of probabilities": lambda: interlock.zeros(2, 50).bernoulli_(interlock.full((50,), 0.5)),
+    "normal_": lambda: interlock.zeros(50).normal_(),
+    "uniform_": lambda: interlock.zeros(50).uniform_(-1, 1),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_numbers_repeat_and_do_not_depend_on_the_device(name: str, devices: tuple[str, str]) -> None:
+    def drawn() -> list[object]:
+        interlock.manual_seed(3)
+        return DRAWS[name]().tolist()  # type: ignore[no-any-return]
+
+    first = drawn()
+    assert drawn() == first
+    assert DRAWS[name]().tolist() != first
+    with interlock.device(devices[1]):
+        assert drawn() == first
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_are_queued_on_the_stream_and_replayed(name: str, devices: tuple[str, str]) -> None:
+    with interlock.device(devices[1]), interlock.Stream(devices[1]):
+        graph = accelerator.Graph()
+        with graph:
+            made = DRAWS[name]()
+        graph.replay()
+        assert made.numel() >= 20
+
+
+def mean(x: Tensor) -> float:
+    return float(x.double().mean().item())
+
+
+def test_numbers_have_the_documented_distributions() -> None:
+    interlock.manual_seed(1)
+    x = interlock.empty(COUNT)
+    assert abs(mean(interlock.rand_like(x)) - 0.5) < 0.02
+    assert abs(mean(interlock.randn_like(x) ** 2) - 1) < 0.05
+    assert abs(mean(x.normal_(2.0, 3.0)) - 2) < 0.1
+    assert abs(mean((x - 2) ** 2) - 9) < 0.4
+    uniform = x.uniform_(-2.0, 4.0)
+    assert abs(mean(uniform) - 1) < 0.1
+    assert -2 <= uniform.min().item() < uniform.max().item() < 4
+    assert abs(mean(x.bernoulli_(0.3)) - 0.3) < 0.02
+    assert abs(mean(interlock.full((COUNT,), 0.3).bernoulli()) - 0.3) < 0.02
+    assert abs(mean(x.bernoulli(0.3)) - 0.3) < 0.02
+    integers = interlock.randint(-3, 5, (COUNT,)).numpy()
+    numbers, counts = np.unique(integers, return_counts=True)
+    assert numbers.tolist() == list(range(-3, 5))
+    assert np.abs(counts - COUNT / 8).max() < 300
+    samples = interlock.multinomial(interlock.tensor([1.0, 0.0, 3.0]), COUNT, replacement=True).numpy()
+    assert np.bincount(samples, minlength=3)[1] == 0
+    assert abs(samples.mean() - 1.5) < 0.05
+    firsts = interlock.tensor([[1.0, 2.0, 7.0]]).expand(COUNT, 3).multinomial(2)[:, 0].numpy()
+    assert np.abs(np.bincount(firsts) / COUNT - [0.1, 0.2, 0.7]).max() < 0.02
+
+
+def test_multinomial_without_replacement_draws_each_index_once() -> None:
+    weights = interlock.tensor([0.0, 0.5, 0.25, 0.25])
+    for _ in range(20):
+        drawn = weights.multinomial(4).tolist()
+        assert sorted(drawn) == [0, 1, 2, 3]
+        assert drawn[3] == 0
+    assert interlock.zeros(0, 3).multinomial(2).shape == (0, 2)
+    assert interlock.ones(3, dtype=interlock.float16).multinomial(2).dtype == interlock.int64
+    assert sorted(interlock.randperm(7).tolist()) == list(range(7))
+
+
+def test_results_have_the_shape_dtype_and_memory_order_of_pytorch() -> None:
+    x = interlock.zeros(2, 3).t()
+    for like in (interlock.rand_like, interlock.randn_like, interlock.empty_like):
+        assert (like(x).shape, like(x).stride()) == ((3, 2), (1, 3))
+    assert interlock.randint_like(x, 1, 3).stride() == (1, 3)
+    assert interlock.randint_like(x, 3).dtype == interlock.float32
+    assert interlock.rand_like(x.long(), dtype=interlock.float64).dtype == interlock.float64
+    assert interlock.randint(3, (2,)).dtype == interlock.int64
+    assert interlock.randint(low=1, high=3, size=(2,), dtype=interlock.float16).dtype == interlock.float16
+    assert interlock.randint(high=3, size=(2, 1)).shape == (2, 1)
+    assert interlock.randperm(3, dtype=interlock.float32).dtype == interlock.float32
+    assert x.bernoulli(0.5).stride() == (2, 1)
+    assert x.long().bernoulli(0.5).dtype == interlock.int64
+    assert interlock.rand_like(x, requires_grad=True).requires_grad
+
+
+def test_changes_in_place_count_versions_and_have_no_gradient() -> None:
+    leaf = interlock.ones(3, requires_grad=True)
+    changes: list[Callable[[Tensor], Tensor]] = [
+        lambda x: x.normal_(),
+        lambda x: x.uniform_(),
+        lambda x: x.bernoulli_(),
+        lambda x: x.bernoulli_(interlock.full((3,), 0.5)),
+    ]
+    for change in changes:
+        x = leaf * 1
+        assert change(x) is x
+        assert x._version == 1
+        assert x.requires_grad
+        x.sum().backward()
+        assert leaf.grad is not None
+        assert leaf.grad.tolist() == [0.0] * 3
+        with pytest.raises(RuntimeError, match="leaf"):
+            change(leaf)
+        with pytest.raises(RuntimeError, match="share"):
+            change(interlock.zeros(1).expand(3))
+    x = interlock.zeros(3)
+    x[1:].uniform_(2.0, 3.0)
+    assert x[0].item() == 0
+    assert x[1:].min().item() >= 2
+
+
+REFUSED: list[tuple[Callable[[Tensor], object], type[Exception]]] = [
+    (lambda x: interlock.rand_like(x.long()), DTypeError),
+    (lambda x: interlock.randint(3, 3, (2,)), ArgumentError),
+    (lambda x: interlock.randint(0, (2,)), ArgumentError),
+    (lambda x: interlock.randint(3), TypeError),  # type: ignore[call-overload]
+    (lambda x: interlock.randint((2,)), TypeError),  # type: ignore[call-overload]
+    (lambda x: interlock.randint(2.5, (2,)), TypeError),  # type: ignore[call-overload]
+    (lambda x: interlock.randint(0, 3, (2,), dtype=interlock.bool), ArgumentError),
+    (lambda x: interlock.randint(0, 10**6, (2,), dtype=interlock.float16), ArgumentError),
+    (lambda x: interlock.randint(3, (-2,)), ArgumentError),
+    (lambda x: interlock.randint_like(x, 3, 2), ArgumentError),
+    (lambda x: interlock.randint_like(x), TypeError),
+    (lambda x: interlock.randperm(-1), ArgumentError),
+    (lambda x: interlock.randperm(3000, dtype=interlock.float16), ArgumentError),
+    (lambda x: interlock.randperm(2, dtype=interlock.bool), DTypeError),
+    (lambda x: (x - 1).bernoulli(), ArgumentError),
+    (lambda x: x.long().bernoulli(), DTypeError),
+    (lambda x: x.bernoulli(1.5), ArgumentError),
+    (lambda x: x.bernoulli_(-0.5), ArgumentError),
+    (lambda x: x.bernoulli_(interlock.ones(5)), ShapeError),
+    (lambda x: x.bernoulli_(interlock.ones(3).long()), DTypeError),
+    (lambda x: x.normal_(0.0, -1.0), ArgumentError),
+    (lambda x: x.long().normal_(), DTypeError),
+    (lambda x: x.uniform_(2.0, 1.0), ArgumentError),
+    (lambda x: x.uniform_(0.0, float("inf")), ArgumentError),
+    (lambda x: x.half().uniform_(0.0, 1e6), ArgumentError),
+    (lambda x: x.long().uniform_(), DTypeError),
+    (lambda x: x.multinomial(1), ArgumentError),
+    (lambda x: (x + 1).multinomial(0), ArgumentError),
+    (lambda x: (x + 1).multinomial(4), ArgumentError),
+    (lambda x: (x - 1).multinomial(1, True), ArgumentError),
+    (lambda x: ((x + 1) / 0).multinomial(1), ArgumentError),
+    (lambda x: (x + 1).long().multinomial(1), DTypeError),
+    (lambda x: (x + 1).unsqueeze(0).multinomial(1), ShapeError),
+    (lambda x: (x + 1).sum().multinomial(1), ShapeError),
+]
+
+
+@pytest.mark.parametrize(("refused", "error"), REFUSED)
+def test_arguments_that_do_not_fit_are_refused(
+    refused: Callable[[Tensor], object], error: type[Exception]
+) -> None:
+    x = interlock.zeros(2, 3)
+    with pytest.raises(error):
+        refused(x)
+    assert x._version == 0
+
+
+def test_wrong_probabilities_on_a_device_are_asynchronous_errors(devices: tuple[str, str]) -> None:
+    wrong = interlock.full((2,), 1.5, device=devices[1])
+    with pytest.raises(RuntimeError, match="probability"):
+        wrong.bernoulli().tolist()
+    with pytest.raises(RuntimeError, match="weight"):
+        (-wrong).multinomial(1).tolist()

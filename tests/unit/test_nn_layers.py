@@ -1,0 +1,329 @@
+"""Activations, layer normalization and dropout of `nn.functional`. Numbers are those of PyTorch 2.13."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor, accelerator, bfloat16, errors, float16, float32, float64, int64
+from interlock.nn import functional
+
+X = [[-2.0, -0.5, 0.25], [1.0, 3.0, -4.0]]
+ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], list[list[float]]]] = {
+    "gelu": (
+        functional.gelu,
+        [
+            [-0.0455002638964, -0.154268769363, 0.149676581421],
+            [0.841344746069, 2.99595030591, -0.000126684967332],
+        ],
+    ),
+    "tanh gelu": (
+        lambda x: functional.gelu(x, approximate="tanh"),
+        [
+            [-0.0454023059122, -0.154285990175, 0.149675350702],
+            [0.841191990608, 2.99636260792, -7.02459481923e-05],
+        ],
+    ),
+    "silu": (
+        functional.silu,
+        [
+            [-0.238405844044, -0.188770334399, 0.140544125221],
+            [0.73105857863, 2.85772238047, -0.0719448398484],
+        ],
+    ),
+    "softplus": (
+        functional.softplus,
+        [[0.126928011043, 0.47407698418, 0.825939419879], [1.31326168752, 3.04858735157, 0.0181499279178]],
+    ),
+    "softplus with a threshold": (
+        lambda x: functional.softplus(x, 2, 3),
+        [[0.0090749639589, 0.156630843759, 0.48703849209], [1.06346400552, 3.0, 0.000167703186448]],
+    ),
+    "logsigmoid": (
+        functional.logsigmoid,
+        [
+            [-2.12692801104, -0.97407698418, -0.575939419879],
+            [-0.313261687518, -0.0485873515737, -4.01814992792],
+        ],
+    ),
+}
+
+
+def numbers(dtype: interlock.dtype = float64, device: str = "cpu") -> Tensor:
+    return interlock.tensor(X, dtype=dtype, device=device)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activation_has_the_values_of_pytorch(name: str) -> None:
+    function, expected = ACTIVATIONS[name]
+    np.testing.assert_allclose(function(numbers()).numpy(), expected, rtol=1e-11)
+    found = function(numbers(float32))
+    assert found.dtype is float32
+    np.testing.assert_allclose(found.numpy(), expected, rtol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", [float16, bfloat16])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activation_of_halves_is_rounded_once(name: str, dtype: interlock.dtype) -> None:
+    function, _ = ACTIVATIONS[name]
+    halves = numbers(dtype).requires_grad_()
+    exact = numbers(float32).requires_grad_()
+    found, expected = function(halves), function(exact)
+    assert found.dtype is dtype
+    assert found.tolist() == expected.to(dtype).tolist()
+    found.sum().backward()
+    expected.sum().backward()
+    assert halves.grad is not None
+    assert exact.grad is not None
+    assert halves.grad.tolist() == exact.grad.to(dtype).tolist()
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activation_on_a_device_has_the_bits_of_the_cpu(name: str) -> None:
+    accelerator.use("host")
+    function, _ = ACTIVATIONS[name]
+    results = []
+    for device in ("cpu", "host:0"):
+        x = numbers(float32, device).requires_grad_()
+        y = function(x)
+        y.sum().backward()
+        assert str(y.device) == device
+        assert x.grad is not None
+        results.append((y.tolist(), x.grad.tolist()))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("name", ["gelu", "silu", "softplus", "logsigmoid", "dropout", "layer_norm"])
+def test_integers_are_refused(name: str) -> None:
+    arguments = ((2,),) if name == "layer_norm" else ()
+    with pytest.raises(
+        errors.DTypeError, match=f"^{name}: input must be floating point, got int64; float\\(\\) converts it$"
+    ):
+        getattr(functional, name)(interlock.tensor([1, 2]), *arguments)
+
+
+def test_activations_of_special_numbers() -> None:
+    x = interlock.tensor([math.inf, -math.inf, math.nan, 100.0, -1000.0])
+    found = {name: function(x).tolist() for name, (function, _) in ACTIVATIONS.items()}
+    for name in ("gelu", "tanh gelu", "silu"):
+        assert found[name][0] == math.inf
+        assert math.isnan(found[name][1])
+        assert math.isnan(found[name][2])
+        assert found[name][3:] == [100.0, 0.0]
+    assert found["softplus"][:2] == [math.inf, 0.0]
+    assert found["softplus"][3:] == [100.0, 0.0]
+    assert found["logsigmoid"][:2] == [0.0, -math.inf]
+    assert found["logsigmoid"][4] == -1000.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda x: functional.gelu(x, approximate="erf"),
+            errors.ArgumentError,
+            "gelu: approximate must be 'none' or 'tanh', got 'erf'",
+        ),
+        (lambda x: functional.gelu(x, approximate=1), TypeError, "gelu: approximate must be a str, got int"),
+        (lambda x: functional.softplus(x, "1"), TypeError, "softplus: beta must be a float, got str"),
+        (lambda x: functional.silu([1.0]), TypeError, "silu: input must be a Tensor, got list"),
+        (lambda x: functional.silu(x, inplace=1), TypeError, "silu: inplace must be a bool, got int"),
+        (lambda x: functional.relu(x, inplace=1), TypeError, "relu: inplace must be a bool, got int"),
+        (lambda x: functional.dropout(x, 1.5), ValueError, "dropout: p must be from 0 to 1, got 1.5"),
+        (lambda x: functional.dropout(x, math.nan), ValueError, "dropout: p must be from 0 to 1, got nan"),
+        (lambda x: functional.dropout(x, "a"), TypeError, "dropout: p must be a float, got str"),
+        (
+            lambda x: functional.dropout(x, 0.5, "yes"),
+            TypeError,
+            "dropout: training must be a bool, got str",
+        ),
+        (
+            lambda x: functional.layer_norm(x, 3),
+            TypeError,
+            "layer_norm: normalized_shape must be a tuple or list of ints, got int",
+        ),
+        (
+            lambda x: functional.layer_norm(x, ()),
+            errors.ShapeError,
+            "layer_norm: normalized_shape must be the last sizes of the input shape (2, 3), got ()",
+        ),
+        (
+            lambda x: functional.layer_norm(x, (2,)),
+            errors.ShapeError,
+            "layer_norm: normalized_shape must be the last sizes of the input shape (2, 3), got (2,)",
+        ),
+        (
+            lambda x: functional.layer_norm(x, (3,), interlock.ones(2)),
+            errors.ShapeError,
+            "layer_norm: weight must be of shape (3,), normalized_shape, got shape (2,)",
+        ),
+        (
+            lambda x: functional.layer_norm(x, (3,), None, interlock.ones(3)),
+            errors.DTypeError,
+            "layer_norm: bias must be float64, the dtype of the input, got float32",
+        ),
+        (
+            lambda x: functional.layer_norm(x, (3,), eps="a"),
+            TypeError,
+            "layer_norm: eps must be a float, got str",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(call: Any, error: type[Exception], message: str) -> None:
+    x = numbers()
+    with pytest.raises(error) as raised:
+        call(x)
+    assert str(raised.value) == message
+    assert x.tolist() == X
+
+
+@pytest.mark.parametrize(
+    ("function", "inplace"),
+    [
+        (functional.relu, lambda x: functional.relu(x, inplace=True)),
+        (functional.relu, functional.relu_),
+        (functional.relu, interlock.relu_),
+        (functional.relu, Tensor.relu_),
+        (functional.silu, lambda x: functional.silu(x, inplace=True)),
+    ],
+)
+def test_activations_in_place(
+    function: Callable[[Tensor], Tensor], inplace: Callable[[Tensor], Tensor]
+) -> None:
+    x = numbers()
+    version = x._version
+    assert inplace(x) is x
+    assert x._version == version + 1
+    assert x.tolist() == function(numbers()).tolist()
+    leaf = numbers().requires_grad_()
+    with pytest.raises(RuntimeError, match="leaf"):
+        inplace(leaf)
+    gradients = []
+    for apply in (function, inplace):
+        y = leaf * 2
+        (gradient,) = interlock.autograd.grad((apply(y) ** 2).sum(), leaf, create_graph=True)
+        (second,) = interlock.autograd.grad((gradient**2).sum(), leaf)
+        gradients.append((gradient.tolist(), second.tolist()))
+    assert gradients[0] == gradients[1]
+
+
+def test_layer_norm_has_the_values_of_pytorch() -> None:
+    weight = interlock.tensor([0.5, 2.0, 1.0], dtype=float64)
+    found = functional.layer_norm(numbers(), (3,), weight, weight - 1)
+    np.testing.assert_allclose(
+        found.numpy(),
+        [[-1.1681492868, 1.53451942944, 1.06903885887], [-0.330158542864, 3.03809748564, -1.35873165709]],
+        rtol=1e-11,
+    )
+    found = functional.layer_norm(numbers(), [2, 3], eps=0.5)
+    np.testing.assert_allclose(
+        found.numpy(),
+        [
+            [-0.698547923306, -0.0537344556389, 0.268672278195],
+            [0.591079012028, 1.45083030225, -1.55829921353],
+        ],
+        rtol=1e-11,
+    )
+    singles = functional.layer_norm(numbers(float32), (3,), weight.float(), (weight - 1).float())
+    np.testing.assert_allclose(
+        singles.numpy(),
+        [[-1.1681492868, 1.53451942944, 1.06903885887], [-0.330158542864, 3.03809748564, -1.35873165709]],
+        rtol=1e-6,
+    )
+
+
+def test_layer_norm_of_halves_accepts_parameters_of_float32() -> None:
+    weight = interlock.tensor([0.5, 2.0, 1.0])
+    for dtype in (float16, bfloat16):
+        halves = numbers(dtype)
+        expected = functional.layer_norm(halves.float(), (3,), weight).to(dtype)
+        assert functional.layer_norm(halves, (3,), weight).tolist() == expected.tolist()
+        assert functional.layer_norm(halves, (3,), weight.to(dtype)).tolist() == expected.tolist()
+
+
+def layer_norm_results(device: str) -> list[Any]:
+    rows = interlock.arange(3000 * 7, device=device).reshape(3000, 7)
+    x = (rows.float() * 0.618).remainder(3.0).requires_grad_()
+    weight = interlock.ones(7, device=device, requires_grad=True)
+    bias = interlock.zeros(7, device=device, requires_grad=True)
+    y = functional.layer_norm(x, (7,), weight, bias)
+    (y * y * x.detach()).sum().backward()
+    return [tensor.tolist() for tensor in (y, x.grad, weight.grad, bias.grad) if tensor is not None]
+
+
+def test_layer_norm_has_equal_bits_on_a_device_and_with_threads() -> None:
+    accelerator.use("host")
+    expected = layer_norm_results("cpu")
+    assert len(expected) == 4
+    assert layer_norm_results("host:0") == expected
+    threads = interlock.get_num_threads()
+    try:
+        interlock.set_num_threads(3)
+        assert layer_norm_results("cpu") == expected
+    finally:
+        interlock.set_num_threads(threads)
+
+
+def test_layer_norm_of_large_tensors_does_not_depend_on_threads() -> None:
+    x = interlock.rand(600, 1024).requires_grad_()
+    weight = interlock.rand(1024).requires_grad_()
+    results = []
+    threads = interlock.get_num_threads()
+    try:
+        for count in (1, 3):
+            interlock.set_num_threads(count)
+            y = functional.layer_norm(x, (1024,), weight)
+            gradients = interlock.autograd.grad((y * y).sum(), (x, weight))
+            results.append([tensor.detach().numpy().tobytes() for tensor in (y, *gradients)])
+    finally:
+        interlock.set_num_threads(threads)
+    assert results[0] == results[1]
+
+
+def test_layer_norm_without_rows_or_recorded_input() -> None:
+    assert functional.layer_norm(interlock.ones(0, 3), (3,)).shape == (0, 3)
+    weight = interlock.ones(3, dtype=float64, requires_grad=True)
+    functional.layer_norm(numbers(), (3,), weight).sum().backward()
+    assert weight.grad is not None
+    expected = functional.layer_norm(numbers(), (3,)).sum(0)
+    np.testing.assert_allclose(weight.grad.numpy(), expected.numpy(), rtol=1e-12)
+
+
+def test_dropout_repeats_after_a_seed_on_every_device() -> None:
+    accelerator.use("host")
+    masks = []
+    for device in ("cpu", "host:0", "cpu"):
+        interlock.manual_seed(11)
+        masks.append(functional.dropout(interlock.ones(1000, device=device), 0.3).tolist())
+    assert masks[0] == masks[1] == masks[2]
+    interlock.manual_seed(12)
+    assert functional.dropout(interlock.ones(1000), 0.3).tolist() != masks[0]
+    kept = [value for value in masks[0] if value]
+    assert len(set(kept)) == 1
+    assert kept[0] == pytest.approx(1 / 0.7)
+    assert 600 < len(kept) < 800
+
+
+def test_dropout_has_the_gradient_of_its_mask() -> None:
+    x = interlock.ones(100, dtype=float64, requires_grad=True)
+    y = functional.dropout(x * 3, 0.5)
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == y.tolist()
+    assert set(y.tolist()) == {0.0, 6.0}
+
+
+def test_dropout_that_drops_nothing_returns_the_tensor() -> None:
+    x = interlock.ones(3, dtype=int64)
+    assert functional.dropout(x, training=False) is x
+    assert functional.dropout(x, p=0) is x
+    assert functional.dropout(x, p=1).tolist() == [0, 0, 0]
+    y = interlock.ones(1000)
+    assert functional.dropout(y, inplace=True) is y
+    assert set(y.tolist()) == {0.0, 2.0}
+    with pytest.raises(RuntimeError, match="leaf"):
+        functional.dropout(interlock.ones(3, requires_grad=True), inplace=True)
