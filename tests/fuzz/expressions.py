@@ -294,7 +294,7 @@ def indices(random: random.Random, kind: str, shape: list[int], dim: int) -> Any
         return 9 if random.random() < 0.01 else random.randrange(max(size, 1))
 
     if kind == "rows":
-        return [index() for _ in range(random.randrange(4))]
+        return [index() for _ in range(random.randrange(4) if size else 0)]
 
     def nested(sizes: list[int]) -> Any:
         return index() if not sizes else [nested(sizes[1:]) for _ in range(sizes[0])]
