@@ -11,7 +11,7 @@ of which mostly broadcast with `x`. The text in braces is replaced by a literal:
 | `{number}`, `{factor}` | any number; a finite number |
 | `{along}` | a dimension of `x` and a tensor of indices with the dimensions of `x` |
 | `{rows}` | a dimension of `x` and a vector of indices of it |
-| `{flat}` | a vector of indices of the elements of `x` |
+| `{flat}`, `{first}` | a vector of indices of the elements of `x`; of its first dimension |
 | `{shape}`, `{wide}` | the shape of `x`; a shape to which it can be broadcast |
 | `{reduction}` | a reduction of a loss |
 | `{dtype}` | a dtype |
@@ -87,7 +87,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.round()",
         "x.trunc()",
         "x.sign()",
-        "x.signbit()",
+        "x.nan_to_num().signbit()",
         "T.isfinite(x)",
         "T.isinf(x)",
         "T.isnan(x)",
@@ -194,7 +194,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.scatter_add({along}, y)",
         "x.index_add({rows}, y)",
         "x.index_add({rows}, x.index_select({rows}), alpha={factor})",
-        "x.index_put(({flat},), y, True)",
+        "x.index_put(({first},), y, True)",
+        "x.put({flat}, y.flatten()[:1], True)",
         "T.dot(x, y)",
         "T.mv(x, y)",
         "T.outer(x, y)",
@@ -260,8 +261,10 @@ def literal(random: random.Random, kind: str, shape: list[int]) -> str:
     dim = dimension(random, shape)
     if kind in ("along", "rows"):
         return f"{dim}, T.tensor({indices(random, kind, shape, dim)}, dtype=T.int64, device=device)"
-    if kind == "flat":
-        count = max(int(np.prod(shape)), 1)
+    if kind in ("first", "flat"):
+        count = int(np.prod(shape[:1] if kind == "first" else shape))
+        if not count:
+            return "T.tensor([], dtype=T.int64, device=device)"
         numbers = [random.randrange(-count, count) for _ in range(random.randrange(4))]
         return f"T.tensor({numbers}, dtype=T.int64, device=device)"
     literals: dict[str, Any] = {

@@ -14,6 +14,7 @@ random switches of its kernels.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -687,6 +688,8 @@ class Program:
             with backends.override(**(step.flags or {})), calls:
                 made = run_step(interlock, step, self.tensors)
         except Exception as error:
+            # A part of the expression that was queued before may fail, too.
+            self.discard_errors()
             text = f"{type(error).__name__}: {error}".splitlines()[0]
             self.results.append({"error": text, "made": [None], "scale": scale})
             self.tensors.append(None)
@@ -694,7 +697,9 @@ class Program:
         try:
             results = [result_of(tensor) for tensor in made]
         except interlock.AcceleratorError as error:
-            # An operation on a device fails there, and the first read of its result raises.
+            # An operation on a device fails there, and the first read of its result raises. So does the read of
+            # another tensor that it has written.
+            self.discard_errors()
             self.results.append(
                 {"error": f"{type(error).__name__}: {error}".splitlines()[0], "made": [None], "scale": scale}
             )
@@ -719,6 +724,12 @@ class Program:
             for place in PRODUCTS[step.name]:
                 operands[place] = numpy_side.rounded(operands[place], inputs)
         return self.compared_with_numpy(step, operands, made, scale)
+
+    def discard_errors(self) -> None:
+        """Wait for the device and discard the errors of its work."""
+        if self.device != "cpu":
+            with contextlib.suppress(interlock.AcceleratorError):
+                accelerator.synchronize(self.device)
 
     def inputs(self, step: Step, calls: dispatch.Recording) -> str:
         """Return the precision to which a recorded product has rounded its inputs, "float32" without one."""
