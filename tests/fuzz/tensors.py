@@ -5,7 +5,7 @@ runs it on PyTorch and compares each step: error or not, dtype, shape, strides, 
 and elements, first and second gradients among them. `tolerances.py` has the tolerances. An action is one
 step.
 
-A third of the programs has float16 and bfloat16 tensors, and no gradients.
+A tenth of the programs has other integers, and a third float16 and bfloat16 tensors, and no gradients.
 
 Products of matrices run under random precision flags. If their record says that a kernel rounded the inputs,
 the result is compared with NumPy's product of rounded inputs instead of PyTorch's. Attention runs under
@@ -14,6 +14,7 @@ random switches of its kernels.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -28,10 +29,12 @@ from interlock import accelerator, backends, dispatch
 from tests.fuzz import numpy_side
 from tests.fuzz.actions import Actions
 from tests.fuzz.harness import ROOT
+from tests.fuzz.expressions import SQUARES, SUMS, drawn
 from tests.fuzz.programs import (
     DTYPES,
     HALVES,
     IN_PLACE,
+    INTEGERS,
     PRODUCTS,
     REDUCTIONS,
     UNARY,
@@ -159,7 +162,8 @@ class Program:
         self.actions = actions
         self.random = actions.random
         self.device = self.random.choice(("cpu", "cpu", "host:0", "host:1"))
-        self.dtypes = (*DTYPES, *HALVES, *HALVES) if self.random.random() < 0.35 else DTYPES
+        others = self.random.choices(((), (*HALVES, *HALVES), INTEGERS), (55, 35, 10))[0]
+        self.dtypes = (*DTYPES, *others) if others else DTYPES
         self.steps: list[Step] = []
         self.results: list[dict[str, Any]] = []
         self.tensors: list[Any] = []
@@ -169,7 +173,7 @@ class Program:
     @property
     def has_halves(self) -> bool:
         """Whether the program may have tensors of halves. It records no gradients then."""
-        return self.dtypes is not DTYPES
+        return "float16" in self.dtypes
 
     def text(self, end: int) -> str:
         """Return the relevant steps for a report."""
@@ -212,13 +216,15 @@ class Program:
 
     def filled(self, shape: list[int], dtype: str, *, special: bool = True) -> Step:
         """Return a step that creates a tensor of a shape and a dtype, of special numbers if `special`."""
-        floating = dtype not in ("int64", "bool")
+        floating = dtype not in ("int64", "bool", *INTEGERS)
         special = special and floating and self.random.random() < 0.25
 
         def element() -> Any:
             if dtype == "bool":
                 return self.random.random() < 0.5
-            if dtype == "int64":
+            if dtype == "uint8":
+                return self.random.choice((0, 1, 2, 3, 250, self.random.randrange(256)))
+            if dtype in ("int64", *INTEGERS):
                 return self.random.choice((0, 1, 2, -1, 3, 7, -5, self.random.randrange(-9, 10)))
             if special and self.random.random() < 0.4:
                 return self.random.choice(SPECIAL)
@@ -270,10 +276,64 @@ class Program:
                 self.history,
                 self.product,
                 self.attention,
+                self.expression,
+                self.convolution,
+                self.lstm,
             ),
-            (14, 22, 18, 14, 12, 6, 6, 0 if self.has_halves else 6, 16, 8),
+            (14, 22, 18, 14, 12, 6, 6, 0 if self.has_halves else 6, 16, 8, 60, 4, 2),
         )[0](number)
         return step._replace(no_grad=self.random.random() < (0.3 if step.name in IN_PLACE else 0.08))
+
+    def expression(self, number: int) -> Step:
+        """Return an operation of the table of expressions."""
+        name, source = drawn(self.random, list(self.tensors[number].shape))
+        operands = [number, self.like(number), self.like(number)]
+        return Step(name, [source, self.device, *({"t": each} for each in operands)])
+
+    def convolution(self, number: int) -> Step:
+        """Return a convolution of new tensors of any layout, after the steps that create them."""
+        choice = self.random.choice
+        dtype = choice(HALVES if self.has_halves else ("float32", "float32", "float64"))
+        groups, channels, filters = choice(((1, 1, 2), (1, 2, 1), (2, 2, 4), (2, 4, 2), (3, 3, 3)))
+        batch = choice(([], [1], [2], [0]))
+        # Whether a product with infinities is skipped at a border depends on the algorithm.
+        image = [*batch, channels, choice((3, 4, 5)), choice((3, 4))]
+        x, count = self.operand(image, dtype, self.firsts[-1], special=False)
+        height, width = choice((1, 2, 3)), choice((1, 2, 3))
+        weight, count = self.operand(
+            [filters, channels // groups, height, width], dtype, count, special=False
+        )
+        bias: Any = None
+        if self.random.random() < 0.5:
+            one, count = self.operand([filters], dtype, count, special=False)
+            bias = {"t": one}
+        stride: Any = choice((1, 1, 2, [2, 1]))
+        padding: Any = choice((0, 0, 1, [1, 0], "valid", *(("same",) if stride == 1 else ())))
+        options = [stride, padding, choice((1, 1, 2)), groups]
+        flags = choice(({}, {"cudnn.enabled": False}, {"cudnn.deterministic": True}, {"cudnn.benchmark": True}))
+        exact = {**flags, "cudnn.conv.fp32_precision": "ieee"}
+        self.queued.append(Step("convolution", [{"t": x}, {"t": weight}, bias, *options], flags=exact))
+        return self.queued.pop(0)
+
+    def lstm(self, number: int) -> Step:
+        """Return recurrent layers of new tensors of any layout, after the steps that create them."""
+        choice = self.random.choice
+        dtype = choice(HALVES if self.has_halves else ("float32", "float32", "float64"))
+        steps, batch, features, size = choice((1, 3)), choice((1, 2)), choice((1, 3)), choice((1, 2))
+        layers, batch_first, has_biases = choice((1, 2)), choice((False, True)), choice((False, True))
+        shapes = [[batch, steps, features] if batch_first else [steps, batch, features]]
+        shapes += [[layers, batch, size]] * 2
+        for layer in range(layers):
+            shapes += [[4 * size, features if layer == 0 else size], [4 * size, size]]
+            shapes += [[4 * size]] * 2 if has_biases else []
+        numbers, count = [], self.firsts[-1]
+        for shape in shapes:
+            one, count = self.operand(shape, dtype, count, special=False)
+            numbers.append({"t": one})
+        exact = {"cudnn.rnn.fp32_precision": "ieee"}
+        arguments: list[Any] = [*numbers[:3], numbers[3:], layers, batch_first]
+        self.queued.append(Step("lstm", arguments, flags=exact))
+        return self.queued.pop(0)
 
     def creation(self) -> Step:
         """Return a step that creates a tensor without data."""
@@ -628,6 +688,8 @@ class Program:
             with backends.override(**(step.flags or {})), calls:
                 made = run_step(interlock, step, self.tensors)
         except Exception as error:
+            # A part of the expression that was queued before may fail, too.
+            self.discard_errors()
             text = f"{type(error).__name__}: {error}".splitlines()[0]
             self.results.append({"error": text, "made": [None], "scale": scale})
             self.tensors.append(None)
@@ -635,7 +697,9 @@ class Program:
         try:
             results = [result_of(tensor) for tensor in made]
         except interlock.AcceleratorError as error:
-            # An operation on a device fails there, and the first read of its result raises.
+            # An operation on a device fails there, and the first read of its result raises. So does the read of
+            # another tensor that it has written.
+            self.discard_errors()
             self.results.append(
                 {"error": f"{type(error).__name__}: {error}".splitlines()[0], "made": [None], "scale": scale}
             )
@@ -661,15 +725,21 @@ class Program:
                 operands[place] = numpy_side.rounded(operands[place], inputs)
         return self.compared_with_numpy(step, operands, made, scale)
 
-    def inputs(self, step: Step, calls: dispatch.Recording) -> str:
-        """Return the precision to which a recorded product has rounded its inputs."""
-        return calls[0].inputs if step.name in PRODUCTS and len(calls) else "float32"
+    def discard_errors(self) -> None:
+        """Wait for the device and discard the errors of its work."""
+        if self.device != "cpu":
+            with contextlib.suppress(interlock.AcceleratorError):
+                accelerator.synchronize(self.device)
 
-    def expected_inputs(self, step: Step) -> str:
-        """Return the precision that the flags of a product request."""
+    def inputs(self, step: Step, calls: dispatch.Recording) -> str:
+        """Return the precision to which a recorded product has rounded its inputs, "float32" without one."""
+        return (calls[0].inputs if step.name in PRODUCTS and len(calls) else None) or "float32"
+
+    def expected_inputs(self, step: Step) -> str | None:
+        """Return the precision that the flags of a product request, None for other inputs than float32."""
         tensor = self.tensors[step.arguments[PRODUCTS[step.name][0]]["t"]]
         if tensor.dtype is not interlock.float32:
-            return "float32"
+            return None
         setting = next(setting for setting in SETTINGS if setting.flags == step.flags)
         return setting.on_cpu if tensor.device.type == "cpu" else setting.on_devices
 
@@ -702,6 +772,9 @@ class Program:
             largest, count = max(largest, own), max(count, array.size)
         if step.name in ("sum", "mean", "cross_entropy"):
             return largest * count
+        if step.name in (SUMS, SQUARES, "convolution"):
+            # Of products of two elements.
+            return max(largest, largest**2) * count
         if step.name in ("softmax",):
             return 1.0
         if step.name in ("sin", "cos", "log_softmax"):
@@ -726,7 +799,7 @@ class Program:
         self, step: Step, operands: list[Any], made: list[Any], scale: float
     ) -> str | None:
         """Return the difference of a result from NumPy's."""
-        if len(made) != 1 or made[0] is None or (step.name == "getitem" and mixes(step.arguments[1])):
+        if len(made) != 1 or made[0] is None or self.dtypes[-1] in INTEGERS or (step.name == "getitem" and mixes(step.arguments[1])):
             return None
         if step.name.endswith("alpha") and made[0].dtype is interlock.bool:
             # NumPy computes in integers, and the conversion of a negative one is True.
