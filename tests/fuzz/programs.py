@@ -166,6 +166,7 @@ MOST_ELEMENTS = 200
 PRODUCTS = {"matmul": (0, 1), "mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "linear": (0, 1)}
 UNARY = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs")
 BINARY = ("add", "sub", "mul", "div", "pow", "eq", "ne", "lt", "le", "gt", "ge")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "argmax", "argmin")
 VIEWS: tuple[str, ...] = (
     "t",
@@ -180,7 +181,21 @@ VIEWS: tuple[str, ...] = (
     "expand",
 )
 VIEWS += ("select", "getitem", "detach", "as_strided")
-IN_PLACE = ("add_", "sub_", "mul_", "div_", "zero_", "fill_", "copy_", "setitem", "+=", "-=", "*=", "/=", WRITES)
+IN_PLACE = (
+    "add_",
+    "sub_",
+    "mul_",
+    "div_",
+    "zero_",
+    "fill_",
+    "copy_",
+    "setitem",
+    "+=",
+    "-=",
+    "*=",
+    "/=",
+    WRITES,
+)
 COPIES = ("clone", "contiguous", "half", "bfloat16", "float", "double", "long", "bool", "to")
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
