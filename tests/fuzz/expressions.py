@@ -1,7 +1,8 @@
 """Operations that the differential fuzzer draws as expressions of tensors.
 
-An expression names the package `T`, its functions `F = T.nn.functional`, the `device` of new tensors, and the tensors `x`, `y` and `z`, the last two
-of which mostly broadcast with `x`. The text in braces is replaced by a literal:
+An expression names the package `T`, its functions `F = T.nn.functional`, the `device` of new tensors, and the
+tensors `x`, `y` and `z`, the last two of which mostly broadcast with `x`. The text in braces is replaced by a
+literal:
 
 | text | literal |
 | --- | --- |
@@ -146,7 +147,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "T.max(x, y)",
         "list(x.sort({dim}, {flag}))[0]",
         "list(T.sort(x, dim={dim}, stable=True))",
-        "T.argsort(x, {dim}, stable=True)",
+        "T.argsort(x, dim={dim}, stable=True)",
         "list(x.topk({count}, {dim}))[0]",
         "T.isclose(x, y, equal_nan={flag})",
         "x.split({count}, {dim})",
@@ -202,7 +203,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "T.as_tensor(x)",
         "list(x.aminmax())",
         "list(T.aminmax(x, dim={dim}, keepdim={flag}))",
-        "T.bernoulli((x > 0).to(x.dtype))",
+        "T.bernoulli((x > 0).double())",
         "T.bitwise_and(x, y)",
         "x.bitwise_or(y)",
         "x.bitwise_xor({count})",
@@ -216,9 +217,12 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.clamp_min(y)",
         "T.copysign(x, y)",
         "x.copysign({factor})",
-        "T.tensor([T.equal(x, y), T.allclose(x, y, equal_nan=True), T.is_tensor(x), x.is_floating_point(), x.is_signed(), x.is_inference(), x.is_contiguous()])",
-        "T.tensor([x.dim(), x.ndim, x.numel(), x.element_size(), x.itemsize, x.nbytes, x.storage_offset(), *x.shape, *x.size()])",
-        "T.tensor([x.is_leaf, x.requires_grad, x.retains_grad])",
+        "T.tensor([T.equal(x, y), T.allclose(x, y, equal_nan=True)], device=device)",
+        "T.tensor([T.is_tensor(x), x.is_floating_point(), x.is_signed()], device=device)",
+        "T.tensor([x.is_inference(), x.is_contiguous()], device=device)",
+        "T.tensor([x.dim(), x.ndim, x.numel(), *x.shape, *x.size()], device=device)",
+        "T.tensor([x.element_size(), x.itemsize, x.nbytes, x.storage_offset()], device=device)",
+        "T.tensor([x.is_leaf, x.requires_grad, x.retains_grad], device=device)",
         "T.tensor(x.item(), device=device)",
         "T.tensor(x.detach().cpu().tolist(), device=device)",
         "x.new_tensor([1, 2])",
@@ -262,8 +266,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "(x.register_hook(lambda gradient: gradient * 2), x * 1)[1]",
         "x.clone().detach_()",
         "x.take_along_dim(T.argmax(x, {dim}, keepdim=True), {dim})",
-        "T.tensor([float(x), int(x > 0), bool(x)], dtype=T.float64)",
-        "T.tensor(len(x))",
+        "T.tensor([float(x), int(x > 0), bool(x)], dtype=T.float64, device=device)",
+        "T.tensor(len(x), device=device)",
         "[*x]",
         "x.select({dim}, 0)",
         "x.transpose({dim}, {dim})",
@@ -303,7 +307,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "F.nll_loss(x, {target}, reduction={reduction})",
         "F.cross_entropy(x, {target}, ignore_index=1, label_smoothing=0.1, reduction={reduction})",
         "F.softmin(x, {dim})",
-        "F.nll_loss(x.log_softmax(1), {target}, x.detach().flatten()[: x.shape[1]].abs(), reduction={reduction})",
+        "F.nll_loss(x, {target}, x.detach().abs().sum(0), reduction={reduction})",
         "(lambda d, i: x.index_add(d, i, y.index_select(d, i), alpha={factor}))({rows})",
         "x @ y",
         "x.matmul(y.mT)",
@@ -341,7 +345,6 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.logical_not_()",
         "x.lerp_(y.clone(), {factor})",
         "x.addcmul_(y.clone(), y.clone())",
-        "x.fill_diagonal_({number})",
         "x.eq_(y.clone())",
         "x.maximum(y, out=x.detach())",
         "T.add(x.detach(), y.detach(), out=z.detach())",
@@ -423,7 +426,12 @@ def drawn(random: random.Random, shape: list[int]) -> tuple[str, str]:
     classes = list(EXPRESSIONS)
     name = random.choices(classes, [len(EXPRESSIONS[each]) for each in classes])[0]
     source = random.choice(EXPRESSIONS[name])
-    return name, re.sub(r"\{(\w+)\}", lambda found: literal(random, found[1], shape), source)
+    return name, with_literals(random, source, shape)
+
+
+def with_literals(random: random.Random, source: str, shape: list[int]) -> str:
+    """Return an expression with literals for a tensor `x` of this shape."""
+    return re.sub(r"\{(\w+)\}", lambda found: literal(random, found[1], shape), source)
 
 
 def literal(random: random.Random, kind: str, shape: list[int]) -> str:

@@ -45,7 +45,7 @@ def scale(step: Step, tensors: list[Any]) -> float:
         return largest * count
     if step.name in (SUMS, SQUARES, "convolution"):
         # Of products of two elements.
-        return max(largest, largest**2) * count
+        return max(largest, largest * largest) * count
     if step.name in ("softmax",):
         return 1.0
     if step.name in ("sin", "cos", "log_softmax"):
@@ -71,7 +71,7 @@ def scale_of_product(step: Step, tensors: list[Any]) -> float:
 def compared_with_numpy(
     step: Step, tensors: list[Any], operands: list[Any], made: list[Any], scale: float
 ) -> str | None:
-    """Return the difference of a result from NumPy's, whose `operands` are those of the step among `tensors`."""
+    """Return the difference of a result from NumPy's. `operands` are the arguments of the step for NumPy."""
     if len(made) != 1 or made[0] is None or (step.name == "getitem" and mixes(step.arguments[1])):
         return None
     if step.name.endswith("alpha") and made[0].dtype is interlock.bool:

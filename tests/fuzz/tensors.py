@@ -89,8 +89,8 @@ class Program:
         try:
             results = [result_of(tensor) for tensor in made]
         except interlock.AcceleratorError as error:
-            # An operation on a device fails there, and the first read of its result raises. So does the read of
-            # another tensor that it has written.
+            # An operation on a device fails there, and the first read of its result raises. So does the read
+            # of another tensor that it has written.
             self.discard_errors()
             self.results.append(
                 {"error": f"{type(error).__name__}: {error}".splitlines()[0], "made": [None], "scale": size}

@@ -34,7 +34,9 @@ def binary(drawing: Drawing, number: int) -> Step:
     way = drawing.random.random()
     tensor = drawing.tensors[number]
     if way < 0.15:
-        return Step("matmul", [{"t": number}, {"t": product_of(drawing, number)}], flags=product_flags(drawing))
+        return Step(
+            "matmul", [{"t": number}, {"t": product_of(drawing, number)}], flags=product_flags(drawing)
+        )
     if way < 0.3:
         return Step(
             drawing.random.choice(("radd", "rsub", "rmul", "rdiv", "rpow")), [{"t": number}, drawing.number()]
