@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tests.fuzz.expressions import EXPRESSIONS, WRITES
+
 DTYPES = ("float32", "float64", "int64", "bool")
+INTEGERS = ("int32", "uint8", "int8")
 HALVES = ("float16", "bfloat16")
 
 
@@ -142,11 +145,28 @@ def _attention(
     return function(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
 
 
+def _expression(T: Any, source: str, device: str, *tensors: Any) -> Any:
+    names = dict(zip("xyz", tensors, strict=False))
+    on = device if T.__name__ == "interlock" else None
+    made = eval(source, {"T": T, "F": T.nn.functional, "device": on, **names})
+    return list(made) if isinstance(made, (list, tuple)) else made
+
+
+def _convolution(T: Any, x: Any, weight: Any, bias: Any, *options: Any) -> Any:
+    return T.nn.functional.conv2d(x, weight, bias, *options)
+
+
+def _lstm(T: Any, x: Any, hidden: Any, cell: Any, params: list[Any], layers: int, batch_first: bool) -> Any:
+    has_biases = len(params) == 4 * layers
+    return list(T.lstm(x, (hidden, cell), params, has_biases, layers, 0.0, False, False, batch_first))
+
+
 MOST_ELEMENTS = 200
 # The products of matrices, with the places of their two factors among the arguments.
 PRODUCTS = {"matmul": (0, 1), "mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "linear": (0, 1)}
 UNARY = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs")
 BINARY = ("add", "sub", "mul", "div", "pow", "eq", "ne", "lt", "le", "gt", "ge")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 REDUCTIONS = ("sum", "mean", "amax", "amin", "argmax", "argmin")
 VIEWS: tuple[str, ...] = (
     "t",
@@ -161,7 +181,21 @@ VIEWS: tuple[str, ...] = (
     "expand",
 )
 VIEWS += ("select", "getitem", "detach", "as_strided")
-IN_PLACE = ("add_", "sub_", "mul_", "div_", "zero_", "fill_", "copy_", "setitem", "+=", "-=", "*=", "/=")
+IN_PLACE = (
+    "add_",
+    "sub_",
+    "mul_",
+    "div_",
+    "zero_",
+    "fill_",
+    "copy_",
+    "setitem",
+    "+=",
+    "-=",
+    "*=",
+    "/=",
+    WRITES,
+)
 COPIES = ("clone", "contiguous", "half", "bfloat16", "float", "double", "long", "bool", "to")
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -208,8 +242,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{
         name: _method(name)
         for name in (*VIEWS, *IN_PLACE, *COPIES)
-        if name not in ("getitem", "setitem", "T")
+        if name not in ("getitem", "setitem", "T", WRITES)
     },
+    **dict.fromkeys(EXPRESSIONS, _expression),
+    "convolution": _convolution,
+    "lstm": _lstm,
     **{name: _in_place(name) for name in ("+=", "-=", "*=", "/=")},
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tests.fuzz.expressions import SQUARES, SUMS, WRITES
 from tests.fuzz.programs import PRODUCTS
 
 # Relative to the larger of the expected element and the scale of the operation. The scale is the largest
@@ -37,6 +38,9 @@ CLASSES: dict[str, str] = {
         ("add", "sub", "mul", "div", "radd", "rsub", "rmul", "rdiv", "add alpha", "sub alpha"), "rounded"
     ),
     **dict.fromkeys(("add_", "sub_", "mul_", "div_", "+=", "-=", "*=", "/=", "arange"), "rounded"),
+    "expression rounded": "rounded",
+    **dict.fromkeys(("expression function", WRITES), "function"),
+    **dict.fromkeys((SUMS, SQUARES, "convolution", "lstm"), "sum"),
     **dict.fromkeys(("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "pow", "rpow"), "function"),
     **dict.fromkeys(("sum", "mean", *PRODUCTS, "softmax", "log_softmax", "cross_entropy"), "sum"),
     "attention": "attention",

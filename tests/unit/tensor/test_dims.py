@@ -143,3 +143,16 @@ def test_dimensions_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(error):
         refused(interlock.zeros(2, 3))
+
+
+def test_transposes_of_a_number_are_the_tensor_itself() -> None:
+    x = interlock.tensor(2.0, requires_grad=True)
+    assert all(each is x for each in (x.H, x.mH, x.mT, x.adjoint(), interlock.adjoint(x)))
+
+
+def test_tensors_of_the_wanted_shape_are_returned_themselves() -> None:
+    x, y = interlock.ones(2, 3, requires_grad=True), interlock.ones(3)
+    one, other = interlock.broadcast_tensors(x, y)
+    assert one is x
+    assert other is not y
+    assert interlock.atleast_2d(x, y)[0] is x

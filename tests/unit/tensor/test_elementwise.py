@@ -113,6 +113,8 @@ def test_signs_and_special_values() -> None:
     assert interlock.positive(x) is x
     with pytest.raises(DTypeError, match="positive: input must be numeric"):
         interlock.positive(tensor([True]))
+    with pytest.raises(DTypeError, match="positive: input must be numeric"):
+        +tensor([True])
 
 
 def test_maximum_and_minimum_propagate_nan_and_promote() -> None:

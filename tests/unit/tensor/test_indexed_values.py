@@ -341,3 +341,12 @@ def test_graph_replays_indexed_writes(devices: tuple[str, ...]) -> None:
             graph.replay()
             assert (picked.tolist(), x.tolist()) == ([value] * 2, [value + 10, 0.0, value + 10])
         accelerator.current_stream(devices[0]).wait_stream(stream)
+
+
+def test_take_along_dim_takes_positions_modulo_the_size() -> None:
+    x = interlock.tensor([5, 6, 7])
+    assert x.take_along_dim(interlock.tensor([-1, 3, 7]), 0).tolist() == [7, 5, 6]
+    with pytest.raises(RuntimeError, match="positions"):
+        x.take_along_dim(interlock.tensor([-1])).tolist()
+    with pytest.raises(IndexError, match="must have a dimension"):
+        interlock.tensor(5).take_along_dim(interlock.tensor(0), 0)

@@ -187,3 +187,41 @@ def test_integer_product_of_many_tiles_is_exact() -> None:
     y = interlock.arange(700 * 600).reshape(600, 700).t()
     found = np.asarray(x @ y)
     assert (found == np.asarray(x) @ np.asarray(y)).all()
+
+
+INDEX = interlock.tensor([1, 0])
+POSITIONS = interlock.tensor([[1, 0]])
+# Operations of a transposed matrix of shape [3, 2], with the strides of their results.
+WRITES: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, int]]] = {
+    "index_add": (lambda x: x.index_add(0, INDEX, x[:2]), (2, 1)),
+    "index_add nothing": (lambda x: x.index_add(0, INDEX[:0], x[:0]), (2, 1)),
+    "index_copy": (lambda x: x.index_copy(0, INDEX, x[:2]), (2, 1)),
+    "scatter": (lambda x: x.scatter(0, POSITIONS, 1.0), (2, 1)),
+    "scatter_add": (lambda x: x.scatter_add(0, POSITIONS, x), (2, 1)),
+    "masked_fill": (lambda x: x.masked_fill(x > 0, 1), (2, 1)),
+    "masked_scatter": (lambda x: x.masked_scatter(x > 0, x), (2, 1)),
+    "index_fill": (lambda x: x.index_fill(0, INDEX, 1), (1, 3)),
+    "index_put": (lambda x: x.index_put((INDEX,), interlock.tensor(1.0)), (1, 3)),
+    "put": (lambda x: x.put(INDEX, x.flatten()[:2]), (1, 3)),
+    "sort": (lambda x: x.sort(0)[0], (1, 3)),
+    "indices of sort": (lambda x: x.sort(1)[1], (1, 3)),
+    "argsort": (lambda x: x.argsort(0), (1, 3)),
+    "topk": (lambda x: x.topk(2, 1)[0], (2, 1)),
+    "nonzero": (lambda x: x.nonzero(), (1, 5)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_strides_of_indexed_writes_and_sorts_are_those_of_pytorch(name: str) -> None:
+    operate, strides = WRITES[name]
+    x = interlock.arange(6).float().reshape(2, 3).t()
+    result = operate(x)
+    assert result.stride() == strides
+    assert result.tolist() == operate(x.contiguous()).tolist()
+
+
+def test_gradient_of_sort_along_transposed_rows() -> None:
+    x = interlock.tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]], requires_grad=True)
+    (x.t().sort(0)[0] * interlock.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[5.0, 1.0, 3.0], [2.0, 6.0, 4.0]]

@@ -165,3 +165,9 @@ def test_functions_equal_the_methods() -> None:
     ]
     for function, method in pairs:
         assert function.tolist() == method.tolist()
+
+
+def test_flip_of_a_number_accepts_dimension_0_once() -> None:
+    assert interlock.tensor(3).flip(0).item() == 3
+    with pytest.raises(ArgumentError, match="name each dimension once"):
+        interlock.tensor(3).flip(0, -1)

@@ -188,3 +188,10 @@ def test_gradients_of_repeated_positions_can_be_differentiated_twice() -> None:
     x = leaf(2, 3)
     positions = interlock.tensor([0, 0, 1])
     assert second(lambda x: x[positions] ** 3, x) == [24.0, 18.0]
+
+
+def test_second_gradient_of_copysign_is_zero() -> None:
+    x = interlock.tensor([1.0, -2.0], requires_grad=True)
+    (first,) = interlock.autograd.grad(x.copysign(-1.0).sum(), x, create_graph=True)
+    (second,) = interlock.autograd.grad(first.sum(), x)
+    assert (first.tolist(), second.tolist()) == ([-1.0, 1.0], [0.0, 0.0])

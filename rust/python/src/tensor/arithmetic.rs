@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::args::{TensorOrScalar, extract_scalar, extract_tensor};
 use super::{Tensor, numpy, run_op, work_size};
+use crate::errors::IntoPyResult;
 
 type OperatorResult = PyResult<Py<PyAny>>;
 
@@ -180,8 +181,9 @@ impl Tensor {
         run_op(py, work_size(&self.0), || self.0.neg())
     }
 
-    fn __pos__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __pos__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().0.positive().into_py_result(slf.py())?;
+        Ok(slf)
     }
 
     fn __abs__(&self, py: Python<'_>) -> PyResult<Tensor> {

@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 use super::args::extract_tensor;
 use super::numeric_args::lists;
 use super::ops::extract_tensors;
-use super::parts::run_views;
+use super::parts::{run_views, run_views_or_selves};
 use super::views::run_or_self;
 use super::{Tensor, run_op, work_size};
 
@@ -32,7 +32,7 @@ fn at_least<'py>(op: &str, ndim: usize, tensors: &Bound<'py, PyTuple>) -> PyResu
         return Ok(run_views(py, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any());
     }
     let parts = extract_tensors(&format!("{op}: tensors"), &format!("{op}: each argument"), tensors)?;
-    Ok(run_views(py, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any())
+    Ok(run_views_or_selves(tensors, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any())
 }
 
 #[pymethods]
@@ -165,7 +165,7 @@ fn broadcast_to(
 fn broadcast_tensors<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     let what = "broadcast_tensors: each argument";
     let parts = extract_tensors(what, what, tensors)?;
-    run_views(tensors.py(), || broadcast_all(&parts))
+    run_views_or_selves(tensors, || broadcast_all(&parts))
 }
 
 /// Return tensors with at least 1 dimension.

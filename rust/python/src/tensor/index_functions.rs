@@ -104,7 +104,8 @@ fn take(input: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
 ///
 /// Args:
 ///     input: The tensor.
-///     indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+///     indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+///         the size of the dimension, so that -1 is the last one.
 ///     dim: The dimension; None means those of the flattened tensors.
 ///
 /// Returns:
@@ -113,7 +114,7 @@ fn take(input: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
 /// Raises:
 ///     ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
 ///     DTypeError: `indices` is not int64.
-///     RuntimeError: A position is negative or out of bounds.
+///     RuntimeError: `dim` is None, and a position is negative or out of bounds.
 ///
 /// Example:
 ///     >>> import interlock

@@ -79,7 +79,8 @@ impl Tensor {
     /// Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
     ///
     /// Args:
-    ///     indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+    ///     indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+    ///         the size of the dimension, so that -1 is the last one.
     ///     dim: The dimension; None means those of the flattened tensors.
     ///
     /// Returns:
@@ -88,7 +89,7 @@ impl Tensor {
     /// Raises:
     ///     ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
     ///     DTypeError: `indices` is not int64.
-    ///     RuntimeError: A position is negative or out of bounds.
+    ///     RuntimeError: `dim` is None, and a position is negative or out of bounds.
     ///
     /// Example:
     ///     >>> import interlock

@@ -29,6 +29,22 @@ pub(super) fn run_views<'py>(
     try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor(view)).map(Bound::into_any)))
 }
 
+/// Runs an operation that returns a view of each tensor, or the tensor itself, and returns the results. A tensor itself
+/// is the Python object that was given.
+pub(super) fn run_views_or_selves<'py>(
+    tensors: &Bound<'py, PyTuple>,
+    operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = tensors.py();
+    scope_debug::warn_suspended_scopes(py)?;
+    let results = maybe_detach(py, 0, operation)?;
+    let object = |(result, given): (CoreTensor, Bound<'py, PyAny>)| match given.cast::<Tensor>() {
+        Ok(tensor) if tensor.get().0.is(&result) => Ok(given),
+        _ => Bound::new(py, Tensor(result)).map(Bound::into_any),
+    };
+    try_tuple(py, results.into_iter().zip(tensors.iter()).map(object))
+}
+
 /// Splits into parts of one size, or of the sizes of a tuple or list.
 fn split_by<'py>(
     py: Python<'py>,

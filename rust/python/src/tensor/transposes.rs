@@ -5,6 +5,7 @@ use pyo3::types::PyTuple;
 
 use super::args::extract_tensor;
 use super::numeric_args::{ints, lists};
+use super::views::run_or_self;
 use super::{Tensor, run_op};
 use crate::errors::new_exception;
 
@@ -117,9 +118,8 @@ impl Tensor {
     /// Raises:
     ///     ShapeError: The tensor has one dimension.
     #[getter(mT)]
-    fn matrix_transposed(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let x = &self.0;
-        run_op(py, 0, || x.matrix_transpose("mT"))
+    fn matrix_transposed(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        run_or_self(slf, 0, |x| x.matrix_transpose("mT"))
     }
 
     /// The conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
@@ -127,9 +127,8 @@ impl Tensor {
     /// Raises:
     ///     ShapeError: The tensor has one dimension.
     #[getter(mH)]
-    fn matrix_adjoint(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let x = &self.0;
-        run_op(py, 0, || x.matrix_transpose("mH"))
+    fn matrix_adjoint(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        run_or_self(slf, 0, |x| x.matrix_transpose("mH"))
     }
 
     /// The conjugate transpose of a matrix: that of real numbers is `mT`.
@@ -137,14 +136,14 @@ impl Tensor {
     /// Raises:
     ///     ShapeError: The tensor is not a matrix.
     #[getter(H)]
-    fn conjugate_transposed(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let x = &self.0;
+    fn conjugate_transposed(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let (py, x) = (slf.py(), &slf.get().0);
         if x.ndim() > 2 {
             let given = PyTuple::new(py, x.shape())?;
             let message = format!("H: the tensor must be a matrix (mH accepts batches), got shape {given}");
             return Err(new_exception(py, "ShapeError", message));
         }
-        run_op(py, 0, || x.matrix_transpose("H"))
+        run_or_self(slf, 0, |x| x.matrix_transpose("H"))
     }
 
     /// Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
@@ -156,9 +155,8 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.zeros(2, 3).adjoint().shape
     ///     (3, 2)
-    fn adjoint(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let x = &self.0;
-        run_op(py, 0, || x.matrix_transpose("adjoint"))
+    fn adjoint(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        run_or_self(slf, 0, |x| x.matrix_transpose("adjoint"))
     }
 }
 
@@ -277,8 +275,7 @@ fn swapdims(
 ///     >>> interlock.adjoint(interlock.zeros(2, 3)).shape
 ///     (3, 2)
 #[pyfunction]
-fn adjoint(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let py = input.py();
-    let x = &extract_tensor("adjoint: input", input)?;
-    run_op(py, 0, || x.matrix_transpose("adjoint"))
+fn adjoint<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
+    extract_tensor("adjoint: input", input)?;
+    run_or_self(input.cast::<Tensor>()?.clone(), 0, |x| x.matrix_transpose("adjoint"))
 }

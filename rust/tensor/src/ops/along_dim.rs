@@ -1,5 +1,6 @@
 //! Operations on rows along one dimension: the rows are made contiguous, and the result is transposed back.
 
+use super::cast::copy_with_layout;
 use super::indexed::{GATHER, WriteTo};
 use super::positions::Positions;
 use crate::autograd::NodeBuilder;
@@ -58,14 +59,14 @@ pub(super) fn size_of_dim(op: &'static str, tensor: &Tensor, dim: i64) -> Result
 }
 
 /// Returns the elements at indices along `dim`, which are distinct in each row, as a recorded operation with this
-/// node. `indices` have the sizes of the tensor in all other dimensions.
+/// node. `indices` have the sizes of the tensor in all other dimensions, and the memory order of the result.
 pub(super) fn select_along(
     (op, node): (&'static str, &'static str),
     tensor: &Tensor,
     dim: i64,
     indices: &Tensor,
 ) -> Result<Tensor> {
-    let out = gather_along(op, tensor, dim, indices)?;
+    let out = with_layout(gather_along(op, tensor, dim, indices)?, indices.layout())?;
     if let Some(mut builder) = NodeBuilder::new(node, &[tensor])? {
         let (saved, shape) = (builder.save(indices)?, tensor.shape().to_vec());
         builder.set_history(&out, move |ctx, gradient| {
@@ -73,6 +74,11 @@ pub(super) fn select_along(
         });
     }
     Ok(out)
+}
+
+/// Returns a result without history, copied unless it has these strides.
+pub(super) fn with_layout(out: Tensor, layout: &Layout) -> Result<Tensor> {
+    if out.strides() == layout.strides { Ok(out) } else { copy_with_layout(&out, layout) }
 }
 
 /// Returns the elements at indices along `dim`, without history.

@@ -111,7 +111,7 @@ impl Tensor {
     /// `op` names the attribute or method in errors.
     pub fn matrix_transpose(&self, op: &'static str) -> Result<Tensor> {
         match self.ndim() {
-            0 => self.transpose(0, 0),
+            0 => Ok(self.clone()),
             1 => Err(Error::shape(op, "the tensor", "have at least 2 dimensions", self.shape())),
             _ => self.transpose(-2, -1),
         }
@@ -159,14 +159,17 @@ impl Tensor {
     }
 }
 
-/// Returns views of tensors that are expanded to their common shape: `torch.broadcast_tensors`.
+/// Returns tensors expanded to their common shape, as views unless they have it: `torch.broadcast_tensors`.
 pub fn broadcast_tensors(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
     let mut shape = Vec::new();
     for tensor in tensors {
         shape = broadcast("broadcast_tensors", &shape, tensor.shape())?;
     }
     let sizes = signed_sizes(&shape);
-    tensors.iter().map(|tensor| tensor.expand(&sizes)).collect()
+    let expand = |tensor: &Tensor| {
+        if tensor.shape() == shape { Ok(tensor.clone()) } else { tensor.expand(&sizes) }
+    };
+    tensors.iter().map(expand).collect()
 }
 
 #[cfg(test)]

@@ -58,6 +58,9 @@ pub(super) const INDEX: Access = Access {
     add_node: "IndexPutBackward0",
 };
 
+/// The operations whose result has the memory order of the tensor; that of the others is contiguous, as in PyTorch.
+const KEEPS_LAYOUT: [&str; 3] = ["index_fill", "index_put", "put"];
+
 /// Where an operation writes its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteTo {
@@ -102,7 +105,11 @@ impl Tensor {
             };
             return self.run_inplace(op, node, inputs, work, backward).cloned();
         }
-        let out = self.detach().copy()?;
+        let out = if KEEPS_LAYOUT.contains(&op) {
+            self.detach().copy()?
+        } else {
+            self.detach().contiguous_copy()?
+        };
         work(&out)?;
         let all: Vec<&Tensor> = std::iter::once(self).chain(inputs.iter().copied()).collect();
         if let Some(mut builder) = NodeBuilder::new(node, &all)? {

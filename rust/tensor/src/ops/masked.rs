@@ -75,7 +75,7 @@ impl Tensor {
         }
         let shape = broadcast(op, self.shape(), mask.shape())?;
         let source = self.expand(&signed_sizes(&shape))?;
-        let out = source.detach().copy()?;
+        let out = source.detach().contiguous_copy()?;
         fill(&out)?;
         if let Some(mut builder) = NodeBuilder::new("MaskedFillBackward0", &[&source, &value])? {
             builder.save(mask)?;

@@ -33,9 +33,15 @@ impl Tensor {
             let is_nonzero = self.cast(DType::Bool)?.item()?.cast::<i64>() != 0;
             Tensor::zeros(&[usize::from(is_nonzero), 0], DType::Int64)?
         } else {
-            super::stack(&columns, 1)?
+            super::stack(&columns, 0)?
         };
-        rows.to((DType::Int64, self.placement()), false)
+        let rows = rows.to((DType::Int64, self.placement()), false)?;
+        if columns.is_empty() {
+            return Ok(rows);
+        }
+        // The coordinates of one dimension are adjacent in memory, as in PyTorch.
+        let transposed = rows.transpose(0, 1)?;
+        Ok(rows.alias(transposed.layout().clone()))
     }
 
     /// Returns the coordinates of the nonzero elements, a tensor for each dimension: `torch.nonzero(as_tuple=True)`. A

@@ -122,9 +122,10 @@ fn atan2_gradient(g: &Tensor, numerator: &Tensor, y: &Tensor, x: &Tensor) -> Res
 
 /// Returns the gradient with the sign by which `copysign` changed `x`, and 0 where `x` is 0.
 fn copysign_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let x = x.detach().cast(g.dtype())?;
+    let x = x.cast(g.dtype())?;
+    // The ratio is recorded: the second gradient exists and is 0.
     let ratio = copysign(&x, &y.detach())?.div(&x)?;
-    g.mul(&zero_where(&x.equal(0.0)?, &ratio)?)
+    g.mul(&zero_where(&x.detach().equal(0.0)?, &ratio)?)
 }
 
 /// Returns the gradient of one operand of `maximum` or `minimum`: 0 where it is `beaten`, and half of the gradient where

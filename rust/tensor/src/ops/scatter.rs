@@ -111,7 +111,8 @@ impl Tensor {
     }
 
     /// Returns the elements at the positions in `index` along `dim`, where `index` and the tensor are broadcast in the
-    /// other dimensions; without a dimension, of the flattened tensors: `torch.take_along_dim`.
+    /// other dimensions; without a dimension, of the flattened tensors: `torch.take_along_dim`. With a dimension the
+    /// positions are taken modulo its size.
     pub fn take_along_dim(&self, index: &Tensor, dim: Option<i64>) -> Result<Tensor> {
         let op = "take_along_dim";
         let Some(dim) = dim else {
@@ -122,6 +123,13 @@ impl Tensor {
             return Err(Error::shape(op, "indices", expected, index.shape()));
         }
         let dim = wrap_dim(op, dim, self.ndim())?;
+        let Some(&size) = self.shape().get(dim) else {
+            return Err(super::split::err_index(op));
+        };
+        let index = match index.dtype() {
+            DType::Int64 if size > 0 => &index.remainder(i64::try_from(size).unwrap_or(i64::MAX))?,
+            _ => index,
+        };
         let without = |shape: &[usize]| -> Vec<usize> {
             shape.iter().enumerate().map(|(own, &size)| if own == dim { 1 } else { size }).collect()
         };

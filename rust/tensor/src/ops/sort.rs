@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::along_dim::{RowIndices, indices_along, select_along, size_of_dim};
+use super::along_dim::{RowIndices, indices_along, select_along, size_of_dim, with_layout};
 use crate::{DType, Element, Error, Result, Tensor};
 
 /// Writes the indices of a row in the order of its elements, of which at least the first `count` are sorted. Equal
@@ -41,7 +41,7 @@ impl RowIndices for SortedIndices {
 
 impl Tensor {
     /// Returns the sorted elements along `dim` and their indices. The order of equal elements is preserved; NaN is
-    /// larger than all numbers.
+    /// larger than all numbers. Both results have the memory order of the tensor.
     pub fn sort(&self, dim: i64, descending: bool) -> Result<(Tensor, Tensor)> {
         let names = ("sort", "SortBackward0");
         let indices = self.sorted_indices(names.0, dim, descending)?;
@@ -55,7 +55,8 @@ impl Tensor {
 
     fn sorted_indices(&self, op: &'static str, dim: i64, descending: bool) -> Result<Tensor> {
         let count = size_of_dim(op, self, dim)?;
-        indices_along(op, self, dim, |length| length, SortedIndices { descending, count })
+        let indices = indices_along(op, self, dim, |length| length, SortedIndices { descending, count })?;
+        with_layout(indices, &self.layout().preserve_format())
     }
 
     /// Returns the `count` largest elements along `dim`, or the smallest, in order, and their indices.
