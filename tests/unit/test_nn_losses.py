@@ -279,7 +279,7 @@ bce, logits = untyped.binary_cross_entropy, untyped.binary_cross_entropy_with_lo
         (
             lambda: nll(ONES, interlock.ones(2)),
             errors.DTypeError,
-            "nll_loss: target must be int64 class indices, got float32",
+            "nll_loss: target must be int64 or uint8 class indices, got float32",
         ),
         (
             lambda: nll(ONES, interlock.tensor([0, 3])),

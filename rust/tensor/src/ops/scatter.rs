@@ -1,9 +1,12 @@
 //! Reads and writes at the positions of an index that has the dimensions of the tensor.
 
+use interlock::dispatch::Call;
+
 use super::index_along::fill_value;
 use super::indexed::{GATHER, WriteTo, check_same_dtype, name_of};
 use super::operand::Operand;
-use super::positions::Positions;
+use super::positions::{Positions, check_coordinates, check_device};
+use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
 use crate::kernel::Combine;
 use crate::shape::{broadcast, wrap_dim};
@@ -20,24 +23,28 @@ pub enum ScatterReduce {
     Multiply,
 }
 
-/// Returns the part of the values that an index of `shape` writes.
+/// Returns the part of the values that an index of `shape` writes. Values and an index without dimensions count as ones
+/// with one dimension.
 fn part_of(op: &'static str, src: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if src.shape() == shape {
         return Ok(src.clone());
     }
-    let fits = src.ndim() == shape.len() && shape.iter().zip(src.shape()).all(|(size, own)| size <= own);
-    if !fits && !shape.contains(&0) {
+    if shape.contains(&0) {
+        return src.reshape(&[-1])?.slice(0, None, Some(0), 1)?.reshape(&i64_sizes(shape));
+    }
+    let values = if src.ndim() == 0 { src.view(&[1])? } else { src.clone() };
+    let sizes = if shape.is_empty() { &[1] } else { shape };
+    let fits =
+        values.ndim() == sizes.len() && sizes.iter().zip(values.shape()).all(|(size, own)| size <= own);
+    if !fits {
         let expected = format!("be at least as large as index of shape {}", Tuple(shape));
         return Err(Error::shape(op, "src", expected, src.shape()));
     }
-    if !fits {
-        return Tensor::zeros(shape, src.options());
+    let mut part = values;
+    for (dim, size) in (0i64..).zip(i64_sizes(sizes)) {
+        part = part.slice(dim, None, Some(size), 1)?;
     }
-    let mut part = src.clone();
-    for (dim, &size) in (0i64..).zip(shape) {
-        part = part.slice(dim, None, Some(i64::try_from(size).unwrap_or(i64::MAX)), 1)?;
-    }
-    Ok(part)
+    if part.ndim() == shape.len() { Ok(part) } else { part.view(&[]) }
 }
 
 impl Tensor {
@@ -50,6 +57,19 @@ impl Tensor {
     /// Adds the elements of `src` to those at the positions in `index` along `dim`: `torch.scatter_add`.
     pub fn scatter_add(&self, to: WriteTo, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
         self.scatter_add_as(to, name_of(to, ["scatter_add", "scatter_add_"]), dim, index, src)
+    }
+
+    /// Returns the choice of a kernel for [`scatter_add`](Tensor::scatter_add) now, without running it. The elements of
+    /// `index` are not read.
+    ///
+    /// # Errors
+    /// Fails as `scatter_add` does for shapes, types and devices that do not fit.
+    pub fn explain_scatter_add(&self, dim: i64, index: &Tensor, src: &Tensor) -> Result<Call> {
+        let op = "scatter_add";
+        check_same_dtype(op, self, src)?;
+        check_coordinates(op, self, dim, index)?;
+        check_device(op, self, src)?;
+        Ok(SCATTER_ADD.explain(&ScatterCall::new(self, &part_of(op, src, index.shape())?, true)))
     }
 
     fn scatter_add_as(
