@@ -449,6 +449,8 @@ OPERATIONS = {
         "hstack": "T.hstack([x, y])",
         "vstack": "T.vstack([x, y])",
         "flip": "x.flip(0)",
+        "fliplr": "x.fliplr()",
+        "flipud": "x.flipud()",
         "roll": "x.roll(1, 0)",
         "repeat": "x.repeat(2, 1)",
         "tile": "x.tile(2)",

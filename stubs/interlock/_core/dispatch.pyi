@@ -192,3 +192,29 @@ def explain(
     bidirectional: Literal[False],
     batch_first: bool,
 ) -> Call: ...
+@overload
+def explain(
+    operation: Literal["index_add"],
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: float | None = None,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["index_put"],
+    input: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["put"], input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["scatter_add"], input: Tensor, dim: int, index: Tensor, src: Tensor
+) -> Call: ...

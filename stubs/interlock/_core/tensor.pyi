@@ -92,6 +92,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "detach",
+    "detach_",
     "diagonal",
     "div",
     "divide",
@@ -114,6 +115,8 @@ __all__ = [
     "fix",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "float16",
     "float32",
     "float64",
@@ -147,7 +150,9 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "is_floating_point",
     "is_inference",
+    "is_signed",
     "is_tensor",
     "isclose",
     "isfinite",
@@ -203,6 +208,7 @@ __all__ = [
     "nonzero",
     "norm",
     "not_equal",
+    "numel",
     "one_hot",
     "ones",
     "ones_like",
@@ -1387,7 +1393,7 @@ class Tensor:
             >>> interlock.zeros(2, 3, 4).transpose(0, -1).shape
             (4, 3, 2)
         """
-    def permute(self, *dims: builtins.int | _Sizes) -> Tensor:
+    def permute(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a view with permuted dimensions.
 
         Args:
@@ -1402,7 +1408,7 @@ class Tensor:
             >>> interlock.zeros(2, 3, 4).permute(2, 0, 1).shape
             (4, 2, 3)
         """
-    def reshape(self, *shape: builtins.int | _Sizes) -> Tensor:
+    def reshape(self, *args: builtins.int | _Sizes, shape: _Sizes | None = None) -> Tensor:
         """Return the elements in another shape: a view if possible, else a copy.
 
         Args:
@@ -1416,7 +1422,7 @@ class Tensor:
             >>> interlock.arange(4).view(2, 2).t().reshape(-1)
             tensor([0, 2, 1, 3])
         """
-    def view(self, *shape: builtins.int | _Sizes) -> Tensor:
+    def view(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view with another shape.
 
         Args:
@@ -1647,7 +1653,7 @@ class Tensor:
             tensor([[1, 2],
                     [1, 2]])
         """
-    def flip(self, *dims: builtins.int | _Sizes) -> Tensor:
+    def flip(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a copy with the elements of dimensions in reverse order.
 
         Args:
@@ -1663,6 +1669,8 @@ class Tensor:
             tensor([[3, 4],
                     [1, 2]])
         """
+    def fliplr(self) -> Tensor: ...
+    def flipud(self) -> Tensor: ...
     def roll(self, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
         """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
 
@@ -1679,7 +1687,7 @@ class Tensor:
             >>> interlock.arange(4).roll(1)
             tensor([3, 0, 1, 2])
         """
-    def repeat(self, *repeats: builtins.int | _Sizes) -> Tensor:
+    def repeat(self, *args: builtins.int | _Sizes, repeats: _Sizes | None = None) -> Tensor:
         """Return a copy in which dimensions are repeated.
 
         Args:
@@ -1696,7 +1704,7 @@ class Tensor:
             tensor([[1, 2, 1, 2],
                     [1, 2, 1, 2]])
         """
-    def tile(self, *dims: builtins.int | _Sizes) -> Tensor:
+    def tile(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
 
         Args:
@@ -2010,7 +2018,8 @@ class Tensor:
         """
     def new_zeros(
         self,
-        *size: builtins.int | _Sizes,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
         dtype: _DType | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
@@ -2038,7 +2047,8 @@ class Tensor:
         """
     def new_ones(
         self,
-        *size: builtins.int | _Sizes,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
         dtype: _DType | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
@@ -2066,7 +2076,8 @@ class Tensor:
         """
     def new_empty(
         self,
-        *size: builtins.int | _Sizes,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
         dtype: _DType | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
@@ -2307,7 +2318,7 @@ class Tensor:
             >>> interlock.tensor([[1, 2], [3, 4]]).unbind(1)
             (tensor([1, 3]), tensor([2, 4]))
         """
-    def expand(self, *sizes: builtins.int | _Sizes) -> Tensor:
+    def expand(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
 
         Args:
@@ -4586,7 +4597,8 @@ def from_dlpack(
     """
 
 def zeros(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -4615,7 +4627,8 @@ def zeros(
     """
 
 def ones(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -4643,7 +4656,8 @@ def ones(
     """
 
 def empty(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -5290,7 +5304,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
 
 def rand(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -5321,7 +5336,8 @@ def rand(
     """
 
 def randn(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -5771,6 +5787,8 @@ def flip(input: Tensor, dims: _Dims) -> Tensor:
                 [2, 1]])
     """
 
+def fliplr(input: Tensor) -> Tensor: ...
+def flipud(input: Tensor) -> Tensor: ...
 def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
     """Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
 
@@ -9547,6 +9565,11 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([-1.,  1.])
     """
 
+def numel(input: Tensor) -> int: ...
+def is_floating_point(input: Tensor) -> builtins.bool: ...
+def is_signed(input: Tensor) -> builtins.bool: ...
+def detach_(input: Tensor) -> Tensor: ...
+@overload
 def where(
     condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
 ) -> Tensor:
@@ -9569,6 +9592,9 @@ def where(
         >>> interlock.where(x > 0, x, 0)
         tensor([0., 2.])
     """
+
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 absolute = abs
 arccos = acos

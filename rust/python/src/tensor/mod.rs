@@ -4,6 +4,7 @@ mod activations;
 mod args;
 mod arithmetic;
 mod attention;
+mod attribute_functions;
 mod attributes;
 mod broadcasting;
 mod conv;
@@ -28,6 +29,7 @@ mod index_functions;
 mod index_inplace;
 mod index_methods;
 mod index_ops;
+mod indexed_writes;
 mod indexing;
 mod inplace;
 mod iterator;
@@ -75,8 +77,17 @@ use crate::submodule::submodule;
 const DETACH_THRESHOLD: usize = 4096;
 
 /// The operations whose kernels are chosen. Each module of one declares it.
-static EXPLAINED: &[&Explained] =
-    &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED, &conv::EXPLAINED, &lstm::EXPLAINED];
+static EXPLAINED: &[&Explained] = &[
+    &matmul::EXPLAINED,
+    &einsum::EXPLAINED,
+    &attention::EXPLAINED,
+    &conv::EXPLAINED,
+    &lstm::EXPLAINED,
+    &indexed_writes::INDEX_ADD,
+    &indexed_writes::INDEX_PUT,
+    &indexed_writes::PUT,
+    &indexed_writes::SCATTER_ADD,
+];
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
@@ -94,6 +105,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     like::register(&module)?;
     spaced::register(&module)?;
     random::register(&module)?;
+    attribute_functions::register(&module)?;
     view_functions::register(&module)?;
     dims::register(&module)?;
     transposes::register(&module)?;

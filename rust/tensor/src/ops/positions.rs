@@ -263,9 +263,7 @@ impl Positions {
     /// spaced in memory.
     fn layout(&self, tensor: &Layout) -> Option<IndexedLayout> {
         match self.kind {
-            Kind::Elements { dim } => {
-                Some(IndexedLayout::elements(tensor, dim, self.index.shape()))
-            }
+            Kind::Elements { dim } => Some(IndexedLayout::elements(tensor, dim, self.index.shape())),
             Kind::Rows { first, count } => {
                 let merged = merge_dims(tensor, first, count)?;
                 Some(IndexedLayout::rows(&merged, first, self.index.shape()))
