@@ -113,15 +113,15 @@ def test_explain_refuses_writes_whose_shapes_do_not_fit() -> None:
     x, index, three = interlock.zeros(3), interlock.tensor([1, 1]), interlock.ones(3)
     with pytest.raises(ShapeError, match=r"^index_add: source must be of shape \(2,\)"):
         dispatch.explain("index_add", x, 0, index, three)
-    with pytest.raises(ShapeError, match="^index_put"):
+    with pytest.raises(ShapeError, match=r"^index_put"):
         dispatch.explain("index_put", x, (index,), three)
-    with pytest.raises(IndexError, match="^put: source must have as many elements"):
+    with pytest.raises(IndexError, match=r"^put: source must have as many elements"):
         dispatch.explain("put", x, index, three)
-    with pytest.raises(ShapeError, match="^scatter_add: src must be at least as large"):
+    with pytest.raises(ShapeError, match=r"^scatter_add: src must be at least as large"):
         dispatch.explain("scatter_add", x, 0, index, interlock.ones(1))
-    with pytest.raises(DTypeError, match="^scatter_add"):
+    with pytest.raises(DTypeError, match=r"^scatter_add"):
         dispatch.explain("scatter_add", x, 0, index, three.long())
-    with pytest.raises(TypeError, match="^index_add: source must be a Tensor, got int"):
+    with pytest.raises(TypeError, match=r"^index_add: source must be a Tensor, got int"):
         dispatch.explain("index_add", x, 0, index, 1)  # type: ignore[call-overload]
 
 
@@ -162,7 +162,7 @@ def test_put_warns_if_the_flag_only_warns() -> None:
     x, index, values = interlock.zeros(3), interlock.tensor([0, 2]), interlock.ones(2)
     with (
         backends.override(WARN_ONLY),
-        pytest.warns(UserWarning, match="^put_: no kernel has a fixed order") as caught,
+        pytest.warns(UserWarning, match=r"^put_: no kernel has a fixed order") as caught,
         dispatch.record() as calls,
     ):
         x.put_(index, values)

@@ -142,7 +142,7 @@ def test_sizes_may_be_passed_by_name() -> None:
         assert create(size=()).shape == ()
         with pytest.raises(TypeError, match=r": size must be passed once, got \(2,\) and \(3,\)$"):
             create(2, size=(3,))
-        with pytest.raises(TypeError, match=": size must be a tuple or list of ints, got int$"):
+        with pytest.raises(TypeError, match=r": size must be a tuple or list of ints, got int$"):
             create(size=2)  # type: ignore[arg-type]
     named = [
         (x.view(size=(3, 2)), x.view(3, 2)),
@@ -166,5 +166,5 @@ def test_functions_return_attributes_as_the_methods_do() -> None:
     result = leaf * 2
     assert interlock.detach_(result) is result
     assert result.is_leaf
-    with pytest.raises(TypeError, match="^numel: input must be a Tensor, got int$"):
+    with pytest.raises(TypeError, match=r"^numel: input must be a Tensor, got int$"):
         interlock.numel(1)  # type: ignore[arg-type]

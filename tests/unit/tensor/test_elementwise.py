@@ -233,9 +233,9 @@ def test_where_of_a_condition_alone_returns_the_coordinates() -> None:
     assert [each.tolist() for each in coordinates] == [[0, 1], [1, 0]]
     assert [each.tolist() for each in interlock.where(condition=tensor(True))] == [[0]]
     for arguments in ((x > 0, x), (x > 0, None, x)):
-        with pytest.raises(TypeError, match="^where: (other|input) must be passed with"):
+        with pytest.raises(TypeError, match=r"^where: (other|input) must be passed with"):
             interlock.where(*arguments)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="^where: out must be None"):
+    with pytest.raises(TypeError, match=r"^where: out must be None"):
         interlock.where(x > 0, out=tensor([]))  # type: ignore[call-overload]
 
 

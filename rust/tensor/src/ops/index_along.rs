@@ -119,7 +119,7 @@ impl Tensor {
         let op = name_of(to, ["index_copy", "index_copy_"]);
         check_same_dtype(op, self, source)?;
         let positions = positions_along(IndexRule::along(op), self, dim, index)?;
-        if source.ndim() != 0 && source.ndim() != self.ndim() {
+        if source.ndim() != 0 && source.ndim() != self.ndim().max(1) {
             let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
             let message =
                 format!("{op}: source must have {ndim} dimensions, as the tensor, got shape {shape}");

@@ -129,12 +129,12 @@ pub(super) fn check_coordinates(
     index: &Tensor,
 ) -> Result<usize> {
     let dim = wrap_dim(op, dim, source.ndim())?;
-    IndexRule::coordinate(op).check_dtype(index)?;
     check_device(op, source, index)?;
-    // An index without elements addresses nothing, whatever its shape.
+    // An index without elements addresses nothing, whatever its shape and type: that of an empty list is float32.
     if index.numel() == 0 {
         return Ok(dim);
     }
+    IndexRule::coordinate(op).check_dtype(index)?;
     if index.ndim().max(1) != source.ndim().max(1) {
         let expected = format!("have as many dimensions as the tensor of shape {}", Tuple(source.shape()));
         return Err(Error::shape(op, "index", expected, index.shape()));
@@ -198,10 +198,14 @@ impl Positions {
     /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
     /// A tensor without dimensions counts as one with one dimension.
     pub fn coordinates(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
-        let (rule, dim) = (IndexRule::coordinate(op), check_coordinates(op, source, dim, index)?);
-        let size = source.shape().get(dim).copied().unwrap_or(1);
-        let index =
-            kernel::check_index(&rule.int64_index(index)?, None, index.shape(), rule.bounds(dim, size))?;
+        let dim = check_coordinates(op, source, dim, index)?;
+        let index = if index.numel() == 0 {
+            Tensor::zeros(index.shape(), (DType::Int64, index.placement()))?
+        } else {
+            let rule = IndexRule::coordinate(op);
+            let size = source.shape().get(dim).copied().unwrap_or(1);
+            kernel::check_index(&rule.int64_index(index)?, None, index.shape(), rule.bounds(dim, size))?
+        };
         Self::checked(source, index, Kind::Elements { dim })
     }
 

@@ -66,8 +66,8 @@ impl Tensor {
     /// Fails as `scatter_add` does for shapes, types and devices that do not fit.
     pub fn explain_scatter_add(&self, dim: i64, index: &Tensor, src: &Tensor) -> Result<Call> {
         let op = "scatter_add";
-        check_same_dtype(op, self, src)?;
         check_coordinates(op, self, dim, index)?;
+        check_same_dtype(op, self, src)?;
         check_device(op, self, src)?;
         Ok(SCATTER_ADD.explain(&ScatterCall::new(self, &part_of(op, src, index.shape())?, true)))
     }
@@ -80,9 +80,11 @@ impl Tensor {
         index: &Tensor,
         src: &Tensor,
     ) -> Result<Tensor> {
+        check_coordinates(op, self, dim, index)?;
         check_same_dtype(op, self, src)?;
+        let values = part_of(op, src, index.shape())?;
         let positions = Positions::coordinates(op, self, dim, index)?;
-        self.add_at(to, op, GATHER, &positions, &part_of(op, src, index.shape())?, None)
+        self.add_at(to, op, GATHER, &positions, &values, None)
     }
 
     /// Writes a number, or the elements of a tensor, to the elements at the positions in `index` along `dim`:
@@ -100,6 +102,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let op = name_of(to, ["scatter", "scatter_"]);
         let src = src.into();
+        check_coordinates(op, self, dim, index)?;
         let values = match src {
             Operand::Tensor(src) => {
                 check_same_dtype(op, self, src)?;
@@ -123,8 +126,9 @@ impl Tensor {
                 let work = |target: &Tensor| positions.write(op, target, &values, Combine::Multiply);
                 let node = "ScatterReduceBackward0";
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
-                    let cure = "multiply by gathered values, and scatter the products without reduce";
-                    Err(Error::OneBackward { node, cure })
+                    let cure =
+                        "instead of reduce='multiply', multiply by gathered values and scatter the products";
+                    Err(Error::NotDifferentiable { op, cure })
                 })
             }
         }
