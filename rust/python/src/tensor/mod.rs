@@ -19,6 +19,7 @@ mod errors;
 mod extreme_indices;
 mod extremes;
 mod fallible_alloc;
+mod flips;
 mod foreign_memory;
 mod from_data;
 mod function;
@@ -112,6 +113,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     broadcasting::register(&module)?;
     join::register(&module)?;
     parts::register(&module)?;
+    flips::register(&module)?;
     rearrange::register(&module)?;
     products::register(&module)?;
     num_threads::register(&module)?;
