@@ -183,6 +183,7 @@ def explain(
 @overload
 def explain(
     operation: Literal["lstm"],
+    /,
     input: Tensor,
     hx: Iterable[Tensor],
     params: Iterable[Tensor],
@@ -196,6 +197,7 @@ def explain(
 @overload
 def explain(
     operation: Literal["index_add"],
+    /,
     input: Tensor,
     dim: int,
     index: Tensor,
@@ -206,6 +208,7 @@ def explain(
 @overload
 def explain(
     operation: Literal["index_put"],
+    /,
     input: Tensor,
     indices: Sequence[Tensor | None],
     values: Tensor,
@@ -213,9 +216,9 @@ def explain(
 ) -> Call: ...
 @overload
 def explain(
-    operation: Literal["put"], input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
+    operation: Literal["put"], /, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
 ) -> Call: ...
 @overload
 def explain(
-    operation: Literal["scatter_add"], input: Tensor, dim: int, index: Tensor, src: Tensor
+    operation: Literal["scatter_add"], /, input: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Call: ...

@@ -3613,7 +3613,7 @@ class Tensor:
             ShapeError: `other` cannot be broadcast to the shape of this tensor.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def round(self, *, decimals: int | None = None) -> Tensor:
+    def round(self, *, decimals: builtins.int | None = None) -> Tensor:
         """Round each element to the nearest integer or decimal place, and halves to the even one.
 
         See `interlock.round`.
@@ -3621,7 +3621,7 @@ class Tensor:
         Args:
             decimals: The number of decimal places; None means 0.
         """
-    def round_(self, *, decimals: int | None = None) -> Tensor:
+    def round_(self, *, decimals: builtins.int | None = None) -> Tensor:
         """In-place version of `round`.
 
         Args:

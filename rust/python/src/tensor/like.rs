@@ -56,7 +56,6 @@ impl Tensor {
     #[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_zeros(
         &self,
-        py: Python<'_>,
         args: &Bound<'_, PyTuple>,
         size: OptionalArg<'_, '_>,
         dtype: OptionalArg<'_, '_>,
@@ -64,7 +63,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::new_zeros::requires_grad)] requires_grad: bool,
         #[pyo3(from_py_with = switches::new_zeros::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
-        let x = &self.0;
+        let (py, x) = (args.py(), &self.0);
         let shape = extract_size("new_zeros: size", args, size)?;
         let options = new_options(py, "new_zeros", x, dtype, device, pin_memory)?;
         build(py, requires_grad, || {
@@ -95,7 +94,6 @@ impl Tensor {
     #[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_ones(
         &self,
-        py: Python<'_>,
         args: &Bound<'_, PyTuple>,
         size: OptionalArg<'_, '_>,
         dtype: OptionalArg<'_, '_>,
@@ -103,7 +101,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::new_ones::requires_grad)] requires_grad: bool,
         #[pyo3(from_py_with = switches::new_ones::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
-        let x = &self.0;
+        let (py, x) = (args.py(), &self.0);
         let shape = extract_size("new_ones: size", args, size)?;
         let options = new_options(py, "new_ones", x, dtype, device, pin_memory)?;
         build(py, requires_grad, || {
@@ -134,7 +132,6 @@ impl Tensor {
     #[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_empty(
         &self,
-        py: Python<'_>,
         args: &Bound<'_, PyTuple>,
         size: OptionalArg<'_, '_>,
         dtype: OptionalArg<'_, '_>,
@@ -142,7 +139,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::new_empty::requires_grad)] requires_grad: bool,
         #[pyo3(from_py_with = switches::new_empty::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
-        let x = &self.0;
+        let (py, x) = (args.py(), &self.0);
         let shape = extract_size("new_empty: size", args, size)?;
         let options = new_options(py, "new_empty", x, dtype, device, pin_memory)?;
         build(py, requires_grad, || {
