@@ -279,7 +279,7 @@ bce, logits = untyped.binary_cross_entropy, untyped.binary_cross_entropy_with_lo
         (
             lambda: nll(ONES, interlock.ones(2)),
             errors.DTypeError,
-            "nll_loss: target must be int64 class indices, got float32",
+            "nll_loss: target must be int64 or uint8 class indices, got float32",
         ),
         (
             lambda: nll(ONES, interlock.tensor([0, 3])),
@@ -425,3 +425,18 @@ def test_log_softmax_of_large_tensors_does_not_depend_on_threads() -> None:
     finally:
         interlock.set_num_threads(threads)
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("loss", [functional.nll_loss, functional.cross_entropy])
+def test_uint8_classes_have_the_losses_and_gradients_of_int64(loss: Callable[..., Tensor]) -> None:
+    results = []
+    for dtype in (interlock.uint8, interlock.int64):
+        logits = double(LOGITS).requires_grad_()
+        result = loss(logits, interlock.tensor(CLASSES, dtype=dtype), ignore_index=0)
+        result.backward()
+        assert logits.grad is not None
+        results.append((result.item(), logits.grad.tolist()))
+    assert results[0] == results[1]
+    for dtype in (interlock.int32, interlock.int8, interlock.bool):
+        with pytest.raises(errors.DTypeError, match="target must be int64 or uint8 class indices"):
+            loss(double(LOGITS), interlock.tensor(CLASSES, dtype=dtype))

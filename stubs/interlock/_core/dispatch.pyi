@@ -122,8 +122,9 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
 
     Args:
         operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
-            ``"conv2d"`` or ``"lstm"``.
-        tensors: The arguments of the operation: its operands, for einsum after the equation.
+            ``"conv2d"``, ``"lstm"``, ``"index_add"``, ``"index_put"``, ``"put"`` or ``"scatter_add"``.
+        tensors: The arguments of the operation: its operands, for einsum after the equation. The positions in an index are
+            not read.
         options: The keyword arguments of the operation.
 
     Raises:
@@ -182,6 +183,7 @@ def explain(
 @overload
 def explain(
     operation: Literal["lstm"],
+    /,
     input: Tensor,
     hx: Iterable[Tensor],
     params: Iterable[Tensor],
@@ -191,4 +193,32 @@ def explain(
     train: bool,
     bidirectional: Literal[False],
     batch_first: bool,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["index_add"],
+    /,
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: float | None = None,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["index_put"],
+    /,
+    input: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["put"], /, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["scatter_add"], /, input: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Call: ...

@@ -92,6 +92,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "detach",
+    "detach_",
     "diagonal",
     "div",
     "divide",
@@ -114,6 +115,8 @@ __all__ = [
     "fix",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "float16",
     "float32",
     "float64",
@@ -147,7 +150,9 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "is_floating_point",
     "is_inference",
+    "is_signed",
     "is_tensor",
     "isclose",
     "isfinite",
@@ -203,6 +208,7 @@ __all__ = [
     "nonzero",
     "norm",
     "not_equal",
+    "numel",
     "one_hot",
     "ones",
     "ones_like",
@@ -1391,11 +1397,12 @@ class Tensor:
             >>> interlock.zeros(2, 3, 4).transpose(0, -1).shape
             (4, 3, 2)
         """
-    def permute(self, *dims: builtins.int | _Sizes) -> Tensor:
+    def permute(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a view with permuted dimensions.
 
         Args:
-            dims: The dimensions of this tensor in their new order, as separate ints or as one tuple or list.
+            args: The dimensions of this tensor in their new order, as separate ints or as one tuple or list.
+            dims: The dimensions as a tuple or list, by name instead of `args`.
 
         Raises:
             IndexError: The tensor does not have one of the dimensions.
@@ -1406,11 +1413,12 @@ class Tensor:
             >>> interlock.zeros(2, 3, 4).permute(2, 0, 1).shape
             (4, 2, 3)
         """
-    def reshape(self, *shape: builtins.int | _Sizes) -> Tensor:
+    def reshape(self, *args: builtins.int | _Sizes, shape: _Sizes | None = None) -> Tensor:
         """Return the elements in another shape: a view if possible, else a copy.
 
         Args:
-            shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+            args: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+            shape: The sizes as a tuple or list, by name instead of `args`.
 
         Raises:
             ShapeError: The number of elements differs.
@@ -1420,11 +1428,12 @@ class Tensor:
             >>> interlock.arange(4).view(2, 2).t().reshape(-1)
             tensor([0, 2, 1, 3])
         """
-    def view(self, *shape: builtins.int | _Sizes) -> Tensor:
+    def view(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view with another shape.
 
         Args:
-            shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+            args: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+            size: The sizes as a tuple or list, by name instead of `args`.
 
         Raises:
             ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
@@ -1651,11 +1660,12 @@ class Tensor:
             tensor([[1, 2],
                     [1, 2]])
         """
-    def flip(self, *dims: builtins.int | _Sizes) -> Tensor:
+    def flip(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a copy with the elements of dimensions in reverse order.
 
         Args:
-            dims: The dimensions, as separate ints or as one tuple or list.
+            args: The dimensions, as separate ints or as one tuple or list.
+            dims: The dimensions as a tuple or list, by name instead of `args`.
 
         Raises:
             IndexError: The tensor does not have one of the dimensions.
@@ -1664,6 +1674,30 @@ class Tensor:
         Example:
             >>> import interlock
             >>> interlock.tensor([[1, 2], [3, 4]]).flip(0)
+            tensor([[3, 4],
+                    [1, 2]])
+        """
+    def fliplr(self) -> Tensor:
+        """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
+
+        Raises:
+            ShapeError: The tensor has fewer than two dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).fliplr()
+            tensor([[2, 1],
+                    [4, 3]])
+        """
+    def flipud(self) -> Tensor:
+        """Return a copy with the rows, which are along the first dimension, in reverse order.
+
+        Raises:
+            ShapeError: The tensor has no dimensions.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).flipud()
             tensor([[3, 4],
                     [1, 2]])
         """
@@ -1683,12 +1717,13 @@ class Tensor:
             >>> interlock.arange(4).roll(1)
             tensor([3, 0, 1, 2])
         """
-    def repeat(self, *repeats: builtins.int | _Sizes) -> Tensor:
+    def repeat(self, *args: builtins.int | _Sizes, repeats: _Sizes | None = None) -> Tensor:
         """Return a copy in which dimensions are repeated.
 
         Args:
-            repeats: How often each dimension is repeated, as separate ints or as one tuple or list. Numbers beyond those of the
+            args: How often each dimension is repeated, as separate ints or as one tuple or list. Numbers beyond those of the
                 dimensions are the sizes of new dimensions, which come first.
+            repeats: The numbers as a tuple or list, by name instead of `args`.
 
         Raises:
             ArgumentError: A number is negative, or there are fewer numbers than dimensions.
@@ -1700,11 +1735,12 @@ class Tensor:
             tensor([[1, 2, 1, 2],
                     [1, 2, 1, 2]])
         """
-    def tile(self, *dims: builtins.int | _Sizes) -> Tensor:
+    def tile(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
 
         Args:
-            dims: How often each dimension is repeated, as separate ints or as one tuple or list.
+            args: How often each dimension is repeated, as separate ints or as one tuple or list.
+            dims: The numbers as a tuple or list, by name instead of `args`.
 
         Raises:
             ArgumentError: A number is negative.
@@ -2014,7 +2050,8 @@ class Tensor:
         """
     def new_zeros(
         self,
-        *size: builtins.int | _Sizes,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
         dtype: _DType | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
@@ -2023,7 +2060,8 @@ class Tensor:
         """Return a tensor of zeros with the dtype and device of this one.
 
         Args:
-            size: The sizes, as separate ints or as one tuple or list.
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
             dtype: The element type; None means that of this tensor.
             device: The device; None means that of this tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -2042,7 +2080,8 @@ class Tensor:
         """
     def new_ones(
         self,
-        *size: builtins.int | _Sizes,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
         dtype: _DType | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
@@ -2051,7 +2090,8 @@ class Tensor:
         """Return a tensor of ones with the dtype and device of this one.
 
         Args:
-            size: The sizes, as separate ints or as one tuple or list.
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
             dtype: The element type; None means that of this tensor.
             device: The device; None means that of this tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -2070,7 +2110,8 @@ class Tensor:
         """
     def new_empty(
         self,
-        *size: builtins.int | _Sizes,
+        *args: builtins.int | _Sizes,
+        size: _Sizes | None = None,
         dtype: _DType | None = None,
         device: _Device | None = None,
         requires_grad: builtins.bool = False,
@@ -2079,7 +2120,8 @@ class Tensor:
         """Return an uninitialized tensor with the dtype and device of this one.
 
         Args:
-            size: The sizes, as separate ints or as one tuple or list.
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
             dtype: The element type; None means that of this tensor.
             device: The device; None means that of this tensor.
             requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -2311,11 +2353,12 @@ class Tensor:
             >>> interlock.tensor([[1, 2], [3, 4]]).unbind(1)
             (tensor([1, 3]), tensor([2, 4]))
         """
-    def expand(self, *sizes: builtins.int | _Sizes) -> Tensor:
+    def expand(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
 
         Args:
-            sizes: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come first.
+            args: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come first.
+            size: The sizes as a tuple or list, by name instead of `args`.
 
         Raises:
             ShapeError: A size other than 1 would change.
@@ -2508,16 +2551,27 @@ class Tensor:
         """Return `self + alpha * other`. The sum of bools is the logical or.
 
         See `interlock.add`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
         """
     def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `self - alpha * other`.
 
         See `interlock.sub`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
         """
     def mul(self, other: Tensor | _Number) -> Tensor:
         """Return `self * other`, elementwise. The product of bools is the logical and.
 
         See `interlock.mul`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def div(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
@@ -2525,11 +2579,18 @@ class Tensor:
         """Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
 
         See `interlock.div`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
         """
     def pow(self, exponent: Tensor | _Number) -> Tensor:
         """Return `self ** exponent`, elementwise.
 
         See `interlock.pow`, whose `input` is this tensor.
+
+        Args:
+            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def abs(self) -> Tensor:
         """Return the absolute value of each element. The gradient at 0 is 0.
@@ -2580,6 +2641,11 @@ class Tensor:
         """Return `input + value * tensor1 / tensor2`, elementwise.
 
         See `interlock.addcdiv`, whose `input` is this tensor.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
         """
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
         """In-place version of `addcdiv`.
@@ -2601,6 +2667,11 @@ class Tensor:
         """Return `input + value * tensor1 * tensor2`, elementwise.
 
         See `interlock.addcmul`, whose `input` is this tensor.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
         """
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
         """In-place version of `addcmul`.
@@ -2657,6 +2728,9 @@ class Tensor:
         """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
 
         See `interlock.atan2`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def atan2_(self, other: Tensor) -> Tensor:
         """In-place version of `atan2`.
@@ -2701,6 +2775,9 @@ class Tensor:
         """Return the bitwise and of integers, and the logical and of bools.
 
         See `interlock.bitwise_and`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bitwise_and_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `bitwise_and`.
@@ -2735,6 +2812,9 @@ class Tensor:
         """Return the bitwise or of integers, and the logical or of bools.
 
         See `interlock.bitwise_or`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bitwise_or_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `bitwise_or`.
@@ -2754,6 +2834,9 @@ class Tensor:
         """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
 
         See `interlock.bitwise_xor`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bitwise_xor_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `bitwise_xor`.
@@ -2788,6 +2871,10 @@ class Tensor:
         """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
 
         See `interlock.clamp`, whose `input` is this tensor.
+
+        Args:
+            min: The lower limit, a tensor or a number; None means no limit.
+            max: The upper limit, a tensor or a number; None means no limit.
         """
     def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
         """In-place version of `clamp`.
@@ -2809,6 +2896,9 @@ class Tensor:
         """Return each element, or `max` if it is larger.
 
         See `interlock.clamp_max`, whose `input` is this tensor.
+
+        Args:
+            max: The upper limit, a tensor or a number.
         """
     def clamp_max_(self, max: Tensor | _Number) -> Tensor:
         """In-place version of `clamp_max`.
@@ -2828,6 +2918,9 @@ class Tensor:
         """Return each element, or `min` if it is smaller.
 
         See `interlock.clamp_min`, whose `input` is this tensor.
+
+        Args:
+            min: The lower limit, a tensor or a number.
         """
     def clamp_min_(self, min: Tensor | _Number) -> Tensor:
         """In-place version of `clamp_min`.
@@ -2847,6 +2940,9 @@ class Tensor:
         """Return the magnitude of `input` with the sign of `other`, elementwise.
 
         See `interlock.copysign`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def copysign_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `copysign`.
@@ -2896,6 +2992,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
         See `interlock.eq`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def eq_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `eq`.
@@ -3005,6 +3104,9 @@ class Tensor:
         """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
 
         See `interlock.floor_divide`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def floor_divide_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `floor_divide`.
@@ -3024,16 +3126,25 @@ class Tensor:
         """Return the larger of two elements, or the other one if one of them is NaN.
 
         See `interlock.fmax`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def fmin(self, other: Tensor) -> Tensor:
         """Return the smaller of two elements, or the other one if one of them is NaN.
 
         See `interlock.fmin`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def fmod(self, other: Tensor | _Number) -> Tensor:
         """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
 
         See `interlock.fmod`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def fmod_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `fmod`.
@@ -3068,6 +3179,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
 
         See `interlock.ge`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def ge_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `ge`.
@@ -3087,6 +3201,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are larger than those of `other`.
 
         See `interlock.gt`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def gt_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `gt`.
@@ -3106,6 +3223,9 @@ class Tensor:
         """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
 
         See `interlock.hypot`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def hypot_(self, other: Tensor) -> Tensor:
         """In-place version of `hypot`.
@@ -3140,6 +3260,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
 
         See `interlock.le`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def le_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `le`.
@@ -3159,6 +3282,10 @@ class Tensor:
         """Return `self + weight * (end - self)`, elementwise.
 
         See `interlock.lerp`, whose `input` is this tensor.
+
+        Args:
+            end: The tensor for a weight of 1, of the same dtype.
+            weight: A tensor or a number.
         """
     def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
         """In-place version of `lerp`.
@@ -3239,6 +3366,9 @@ class Tensor:
         """Return a bool tensor that is True where both elements are nonzero.
 
         See `interlock.logical_and`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def logical_and_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_and`.
@@ -3273,6 +3403,9 @@ class Tensor:
         """Return a bool tensor that is True where an element is nonzero.
 
         See `interlock.logical_or`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def logical_or_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_or`.
@@ -3292,6 +3425,9 @@ class Tensor:
         """Return a bool tensor that is True where exactly one of the elements is nonzero.
 
         See `interlock.logical_xor`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_xor`.
@@ -3311,6 +3447,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
         See `interlock.lt`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def lt_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `lt`.
@@ -3330,11 +3469,17 @@ class Tensor:
         """Return the larger of two elements, or NaN if one of them is NaN.
 
         See `interlock.maximum`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def minimum(self, other: Tensor) -> Tensor:
         """Return the smaller of two elements, or NaN if one of them is NaN.
 
         See `interlock.minimum`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def nan_to_num(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
@@ -3342,6 +3487,11 @@ class Tensor:
         """Replace NaN and infinities by numbers. Integers and bools are unchanged.
 
         See `interlock.nan_to_num`.
+
+        Args:
+            nan: The number that replaces NaN; None means 0.
+            posinf: The number that replaces infinity; None means the largest number of the dtype.
+            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
         """
     def nan_to_num_(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
@@ -3363,6 +3513,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements differ from those of `other`.
 
         See `interlock.ne`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def ne_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `ne`.
@@ -3446,6 +3599,9 @@ class Tensor:
         """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
 
         See `interlock.remainder`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def remainder_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `remainder`.
@@ -3465,6 +3621,9 @@ class Tensor:
         """Round each element to the nearest integer or decimal place, and halves to the even one.
 
         See `interlock.round`.
+
+        Args:
+            decimals: The number of decimal places; None means 0.
         """
     def round_(self, *, decimals: builtins.int | None = None) -> Tensor:
         """In-place version of `round`.
@@ -3638,6 +3797,10 @@ class Tensor:
         """Return this tensor where a condition is true and `other` elsewhere.
 
         See `interlock.where`, whose `input` is this tensor.
+
+        Args:
+            condition: A bool tensor.
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bmm(self, mat2: Tensor) -> Tensor:
         """Return the matrix products of two batches of matrices; see `interlock.bmm`.
@@ -4590,7 +4753,8 @@ def from_dlpack(
     """
 
 def zeros(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -4599,7 +4763,8 @@ def zeros(
     """Return a tensor of zeros.
 
     Args:
-        size: The sizes, as separate ints or as one tuple or list.
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -4619,7 +4784,8 @@ def zeros(
     """
 
 def ones(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -4628,7 +4794,8 @@ def ones(
     """Return a tensor of ones.
 
     Args:
-        size: The sizes, as separate ints or as one tuple or list.
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -4647,7 +4814,8 @@ def ones(
     """
 
 def empty(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -4658,7 +4826,8 @@ def empty(
     It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
 
     Args:
-        size: The sizes, as separate ints or as one tuple or list.
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -5294,7 +5463,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
 
 def rand(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -5305,7 +5475,8 @@ def rand(
     `manual_seed` sets the seed. The numbers do not depend on the device.
 
     Args:
-        size: The sizes, as separate ints or as one tuple or list.
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -5325,7 +5496,8 @@ def rand(
     """
 
 def randn(
-    *size: int | _Sizes,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
     dtype: _DType | None = None,
     device: _Device | None = None,
     requires_grad: builtins.bool = False,
@@ -5336,7 +5508,8 @@ def randn(
     `manual_seed` sets the seed. The numbers do not depend on the device.
 
     Args:
-        size: The sizes, as separate ints or as one tuple or list.
+        args: The sizes, as separate ints or as one tuple or list.
+        size: The sizes as a tuple or list, by name instead of `args`.
         dtype: The element type; None means float32.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -5773,6 +5946,38 @@ def flip(input: Tensor, dims: _Dims) -> Tensor:
         >>> interlock.flip(interlock.tensor([[1, 2], [3, 4]]), (0, 1))
         tensor([[4, 3],
                 [2, 1]])
+    """
+
+def fliplr(input: Tensor) -> Tensor:
+    """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has fewer than two dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fliplr(interlock.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
+
+def flipud(input: Tensor) -> Tensor:
+    """Return a copy with the rows, which are along the first dimension, in reverse order.
+
+    Args:
+        input: The tensor.
+
+    Raises:
+        ShapeError: The tensor has no dimensions.
+
+    Example:
+        >>> import interlock
+        >>> interlock.flipud(interlock.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
     """
 
 def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
@@ -7551,7 +7756,7 @@ def nll_loss(
 
     Args:
         input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-        target: Class indices, int64, of the shape of `input` without the dimension of classes.
+        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes.
         weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
         ignore_index: The class index of samples that do not count.
         reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
@@ -7563,7 +7768,8 @@ def nll_loss(
     Raises:
         IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
         ShapeError: The shapes are incompatible.
-        DTypeError: `input` is not floating point, `target` is not int64, or `weight` has another dtype than `input`.
+        DTypeError: `input` is not floating point, `target` is not int64 or uint8, or `weight` has another dtype than
+            `input`.
         ArgumentError: `weight` requires grad.
         ValueError: `reduction` has another value.
 
@@ -8089,8 +8295,8 @@ def cross_entropy(
 
     Args:
         input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-        target: Class indices, int64, of the shape of `input` without the dimension of classes; or probabilities of the
-            shape of `input`, floating point.
+        target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or probabilities
+            of the shape of `input`, floating point.
         weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
         ignore_index: The class index of samples that do not count. For probabilities it must be negative.
         reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
@@ -9551,28 +9757,93 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([-1.,  1.])
     """
 
+def numel(input: Tensor) -> int:
+    """Return the number of elements.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.numel(interlock.zeros(2, 3))
+        6
+    """
+
+def is_floating_point(input: Tensor) -> builtins.bool:
+    """Return whether the elements are floating-point numbers.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.is_floating_point(interlock.zeros(2))
+        True
+    """
+
+def is_signed(input: Tensor) -> builtins.bool:
+    """Return whether the elements can be negative.
+
+    Args:
+        input: The tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.is_signed(interlock.zeros(2, dtype=interlock.uint8))
+        False
+    """
+
+def detach_(input: Tensor) -> Tensor:
+    """Remove the history of a tensor in place: it becomes a leaf that does not require grad.
+
+    Args:
+        input: The tensor.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: The tensor is a view, whose history is that of its base.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2, requires_grad=True) * 2
+        >>> interlock.detach_(x).is_leaf
+        True
+    """
+
+@overload
 def where(
     condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
 ) -> Tensor:
-    """Return `input` where a condition is true and `other` elsewhere.
+    """Return `input` where a condition is true and `other` elsewhere, or the coordinates of the elements that are not zero.
 
     Args:
-        condition: A bool tensor.
+        condition: A bool tensor; without `input` and `other` a tensor of any dtype.
         input: A tensor or a number.
         other: A tensor or a number. Shapes are broadcast, and the dtypes of `input` and `other` promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
+
+    Returns:
+        A tensor; without `input` and `other` the tuple of `nonzero(condition, as_tuple=True)`.
 
     Raises:
         DTypeError: `condition` is not a bool tensor.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        TypeError: Only one of `input` and `other` is passed, or `out` without them.
 
     Example:
         >>> import interlock
         >>> x = interlock.tensor([-1.0, 2.0])
         >>> interlock.where(x > 0, x, 0)
         tensor([0., 2.])
+        >>> interlock.where(x > 0)
+        (tensor([1]),)
     """
+
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 absolute = abs
 arccos = acos

@@ -246,6 +246,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "stack": (lambda x, y: interlock.stack([x, y], 1) ** 2, (X, X)),
     "hstack": (lambda x, y: interlock.hstack([x, y]) ** 2, (X, (2, 1))),
     "vstack": (lambda x, y: interlock.vstack([x, y]) ** 2, (X, Y)),
+    "fliplr": (lambda x: x.fliplr() ** 2, (X,)),
+    "flipud": (lambda x: x.flipud() ** 2, (X,)),
     "flip": (lambda x: x.flip(1) ** 2, (X,)),
     "roll": (lambda x: x.roll((1, 2), (0, 1)) ** 2, (X,)),
     "repeat": (lambda x: x.repeat(2, 1, 3) ** 2, (X,)),

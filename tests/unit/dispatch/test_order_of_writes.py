@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from interlock import Tensor, backends, dispatch
+from interlock.errors import DTypeError, ShapeError
 from interlock.utils import deterministic
 
 from tests.unit.tensor.same_bits import assert_same_bits
@@ -74,6 +75,56 @@ def test_flag_chooses_the_kernel_of_an_addition(name: str) -> None:
     assert str(calls[0]).startswith(f"{name} cpu int64 3 += 2 -> ordered | atomic: needs a float")
 
 
+def test_explain_returns_the_choice_of_a_write_without_reading_positions() -> None:
+    x, values, beyond = interlock.zeros(3), interlock.ones(2), interlock.tensor([1, 9])
+
+    def choices() -> dict[str, str | None]:
+        explained = [
+            dispatch.explain("index_add", x, 0, beyond, values, alpha=2),
+            dispatch.explain("index_put", x, (beyond,), values, accumulate=True),
+            dispatch.explain("put", x, beyond, values, True),
+            dispatch.explain("scatter_add", x, 0, beyond, values),
+        ]
+        return {call.operation: call.kernel for call in explained}
+
+    assert choices() == dict.fromkeys(ADDITIONS, "atomic")
+    assert str(dispatch.explain("put", x, beyond, values)).startswith("put cpu float32 3 = 2 -> unordered")
+    with backends.override(DETERMINISTIC):
+        assert choices() == dict.fromkeys(ADDITIONS, "ordered")
+        assert dispatch.explain("put", x, beyond, values).kernel is None
+    assert x.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_explain_of_a_write_is_the_record_of_the_call(name: str) -> None:
+    x, index, values = interlock.zeros(3), interlock.tensor([1, 1]), interlock.ones(2)
+    with dispatch.record() as calls:
+        ADDITIONS[name](x, index, values)
+    explained = {
+        "index_add": lambda: dispatch.explain("index_add", x, 0, index, values),
+        "index_put": lambda: dispatch.explain("index_put", x, (index,), values, accumulate=True),
+        "put": lambda: dispatch.explain("put", x, index, values, accumulate=True),
+        "scatter_add": lambda: dispatch.explain("scatter_add", x, 0, index, values),
+    }[name]()
+    assert str(explained) == str(calls[0])
+
+
+def test_explain_refuses_writes_whose_shapes_do_not_fit() -> None:
+    x, index, three = interlock.zeros(3), interlock.tensor([1, 1]), interlock.ones(3)
+    with pytest.raises(ShapeError, match=r"^index_add: source must be of shape \(2,\)"):
+        dispatch.explain("index_add", x, 0, index, three)
+    with pytest.raises(ShapeError, match=r"^index_put"):
+        dispatch.explain("index_put", x, (index,), three)
+    with pytest.raises(IndexError, match=r"^put: source must have as many elements"):
+        dispatch.explain("put", x, index, three)
+    with pytest.raises(ShapeError, match=r"^scatter_add: src must be at least as large"):
+        dispatch.explain("scatter_add", x, 0, index, interlock.ones(1))
+    with pytest.raises(DTypeError, match=r"^scatter_add"):
+        dispatch.explain("scatter_add", x, 0, index, three.long())
+    with pytest.raises(TypeError, match=r"^index_add: source must be a Tensor, got int"):
+        dispatch.explain("index_add", x, 0, index, 1)  # type: ignore[call-overload]
+
+
 @pytest.mark.parametrize("name", BACKWARD)
 def test_gradient_of_a_read_obeys_the_flags_of_the_backward_pass(name: str) -> None:
     operation, read = BACKWARD[name]
@@ -111,7 +162,7 @@ def test_put_warns_if_the_flag_only_warns() -> None:
     x, index, values = interlock.zeros(3), interlock.tensor([0, 2]), interlock.ones(2)
     with (
         backends.override(WARN_ONLY),
-        pytest.warns(UserWarning, match="^put_: no kernel has a fixed order") as caught,
+        pytest.warns(UserWarning, match=r"^put_: no kernel has a fixed order") as caught,
         dispatch.record() as calls,
     ):
         x.put_(index, values)

@@ -131,3 +131,40 @@ def test_as_tensor_copies_only_if_necessary() -> None:
     array = np.ones(2)
     interlock.as_tensor(array).zero_()
     assert array.tolist() == [0.0, 0.0]
+
+
+def test_sizes_may_be_passed_by_name() -> None:
+    x = interlock.arange(6).view(2, 3)
+    functions = (interlock.zeros, interlock.ones, interlock.empty, interlock.rand, interlock.randn)
+    methods = (x.new_zeros, x.new_ones, x.new_empty)
+    for create in (*functions, *methods):
+        assert create(size=(2, 3)).shape == create(size=[2, 3]).shape == (2, 3)
+        assert create(size=()).shape == ()
+        with pytest.raises(TypeError, match=r": size must be passed once, got \(2,\) and \(3,\)$"):
+            create(2, size=(3,))
+        with pytest.raises(TypeError, match=r": size must be a tuple or list of ints, got int$"):
+            create(size=2)  # type: ignore[arg-type]
+    named = [
+        (x.view(size=(3, 2)), x.view(3, 2)),
+        (x.reshape(shape=[-1]), x.reshape(-1)),
+        (x.expand(size=(2, 2, 3)), x.expand(2, 2, 3)),
+        (x.permute(dims=(1, 0)), x.permute(1, 0)),
+        (x.flip(dims=(0,)), x.flip(0)),
+        (x.repeat(repeats=(2, 1)), x.repeat(2, 1)),
+        (x.tile(dims=[2]), x.tile(2)),
+    ]
+    assert all(result.tolist() == expected.tolist() for result, expected in named)
+    assert interlock.zeros(size=(2,), dtype=interlock.int64).dtype == interlock.int64
+
+
+def test_functions_return_attributes_as_the_methods_do() -> None:
+    for x in (interlock.zeros(2, 3), interlock.zeros((), dtype=interlock.uint8)):
+        assert interlock.numel(x) == x.numel()
+        assert interlock.is_floating_point(x) == x.is_floating_point()
+        assert interlock.is_signed(x) == x.is_signed()
+    leaf = interlock.ones(2, requires_grad=True)
+    result = leaf * 2
+    assert interlock.detach_(result) is result
+    assert result.is_leaf
+    with pytest.raises(TypeError, match=r"^numel: input must be a Tensor, got int$"):
+        interlock.numel(1)  # type: ignore[arg-type]

@@ -229,6 +229,18 @@ def test_second_names_are_the_same_operations() -> None:
     assert interlock.true_divide(x, 2).tolist() == [-1.5]
 
 
+def test_where_of_a_condition_alone_returns_the_coordinates() -> None:
+    x = tensor([[0.0, 2.0], [3.0, 0.0]])
+    coordinates = interlock.where(x)
+    assert [each.tolist() for each in coordinates] == [[0, 1], [1, 0]]
+    assert [each.tolist() for each in interlock.where(condition=tensor(True))] == [[0]]
+    for arguments in ((x > 0, x), (x > 0, None, x)):
+        with pytest.raises(TypeError, match=r"^where: (other|input) must be passed with"):
+            interlock.where(*arguments)
+    with pytest.raises(TypeError, match=r"^where: out must be None"):
+        interlock.where(x > 0, out=tensor([]))  # type: ignore[call-overload]
+
+
 def test_where_selects_broadcasts_and_promotes() -> None:
     x = tensor([[1.0], [-2.0]])
     assert interlock.where(x > 0, x, tensor([0, 5])).tolist() == [[1.0, 1.0], [0.0, 5.0]]

@@ -436,7 +436,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "cross_entropy(ones(2, 3), ones(2))",
         DTypeError,
-        "cross_entropy: target must be int64 class indices, got float32",
+        "cross_entropy: target must be int64 or uint8 class indices, got float32",
     ),
     (
         "cross_entropy(ones(2, 3), tensor([0, 1, 2]))",

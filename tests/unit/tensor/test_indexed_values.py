@@ -176,6 +176,70 @@ def test_one_hot_rejects_classes_out_of_range() -> None:
             functional.one_hot(interlock.tensor([classes]), count)
 
 
+@pytest.mark.usefixtures("everywhere", "host_accessible_memory")
+@pytest.mark.parametrize("dtype", [interlock.int64, interlock.float32], ids=str)
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 2, 3)], ids=str)
+@pytest.mark.parametrize("size", [(), (3,), (2, 3)], ids=str)
+def test_index_without_elements_may_have_any_shape(
+    size: tuple[int, ...], shape: tuple[int, ...], dtype: interlock.dtype
+) -> None:
+    x, src = interlock.ones(size, requires_grad=True), interlock.ones(3, requires_grad=True)
+    index = interlock.zeros(shape, dtype=dtype)
+    read = x.gather(0, index)
+    assert read.shape == shape
+    written = [
+        x.scatter(0, index, 5.0),
+        x.scatter(0, index, src),
+        x.scatter(0, index, src, reduce="add"),
+        x.scatter(0, index, src, reduce="multiply").detach(),
+        x.scatter_add(0, index, src),
+        x.detach().clone().scatter_(0, index, src.detach()),
+        x.detach().clone().scatter_add_(0, index, src.detach()),
+    ]
+    assert all(result.tolist() == x.tolist() for result in written)
+    (written[1].sum() + written[4].sum() + read.sum()).backward()
+    assert x.grad is not None
+    assert src.grad is not None
+    assert x.grad.tolist() == (x * 2).tolist()
+    assert src.grad.tolist() == [0.0] * 3
+
+
+@pytest.mark.usefixtures("everywhere", "host_accessible_memory")
+@pytest.mark.parametrize("src_size", [(), (1,)], ids=str)
+@pytest.mark.parametrize("index_size", [(), (1,)], ids=str)
+@pytest.mark.parametrize("size", [(), (1,)], ids=str)
+def test_tensor_without_dimensions_counts_as_one_with_one_dimension(
+    size: tuple[int, ...], index_size: tuple[int, ...], src_size: tuple[int, ...]
+) -> None:
+    x, src = interlock.full(size, 3.0), interlock.full(src_size, 2.0, requires_grad=True)
+    index = interlock.zeros(index_size, dtype=interlock.int64)
+    assert x.gather(0, index).shape == index_size
+    results = [
+        x.scatter(0, index, src),
+        x.scatter(0, index, src, reduce="add"),
+        x.scatter(0, index, src, reduce="multiply"),
+        x.scatter_add(0, index, src),
+    ]
+    assert [(result.shape, result.sum().item()) for result in results] == [
+        (size, 2.0),
+        (size, 5.0),
+        (size, 6.0),
+        (size, 5.0),
+    ]
+    assert x.index_copy(0, index, src).shape == x.index_add(0, index, src).shape == size
+    results[3].sum().backward()
+    assert src.grad is not None
+    assert (src.grad.shape, src.grad.sum().item()) == (src_size, 1.0)
+
+
+def test_scatter_that_multiplies_has_no_gradient() -> None:
+    x = interlock.ones(3, requires_grad=True)
+    result = x.scatter(0, interlock.tensor([0]), 2.0, reduce="multiply")
+    assert result.requires_grad
+    with pytest.raises(RuntimeError, match="^scatter: the operation has no gradient"):
+        result.sum().backward()
+
+
 ERRORS: dict[str, tuple[Callable[[Tensor], Any], type[Exception], str]] = {
     "gather": (lambda x: x.gather(1, interlock.tensor([[3]])), RuntimeError, r"^gather: index .* got 3$"),
     "negative": (lambda x: x.gather(0, interlock.tensor([[-1]])), RuntimeError, r"^gather: index .* got -1$"),
@@ -199,6 +263,11 @@ ERRORS: dict[str, tuple[Callable[[Tensor], Any], type[Exception], str]] = {
         lambda x: x.index_select(0, interlock.tensor([2])),
         IndexError,
         r"^index_select: index .* got 2$",
+    ),
+    "index_select_single": (
+        lambda x: x[0, 0].index_select(0, interlock.tensor([0, 0])),
+        ShapeError,
+        "^index_select: index must have one element for a tensor without dimensions",
     ),
     "take": (lambda x: x.take(interlock.tensor([-7])), IndexError, r"^take: index .* got -7$"),
     "put": (lambda x: x.put_(interlock.tensor([6]), x[0, :1]), IndexError, r"^put_: index .* got 6$"),
@@ -284,8 +353,9 @@ def test_wrong_arguments_raise_and_change_nothing(name: str) -> None:
 def test_index_out_of_bounds_on_a_device_is_an_asynchronous_error(devices: tuple[str, ...]) -> None:
     x = interlock.zeros(3, device=devices[0])
     x.index_add_(0, interlock.tensor([0, 7, 2], device=devices[0]), interlock.ones(3, device=devices[0]))
-    with pytest.raises(AcceleratorError, match=r"index must contain positions below 3, got 7"):
+    with pytest.raises(AcceleratorError, match=r"index must contain positions below 3, got 7") as raised:
         x.tolist()
+    assert str(raised.value).count("index_add_") == 1
 
 
 @pytest.mark.usefixtures("host_accessible_memory")

@@ -18,6 +18,8 @@ ARRAY = np.arange(24.0).reshape(2, 3, 4)
 # What the operation of a tensor and that of NumPy return.
 SAME: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Any], Any]]] = {
     "flip": (lambda x: x.flip(0, -1), lambda a: np.flip(a, (0, 2))),
+    "fliplr": (lambda x: x.fliplr(), lambda a: np.flip(a, 1)),
+    "flipud": (lambda x: x.flipud(), lambda a: np.flip(a, 0)),
     "flip of nothing": (lambda x: x.flip(()), lambda a: a),
     "roll": (lambda x: x.roll(5), lambda a: np.roll(a, 5)),
     "roll over dimensions": (lambda x: x.roll((1, -6), (0, 2)), lambda a: np.roll(a, (1, -6), (0, 2))),
@@ -111,6 +113,10 @@ def test_products_of_vectors_are_matrix_products() -> None:
         (lambda x: x.sum().roll(1, 0), IndexError),
         (lambda x: x.repeat(), TypeError),
         (lambda x: x.flip(), TypeError),
+        (lambda x: x.flip(0, dims=(0,)), TypeError),
+        (lambda x: x.flip(dims=0), TypeError),
+        (lambda x: x[0].fliplr(), ShapeError),
+        (lambda x: x[0, 0].flipud(), ShapeError),
         (lambda x: x.repeat(2), ArgumentError),
         (lambda x: x.repeat(-1, 1), ArgumentError),
         (lambda x: x.repeat(2**62, 2**62), ShapeError),
@@ -151,6 +157,8 @@ def test_functions_equal_the_methods() -> None:
     vector = x[0]
     pairs = [
         (interlock.flip(x, (0,)), x.flip(0)),
+        (interlock.fliplr(x), x.fliplr()),
+        (interlock.flipud(x), x.flipud()),
         (interlock.roll(x, 1, 0), x.roll(1, 0)),
         (interlock.tile(x, (2,)), x.tile(2)),
         (interlock.repeat_interleave(x, 2), x.repeat_interleave(2)),

@@ -5,7 +5,7 @@
 use interlock_tensor::{
     DType as CoreDType, Error, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
 };
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
@@ -217,6 +217,23 @@ pub(super) fn extract_ints(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<V
         return extract_int_or_ints(what, &given.get_item(0)?);
     }
     fallible_alloc::try_collect(given.py(), given.iter().map(|item| extract_int(what, &item)))
+}
+
+/// Extracts ints that are passed like those of [`extract_ints`], or as a tuple or list by name.
+pub(super) fn extract_ints_or_named(
+    what: &str,
+    args: &Bound<'_, PyTuple>,
+    named: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<i64>> {
+    let Some(named) = named else { return extract_ints(what, args) };
+    if !args.is_empty() {
+        let message = format!("{what} must be passed once, got {args} and {}", named.repr()?);
+        return Err(PyTypeError::new_err(message));
+    }
+    if !named.is_instance_of::<PyTuple>() && !named.is_instance_of::<PyList>() {
+        return Err(new_type_error(what, "a tuple or list of ints", named));
+    }
+    extract_int_or_ints(what, named)
 }
 
 /// Extracts an int, or a tuple or list of ints.

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use super::args::{
-    OptionalArg, checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_scalar,
-    function_of, placement,
+    OptionalArg, checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_ints_or_named,
+    extract_scalar, function_of, placement,
 };
 use super::dtype::DType;
 use super::identity::remember_tensor;
@@ -50,7 +50,8 @@ pub(super) fn build(
 /// Return a tensor of zeros.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as one tuple or list.
+///     args: The sizes, as separate ints or as one tuple or list.
+///     size: The sizes as a tuple or list, by name instead of `args`.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -68,23 +69,25 @@ pub(super) fn build(
 ///     tensor([[0., 0., 0.],
 ///             [0., 0., 0.]])
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn zeros(
-    size: &Bound<'_, PyTuple>,
+    args: &Bound<'_, PyTuple>,
+    size: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::zeros::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::zeros::pin_memory)] pin_memory: bool,
 ) -> PyResult<Py<Tensor>> {
-    let shape = extract_size("zeros: size", size)?;
-    let options = tensor_options(size.py(), "zeros", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    build(size.py(), requires_grad, || CoreTensor::zeros(&shape, options))
+    let shape = extract_size("zeros: size", args, size)?;
+    let options = tensor_options(args.py(), "zeros", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(args.py(), requires_grad, || CoreTensor::zeros(&shape, options))
 }
 
 /// Return a tensor of ones.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as one tuple or list.
+///     args: The sizes, as separate ints or as one tuple or list.
+///     size: The sizes as a tuple or list, by name instead of `args`.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -101,17 +104,18 @@ fn zeros(
 ///     >>> interlock.ones((2,), dtype=interlock.int64)
 ///     tensor([1, 1])
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn ones(
-    size: &Bound<'_, PyTuple>,
+    args: &Bound<'_, PyTuple>,
+    size: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::ones::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::ones::pin_memory)] pin_memory: bool,
 ) -> PyResult<Py<Tensor>> {
-    let shape = extract_size("ones: size", size)?;
-    let options = tensor_options(size.py(), "ones", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    build(size.py(), requires_grad, || CoreTensor::ones(&shape, options))
+    let shape = extract_size("ones: size", args, size)?;
+    let options = tensor_options(args.py(), "ones", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(args.py(), requires_grad, || CoreTensor::ones(&shape, options))
 }
 
 /// Return an uninitialized tensor.
@@ -119,7 +123,8 @@ fn ones(
 /// It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as one tuple or list.
+///     args: The sizes, as separate ints or as one tuple or list.
+///     size: The sizes as a tuple or list, by name instead of `args`.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -136,17 +141,18 @@ fn ones(
 ///     >>> interlock.empty(2, 3).shape
 ///     (2, 3)
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn empty(
-    size: &Bound<'_, PyTuple>,
+    args: &Bound<'_, PyTuple>,
+    size: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::empty::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::empty::pin_memory)] pin_memory: bool,
 ) -> PyResult<Py<Tensor>> {
-    let shape = extract_size("empty: size", size)?;
-    let options = tensor_options(size.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    build(size.py(), requires_grad, || CoreTensor::empty(&shape, options))
+    let shape = extract_size("empty: size", args, size)?;
+    let options = tensor_options(args.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(args.py(), requires_grad, || CoreTensor::empty(&shape, options))
 }
 
 /// Return an uninitialized tensor with these strides.
@@ -230,15 +236,19 @@ fn full(
 }
 
 /// Extracts the sizes of a new tensor. `what` names the function and the argument.
-pub(super) fn extract_size(what: &str, size: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
-    let py = size.py();
-    if let Some(dtype) = size.iter().next_back().filter(|last| last.is_instance_of::<DType>()) {
-        let sizes = extract_ints(what, &size.get_slice(0, size.len() - 1))?;
+pub(super) fn extract_size(
+    what: &str,
+    args: &Bound<'_, PyTuple>,
+    size: OptionalArg<'_, '_>,
+) -> PyResult<Vec<usize>> {
+    let py = args.py();
+    if let Some(dtype) = args.iter().next_back().filter(|last| last.is_instance_of::<DType>()) {
+        let sizes = extract_ints(what, &args.get_slice(0, args.len() - 1))?;
         let sizes = PyTuple::new(py, checked_sizes(py, what, &sizes)?)?;
         let message = format!("dtype is keyword-only: {}({sizes}, dtype={dtype})", function_of(what));
         return Err(PyTypeError::new_err(message));
     }
-    checked_sizes(py, what, &extract_ints(what, size)?)
+    checked_sizes(py, what, &extract_ints_or_named(what, args, size)?)
 }
 
 /// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
@@ -259,7 +269,8 @@ pub(super) fn tensor_options(
 /// `manual_seed` sets the seed. The numbers do not depend on the device.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as one tuple or list.
+///     args: The sizes, as separate ints or as one tuple or list.
+///     size: The sizes as a tuple or list, by name instead of `args`.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -277,17 +288,18 @@ pub(super) fn tensor_options(
 ///     >>> x.shape
 ///     (2, 3)
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn rand(
-    size: &Bound<'_, PyTuple>,
+    args: &Bound<'_, PyTuple>,
+    size: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::rand::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::rand::pin_memory)] pin_memory: bool,
 ) -> PyResult<Py<Tensor>> {
-    let shape = extract_size("rand: size", size)?;
-    let options = tensor_options(size.py(), "rand", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    build(size.py(), requires_grad, || CoreTensor::rand(&shape, options))
+    let shape = extract_size("rand: size", args, size)?;
+    let options = tensor_options(args.py(), "rand", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(args.py(), requires_grad, || CoreTensor::rand(&shape, options))
 }
 
 /// Return random numbers of the standard normal distribution: mean 0, variance 1.
@@ -295,7 +307,8 @@ fn rand(
 /// `manual_seed` sets the seed. The numbers do not depend on the device.
 ///
 /// Args:
-///     size: The sizes, as separate ints or as one tuple or list.
+///     args: The sizes, as separate ints or as one tuple or list.
+///     size: The sizes as a tuple or list, by name instead of `args`.
 ///     dtype: The element type; None means float32.
 ///     device: The device; None means the default device.
 ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -313,17 +326,18 @@ fn rand(
 ///     >>> x.shape
 ///     (2, 3)
 #[pyfunction]
-#[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+#[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
 fn randn(
-    size: &Bound<'_, PyTuple>,
+    args: &Bound<'_, PyTuple>,
+    size: OptionalArg<'_, '_>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
     #[pyo3(from_py_with = switches::randn::requires_grad)] requires_grad: bool,
     #[pyo3(from_py_with = switches::randn::pin_memory)] pin_memory: bool,
 ) -> PyResult<Py<Tensor>> {
-    let shape = extract_size("randn: size", size)?;
-    let options = tensor_options(size.py(), "randn", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
-    build(size.py(), requires_grad, || CoreTensor::randn(&shape, options))
+    let shape = extract_size("randn: size", args, size)?;
+    let options = tensor_options(args.py(), "randn", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    build(args.py(), requires_grad, || CoreTensor::randn(&shape, options))
 }
 
 /// Recreate a tensor from its pickled state.

@@ -102,7 +102,7 @@ pub(super) fn index_fill(
 }
 
 /// Extracts the indices of `index_put`.
-fn extract_indices(what: &str, indices: Arg<'_, '_>) -> PyResult<Vec<Index>> {
+pub(super) fn extract_indices(what: &str, indices: Arg<'_, '_>) -> PyResult<Vec<Index>> {
     const WANTED: &str = "a tuple or list of Tensors and None";
     if !indices.is_instance_of::<PyTuple>() && !indices.is_instance_of::<PyList>() {
         return Err(new_type_error(what, WANTED, indices));

@@ -51,7 +51,8 @@ impl Tensor {
     /// Return a tensor of zeros with the dtype and device of this one.
     ///
     /// Args:
-    ///     size: The sizes, as separate ints or as one tuple or list.
+    ///     args: The sizes, as separate ints or as one tuple or list.
+    ///     size: The sizes as a tuple or list, by name instead of `args`.
     ///     dtype: The element type; None means that of this tensor.
     ///     device: The device; None means that of this tensor.
     ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -67,18 +68,18 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([1, 2]).new_zeros(2)
     ///     tensor([0, 0])
-    #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+    #[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_zeros(
         &self,
-        py: Python<'_>,
-        size: &Bound<'_, PyTuple>,
+        args: &Bound<'_, PyTuple>,
+        size: OptionalArg<'_, '_>,
         dtype: OptionalArg<'_, '_>,
         device: OptionalArg<'_, '_>,
         #[pyo3(from_py_with = switches::new_zeros::requires_grad)] requires_grad: bool,
         #[pyo3(from_py_with = switches::new_zeros::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
-        let x = &self.0;
-        let shape = extract_size("new_zeros: size", size)?;
+        let (py, x) = (args.py(), &self.0);
+        let shape = extract_size("new_zeros: size", args, size)?;
         let options = new_options(py, "new_zeros", x, dtype, device, pin_memory)?;
         build(py, requires_grad, || {
             CoreTensor::zeros(&shape, options).map_err(|error| error.during("new_zeros"))
@@ -88,7 +89,8 @@ impl Tensor {
     /// Return a tensor of ones with the dtype and device of this one.
     ///
     /// Args:
-    ///     size: The sizes, as separate ints or as one tuple or list.
+    ///     args: The sizes, as separate ints or as one tuple or list.
+    ///     size: The sizes as a tuple or list, by name instead of `args`.
     ///     dtype: The element type; None means that of this tensor.
     ///     device: The device; None means that of this tensor.
     ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -104,18 +106,18 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([1, 2]).new_ones((2,))
     ///     tensor([1, 1])
-    #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+    #[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_ones(
         &self,
-        py: Python<'_>,
-        size: &Bound<'_, PyTuple>,
+        args: &Bound<'_, PyTuple>,
+        size: OptionalArg<'_, '_>,
         dtype: OptionalArg<'_, '_>,
         device: OptionalArg<'_, '_>,
         #[pyo3(from_py_with = switches::new_ones::requires_grad)] requires_grad: bool,
         #[pyo3(from_py_with = switches::new_ones::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
-        let x = &self.0;
-        let shape = extract_size("new_ones: size", size)?;
+        let (py, x) = (args.py(), &self.0);
+        let shape = extract_size("new_ones: size", args, size)?;
         let options = new_options(py, "new_ones", x, dtype, device, pin_memory)?;
         build(py, requires_grad, || {
             CoreTensor::ones(&shape, options).map_err(|error| error.during("new_ones"))
@@ -125,7 +127,8 @@ impl Tensor {
     /// Return an uninitialized tensor with the dtype and device of this one.
     ///
     /// Args:
-    ///     size: The sizes, as separate ints or as one tuple or list.
+    ///     args: The sizes, as separate ints or as one tuple or list.
+    ///     size: The sizes as a tuple or list, by name instead of `args`.
     ///     dtype: The element type; None means that of this tensor.
     ///     device: The device; None means that of this tensor.
     ///     requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -141,18 +144,18 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
     ///     (2, 3)
-    #[pyo3(signature = (*size, dtype = None, device = None, requires_grad = false, pin_memory = false))]
+    #[pyo3(signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false))]
     fn new_empty(
         &self,
-        py: Python<'_>,
-        size: &Bound<'_, PyTuple>,
+        args: &Bound<'_, PyTuple>,
+        size: OptionalArg<'_, '_>,
         dtype: OptionalArg<'_, '_>,
         device: OptionalArg<'_, '_>,
         #[pyo3(from_py_with = switches::new_empty::requires_grad)] requires_grad: bool,
         #[pyo3(from_py_with = switches::new_empty::pin_memory)] pin_memory: bool,
     ) -> PyResult<Py<Tensor>> {
-        let x = &self.0;
-        let shape = extract_size("new_empty: size", size)?;
+        let (py, x) = (args.py(), &self.0);
+        let shape = extract_size("new_empty: size", args, size)?;
         let options = new_options(py, "new_empty", x, dtype, device, pin_memory)?;
         build(py, requires_grad, || {
             CoreTensor::empty(&shape, options).map_err(|error| error.during("new_empty"))

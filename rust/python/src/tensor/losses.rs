@@ -73,8 +73,8 @@ fn label_smoothing(given: Arg<'_, '_>) -> PyResult<f64> {
 ///
 /// Args:
 ///     input: Logits of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-///     target: Class indices, int64, of the shape of `input` without the dimension of classes; or probabilities of the
-///         shape of `input`, floating point.
+///     target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes; or probabilities
+///         of the shape of `input`, floating point.
 ///     weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
 ///     ignore_index: The class index of samples that do not count. For probabilities it must be negative.
 ///     reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
@@ -121,7 +121,7 @@ fn cross_entropy(
 ///
 /// Args:
 ///     input: Log-probabilities of shape [classes], [samples, classes] or [samples, classes, ...], floating point.
-///     target: Class indices, int64, of the shape of `input` without the dimension of classes.
+///     target: Class indices, int64 or uint8, of the shape of `input` without the dimension of classes.
 ///     weight: A weight for each class, of shape [classes] and of the dtype of `input`, or None.
 ///     ignore_index: The class index of samples that do not count.
 ///     reduction: "sum" of the losses, "none" for the loss of each sample, or "mean": the sum, divided by the sum of the
@@ -133,7 +133,8 @@ fn cross_entropy(
 /// Raises:
 ///     IndexError: An index in `target` is not a class. On a device this error is reported asynchronously.
 ///     ShapeError: The shapes are incompatible.
-///     DTypeError: `input` is not floating point, `target` is not int64, or `weight` has another dtype than `input`.
+///     DTypeError: `input` is not floating point, `target` is not int64 or uint8, or `weight` has another dtype than
+///         `input`.
 ///     ArgumentError: `weight` requires grad.
 ///     ValueError: `reduction` has another value.
 ///

@@ -4,6 +4,7 @@ mod activations;
 mod args;
 mod arithmetic;
 mod attention;
+mod attribute_functions;
 mod attributes;
 mod broadcasting;
 mod conv;
@@ -19,6 +20,7 @@ mod errors;
 mod extreme_indices;
 mod extremes;
 mod fallible_alloc;
+mod flips;
 mod foreign_memory;
 mod from_data;
 mod function;
@@ -29,6 +31,7 @@ mod index_functions;
 mod index_inplace;
 mod index_methods;
 mod index_ops;
+mod indexed_writes;
 mod indexing;
 mod inplace;
 mod iterator;
@@ -76,8 +79,17 @@ use crate::submodule::submodule;
 const DETACH_THRESHOLD: usize = 4096;
 
 /// The operations whose kernels are chosen. Each module of one declares it.
-static EXPLAINED: &[&Explained] =
-    &[&matmul::EXPLAINED, &einsum::EXPLAINED, &attention::EXPLAINED, &conv::EXPLAINED, &lstm::EXPLAINED];
+static EXPLAINED: &[&Explained] = &[
+    &matmul::EXPLAINED,
+    &einsum::EXPLAINED,
+    &attention::EXPLAINED,
+    &conv::EXPLAINED,
+    &lstm::EXPLAINED,
+    &indexed_writes::INDEX_ADD,
+    &indexed_writes::INDEX_PUT,
+    &indexed_writes::PUT,
+    &indexed_writes::SCATTER_ADD,
+];
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     interlock_tensor::announce_operations();
@@ -96,12 +108,14 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     like::register(&module)?;
     spaced::register(&module)?;
     random::register(&module)?;
+    attribute_functions::register(&module)?;
     view_functions::register(&module)?;
     dims::register(&module)?;
     transposes::register(&module)?;
     broadcasting::register(&module)?;
     join::register(&module)?;
     parts::register(&module)?;
+    flips::register(&module)?;
     rearrange::register(&module)?;
     products::register(&module)?;
     num_threads::register(&module)?;

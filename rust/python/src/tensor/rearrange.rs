@@ -5,14 +5,13 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::args::{OptionalArg, extract_int, extract_ints, extract_tensor};
+use super::args::{OptionalArg, extract_int, extract_ints_or_named, extract_tensor};
 use super::inplace::{PySelf, run_inplace};
 use super::numeric_args::{ints, lists};
 use super::{Tensor, reduce, run_op, work_size};
 use crate::errors::new_exception;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(flip, module)?)?;
     module.add_function(wrap_pyfunction!(roll, module)?)?;
     module.add_function(wrap_pyfunction!(tile, module)?)?;
     module.add_function(wrap_pyfunction!(repeat_interleave, module)?)?;
@@ -21,14 +20,18 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace, module)?)
 }
 
-/// Extracts ints that are passed as separate arguments or as one tuple or list, of which there must be one at least.
-fn required_ints(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
-    if given.is_empty() {
+/// Like [`extract_ints_or_named`]; one of the arguments must be passed.
+pub(super) fn required_ints(
+    what: &str,
+    args: &Bound<'_, PyTuple>,
+    named: OptionalArg<'_, '_>,
+) -> PyResult<Vec<i64>> {
+    if args.is_empty() && named.is_none() {
         return Err(PyTypeError::new_err(format!(
             "{what} must be ints, or one tuple or list of them, got nothing"
         )));
     }
-    extract_ints(what, given)
+    extract_ints_or_named(what, args, named)
 }
 
 /// Repeats elements as often as an int or a tensor says. `output_size` is checked if it is passed.
@@ -65,27 +68,6 @@ fn repeat_interleave_by(
 
 #[pymethods]
 impl Tensor {
-    /// Return a copy with the elements of dimensions in reverse order.
-    ///
-    /// Args:
-    ///     dims: The dimensions, as separate ints or as one tuple or list.
-    ///
-    /// Raises:
-    ///     IndexError: The tensor does not have one of the dimensions.
-    ///     ArgumentError: A dimension is named twice.
-    ///
-    /// Example:
-    ///     >>> import interlock
-    ///     >>> interlock.tensor([[1, 2], [3, 4]]).flip(0)
-    ///     tensor([[3, 4],
-    ///             [1, 2]])
-    #[pyo3(signature = (*dims))]
-    fn flip(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        let x = &self.0;
-        let dims = required_ints("flip: dims", dims)?;
-        run_op(py, work_size(x), || x.flip(&dims))
-    }
-
     /// Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
     ///
     /// Args:
@@ -115,8 +97,9 @@ impl Tensor {
     /// Return a copy in which dimensions are repeated.
     ///
     /// Args:
-    ///     repeats: How often each dimension is repeated, as separate ints or as one tuple or list. Numbers beyond those of the
+    ///     args: How often each dimension is repeated, as separate ints or as one tuple or list. Numbers beyond those of the
     ///         dimensions are the sizes of new dimensions, which come first.
+    ///     repeats: The numbers as a tuple or list, by name instead of `args`.
     ///
     /// Raises:
     ///     ArgumentError: A number is negative, or there are fewer numbers than dimensions.
@@ -127,17 +110,23 @@ impl Tensor {
     ///     >>> interlock.tensor([1, 2]).repeat(2, 2)
     ///     tensor([[1, 2, 1, 2],
     ///             [1, 2, 1, 2]])
-    #[pyo3(signature = (*repeats))]
-    fn repeat(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
+    #[pyo3(signature = (*args, repeats = None))]
+    fn repeat(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        repeats: OptionalArg<'_, '_>,
+    ) -> PyResult<Tensor> {
         let x = &self.0;
-        let repeats = required_ints("repeat: repeats", repeats)?;
+        let repeats = required_ints("repeat: repeats", args, repeats)?;
         run_op(py, super::DETACH_THRESHOLD, || x.repeat(&repeats))
     }
 
     /// Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
     ///
     /// Args:
-    ///     dims: How often each dimension is repeated, as separate ints or as one tuple or list.
+    ///     args: How often each dimension is repeated, as separate ints or as one tuple or list.
+    ///     dims: The numbers as a tuple or list, by name instead of `args`.
     ///
     /// Raises:
     ///     ArgumentError: A number is negative.
@@ -148,10 +137,10 @@ impl Tensor {
     ///     >>> interlock.tensor([[1], [2]]).tile(2)
     ///     tensor([[1, 1],
     ///             [2, 2]])
-    #[pyo3(signature = (*dims))]
-    fn tile(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
+    #[pyo3(signature = (*args, dims = None))]
+    fn tile(&self, py: Python<'_>, args: &Bound<'_, PyTuple>, dims: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         let x = &self.0;
-        let dims = required_ints("tile: dims", dims)?;
+        let dims = required_ints("tile: dims", args, dims)?;
         run_op(py, super::DETACH_THRESHOLD, || x.tile(&dims))
     }
 
@@ -283,31 +272,6 @@ impl Tensor {
         let x = &self.0;
         run_op(py, work_size(x), || x.trace())
     }
-}
-
-/// Return a copy with the elements of dimensions in reverse order.
-///
-/// Args:
-///     input: The tensor.
-///     dims: The dimension or dimensions.
-///
-/// Raises:
-///     IndexError: The tensor does not have one of the dimensions.
-///     ArgumentError: A dimension is named twice.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.flip(interlock.tensor([[1, 2], [3, 4]]), (0, 1))
-///     tensor([[4, 3],
-///             [2, 1]])
-#[pyfunction]
-fn flip(
-    input: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = lists::flip::dims)] dims: Vec<i64>,
-) -> PyResult<Tensor> {
-    let py = input.py();
-    let x = &extract_tensor("flip: input", input)?;
-    run_op(py, work_size(x), || x.flip(&dims))
 }
 
 /// Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.

@@ -5,19 +5,22 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
-use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints, placement};
+use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints_or_named, placement};
 use super::dtype::{DType, NAMES};
 use super::{Tensor, reduce, run_op, work_size};
 use crate::accelerator::parse;
 use crate::errors::{IntoPyResult, new_exception};
 use crate::switches;
 
+type OptionalArg<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
 #[pymethods]
 impl Tensor {
     /// Return a view with another shape.
     ///
     /// Args:
-    ///     shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+    ///     args: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+    ///     size: The sizes as a tuple or list, by name instead of `args`.
     ///
     /// Raises:
     ///     ShapeError: The number of elements differs, or a copy would be needed; see `reshape`.
@@ -27,15 +30,16 @@ impl Tensor {
     ///     >>> interlock.arange(6).view(2, -1)
     ///     tensor([[0, 1, 2],
     ///             [3, 4, 5]])
-    #[pyo3(signature = (*shape))]
-    fn view(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.view(&extract_ints("view: shape", shape)?).map(Tensor).into_py_result(shape.py())
+    #[pyo3(signature = (*args, size = None))]
+    fn view(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+        self.0.view(&extract_ints_or_named("view: shape", args, size)?).map(Tensor).into_py_result(args.py())
     }
 
     /// Return the elements in another shape: a view if possible, else a copy.
     ///
     /// Args:
-    ///     shape: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+    ///     args: The sizes, as separate ints or as one tuple or list. One size may be -1, and is inferred.
+    ///     shape: The sizes as a tuple or list, by name instead of `args`.
     ///
     /// Raises:
     ///     ShapeError: The number of elements differs.
@@ -44,10 +48,10 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.arange(4).view(2, 2).t().reshape(-1)
     ///     tensor([0, 2, 1, 3])
-    #[pyo3(signature = (*shape))]
-    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        let sizes = extract_ints("reshape: shape", shape)?;
-        run_op(shape.py(), work_size(&self.0), || self.0.reshape(&sizes))
+    #[pyo3(signature = (*args, shape = None))]
+    fn reshape(&self, args: &Bound<'_, PyTuple>, shape: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+        let sizes = extract_ints_or_named("reshape: shape", args, shape)?;
+        run_op(args.py(), work_size(&self.0), || self.0.reshape(&sizes))
     }
 
     /// Return a view with two dimensions exchanged.
@@ -73,7 +77,8 @@ impl Tensor {
     /// Return a view with permuted dimensions.
     ///
     /// Args:
-    ///     dims: The dimensions of this tensor in their new order, as separate ints or as one tuple or list.
+    ///     args: The dimensions of this tensor in their new order, as separate ints or as one tuple or list.
+    ///     dims: The dimensions as a tuple or list, by name instead of `args`.
     ///
     /// Raises:
     ///     IndexError: The tensor does not have one of the dimensions.
@@ -83,9 +88,12 @@ impl Tensor {
     ///     >>> import interlock
     ///     >>> interlock.zeros(2, 3, 4).permute(2, 0, 1).shape
     ///     (4, 2, 3)
-    #[pyo3(signature = (*dims))]
-    fn permute(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.permute(&extract_ints("permute: dims", dims)?).map(Tensor).into_py_result(dims.py())
+    #[pyo3(signature = (*args, dims = None))]
+    fn permute(&self, args: &Bound<'_, PyTuple>, dims: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+        self.0
+            .permute(&extract_ints_or_named("permute: dims", args, dims)?)
+            .map(Tensor)
+            .into_py_result(args.py())
     }
 
     /// Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
@@ -141,7 +149,8 @@ impl Tensor {
     /// Return a view in which dimensions of size 1 are repeated without a copy.
     ///
     /// Args:
-    ///     sizes: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come first.
+    ///     args: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come first.
+    ///     size: The sizes as a tuple or list, by name instead of `args`.
     ///
     /// Raises:
     ///     ShapeError: A size other than 1 would change.
@@ -151,9 +160,12 @@ impl Tensor {
     ///     >>> interlock.tensor([[1], [2]]).expand(-1, 3)
     ///     tensor([[1, 1, 1],
     ///             [2, 2, 2]])
-    #[pyo3(signature = (*sizes))]
-    fn expand(&self, sizes: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
-        self.0.expand(&extract_ints("expand: sizes", sizes)?).map(Tensor).into_py_result(sizes.py())
+    #[pyo3(signature = (*args, size = None))]
+    fn expand(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+        self.0
+            .expand(&extract_ints_or_named("expand: sizes", args, size)?)
+            .map(Tensor)
+            .into_py_result(args.py())
     }
 
     /// Return a view at one index of a dimension, without that dimension.

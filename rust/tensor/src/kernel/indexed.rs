@@ -310,12 +310,13 @@ impl IndexedLayout {
     }
 
     /// The elements that an index with the dimensions of the tensor addresses: each element of the index is at its own
-    /// position, but along dimension `dim`.
+    /// position, but along dimension `dim`. A tensor or an index without dimensions has one element, and an index
+    /// without elements may have other dimensions: the strides of those that the tensor does not have are 0.
     pub fn elements(tensor: &Layout, dim: usize, index: &[usize]) -> Self {
-        let strides = tensor.strides.iter().enumerate();
+        let stride = |own: usize| tensor.strides.get(own).copied().filter(|_| own != dim).unwrap_or(0);
         IndexedLayout {
             shape: index.to_vec(),
-            base: strides.map(|(own, &stride)| if own == dim { 0 } else { stride }).collect(),
+            base: (0..index.len()).map(stride).collect(),
             offset: tensor.offset,
             step: tensor.strides.get(dim).copied().unwrap_or(0),
             index: contiguous_strides(index),

@@ -76,9 +76,16 @@ fn enqueue<T: Element, A: Element, B: Element>(
     let work = HostFn::new(op, move || {
         let [a, b] = [&a, &b].map(|source| source.as_ref().map_or(RawSlice::EMPTY, KernelArg::raw_slice));
         let done = target.raw_slice().write(fresh, [a, b], |out, a, b| kernel(out, a, b));
-        done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| error.to_string())
+        done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| reason(op, &error))
     });
     Ok(stream.launch(work).map_err(|error| error.during(op))?)
+}
+
+/// Returns the message of an error of a kernel without the name of the operation, which the stream reports.
+fn reason(op: &str, error: &Error) -> String {
+    let message = error.to_string();
+    let without = message.strip_prefix(op).and_then(|rest| rest.strip_prefix(": "));
+    without.map(str::to_owned).unwrap_or(message)
 }
 
 /// Returns a storage as a kernel argument, or `Unsupported` if the CPU cannot access its memory.
@@ -245,7 +252,7 @@ pub(super) fn launch_several<T: Element, const N: usize>(
                 std::array::from_fn(|at| targets.get(at).map_or(RawSlice::EMPTY, KernelArg::raw_slice));
             let run = |out: [&mut [T]; N], sources: &[&[T]]| kernel.run(0..parts, out, sources);
             let done = RawSlice::write_several(slices, true, &sources, run);
-            done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| error.to_string())
+            done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| reason(op, &error))
         });
         stream.launch(work).map_err(|error| error.during(op))?;
         return Ok(results);

@@ -1,9 +1,12 @@
 //! Advanced indexing: selection of and assignment to elements at the positions in index tensors.
 
+use interlock::dispatch::Call;
+
 use super::index::squeeze_leading_ones;
 use super::indexed::{INDEX, WriteTo};
-use super::positions::Positions;
-use super::scatter_kernels::IndexedWrite;
+use super::operand::check_device;
+use super::positions::{Positions, broadcast_indices};
+use super::scatter_kernels::{self, IndexedWrite, ScatterCall};
 use crate::shape::check_broadcastable_to;
 use crate::{Result, Tensor};
 
@@ -52,5 +55,26 @@ impl Tensor {
             return Ok(self.clone());
         }
         self.assign_at(to, (op, INDEX.add_node), INDEX, &positions, &value, Some(IndexedWrite::IndexPut))
+    }
+
+    /// Returns the choice of a kernel for [`index_put_at`](Tensor::index_put_at). The elements of the indices are not
+    /// read.
+    pub(super) fn explain_index_put_at(
+        &self,
+        dim: usize,
+        indices: &[(Tensor, usize)],
+        value: &Tensor,
+        accumulate: bool,
+    ) -> Result<Call> {
+        let op = "index_put";
+        let (before, rest) = self.shape().split_at_checked(dim).unwrap_or((self.shape(), &[]));
+        let after = rest.get(indices.len()..).unwrap_or_default();
+        let shape = [before, &broadcast_indices(op, indices)?, after].concat();
+        let value = squeeze_leading_ones(value, shape.len())?;
+        check_broadcastable_to(&shape, op, "value", value.shape())?;
+        if value.ndim() != 0 {
+            check_device(op, self, &value)?;
+        }
+        Ok(scatter_kernels::INDEX_PUT.explain(&ScatterCall::new(self, &value, accumulate)))
     }
 }

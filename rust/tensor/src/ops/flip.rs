@@ -19,6 +19,22 @@ impl Tensor {
         Ok(out)
     }
 
+    /// Returns a copy with the second dimension in reverse order: `torch.fliplr`.
+    pub fn fliplr(&self) -> Result<Tensor> {
+        if self.ndim() < 2 {
+            return Err(Error::shape("fliplr", "input", "have at least two dimensions", self.shape()));
+        }
+        self.flip(&[1])
+    }
+
+    /// Returns a copy with the first dimension in reverse order: `torch.flipud`.
+    pub fn flipud(&self) -> Result<Tensor> {
+        if self.ndim() == 0 {
+            return Err(Error::shape("flipud", "input", "have at least one dimension", self.shape()));
+        }
+        self.flip(&[0])
+    }
+
     /// Returns a copy with the elements moved by `shifts` along `dims`; those beyond the end come first. Without
     /// dimensions the elements are moved in row-major order.
     pub fn roll(&self, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {

@@ -1,5 +1,7 @@
 //! Indexing with the semantics of `tensor[...]` in Python.
 
+use interlock::dispatch::Call;
+
 use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use super::operand::check_same_dtype;
@@ -94,6 +96,16 @@ impl Tensor {
             at.view.index_put_at(to, op, at.dim, &at.indices, values, accumulate)?;
         }
         Ok(self.clone())
+    }
+
+    /// Returns the choice of a kernel for [`index_put`](Tensor::index_put) now, without running it. Only masks are read.
+    ///
+    /// # Errors
+    /// Fails as `index_put` does for shapes, types and devices that do not fit.
+    pub fn explain_index_put(&self, indices: &[Index], values: &Tensor, accumulate: bool) -> Result<Call> {
+        check_same_dtype("index_put", self, values)?;
+        let at = self.resolve(indices)?;
+        at.view.explain_index_put_at(at.dim, &at.indices, values, accumulate)
     }
 
     fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {

@@ -2,33 +2,41 @@
 
 use std::sync::Arc;
 
+use interlock::dispatch::Call;
+
 use super::indexed::{SELECT, WriteTo, name_of, spread};
-use super::operand::{Operand, check_same_dtype};
+use super::operand::{Operand, check_device, check_same_dtype};
 use super::positions::{IndexRule, Positions};
+use super::scatter_kernels::{INDEX_ADD, ScatterCall};
 use crate::autograd::NodeBuilder;
 use crate::error::Tuple;
 use crate::shape::{signed_sizes, wrap_dim};
 use crate::{DType, Error, Result, Scalar, Tensor};
 
-/// Checks an index of at most one dimension.
-fn positions_along(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Positions>> {
-    let dim = wrap_dim(rule.op, dim, source.ndim())?;
+/// Checks the dimension, and the shape of an index of at most one dimension. Returns the dimension.
+fn check_along(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<usize> {
+    let dim = wrap_dim(op, dim, source.ndim())?;
     if index.ndim() > 1 {
-        let (op, shape) = (rule.op, Tuple(index.shape()));
+        let shape = Tuple(index.shape());
         let message = format!("{op}: index must have at most one dimension, got shape {shape}");
         return Err(Error::Indexing { message });
     }
+    Ok(dim)
+}
+
+/// Checks an index of at most one dimension.
+fn positions_along(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Positions>> {
+    let dim = check_along(rule.op, source, dim, index)?;
     Positions::along(rule, source, dim, &index.detach().reshaped(&[index.numel()])?)
 }
 
 /// Returns the slices of an argument in the shape of the addressed elements.
-fn slices(op: &'static str, source: &Tensor, positions: &Positions) -> Result<Tensor> {
-    let shape = positions.shape();
+fn slices(op: &'static str, source: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let is_single = source.ndim() == 0 && shape.iter().all(|&size| size == 1);
     if source.shape() == shape || is_single {
-        return source.reshaped(&shape);
+        return source.reshaped(shape);
     }
-    let expected = format!("be of shape {}, the indexed part of the tensor", Tuple(&shape));
+    let expected = format!("be of shape {}, the indexed part of the tensor", Tuple(shape));
     Err(Error::shape(op, "source", expected, source.shape()))
 }
 
@@ -43,14 +51,24 @@ fn scaled(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
     if alpha.cast::<f64>() == 1.0 { Ok(source.clone()) } else { source.mul(alpha) }
 }
 
+/// The rule of `index_add`. As in PyTorch the error of an index depends on the number of dimensions.
+fn rule_of_add(op: &'static str, target: &Tensor) -> IndexRule {
+    if target.ndim() > 1 { IndexRule::coordinate(op) } else { IndexRule::along(op) }
+}
+
 impl Tensor {
     /// Returns the slices of dimension `dim` at the positions in `index`, which has at most one dimension:
     /// `torch.index_select`.
     pub fn index_select(&self, dim: i64, index: &Tensor) -> Result<Tensor> {
-        let positions = positions_along(IndexRule::along("index_select"), self, dim, index)?;
-        let out = self.read_at(SELECT, &positions)?;
+        let op = "index_select";
+        let positions = positions_along(IndexRule::along(op), self, dim, index)?;
         // A tensor without dimensions counts as one with one dimension.
-        if self.ndim() == 0 && out.numel() == 1 { out.reshaped(&[]) } else { Ok(out) }
+        if self.ndim() == 0 && index.numel() != 1 {
+            let expected = "have one element for a tensor without dimensions";
+            return Err(Error::shape(op, "index", expected, index.shape()));
+        }
+        let out = self.read_at(SELECT, &positions)?;
+        if self.ndim() == 0 { out.reshaped(&[]) } else { Ok(out) }
     }
 
     /// Adds `alpha` times the slices of `source` to the slices of dimension `dim` at the positions in `index`:
@@ -68,11 +86,31 @@ impl Tensor {
     ) -> Result<Tensor> {
         let op = name_of(to, ["index_add", "index_add_"]);
         check_same_dtype(op, self, source)?;
-        // As in PyTorch the error of an index depends on the number of dimensions.
-        let rule = if self.ndim() > 1 { IndexRule::coordinate(op) } else { IndexRule::along(op) };
-        let positions = positions_along(rule, self, dim, index)?;
-        let values = slices(op, &scaled(op, source, alpha)?, &positions)?;
+        let positions = positions_along(rule_of_add(op, self), self, dim, index)?;
+        let values = slices(op, &scaled(op, source, alpha)?, &positions.shape())?;
         self.add_at(to, op, SELECT, &positions, &values, None)
+    }
+
+    /// Returns the choice of a kernel for [`index_add`](Tensor::index_add) now, without running it. The elements of
+    /// `index` are not read.
+    ///
+    /// # Errors
+    /// Fails as `index_add` does for shapes, types and devices that do not fit.
+    pub fn explain_index_add(&self, dim: i64, index: &Tensor, source: &Tensor) -> Result<Call> {
+        let op = "index_add";
+        check_same_dtype(op, self, source)?;
+        let dim = check_along(op, self, dim, index)?;
+        rule_of_add(op, self).check_dtype(index)?;
+        for other in [index, source] {
+            check_device(op, self, other)?;
+        }
+        let sizes = self.shape().iter().enumerate();
+        let mut part: Vec<usize> =
+            sizes.map(|(own, &size)| if own == dim { index.numel() } else { size }).collect();
+        if part.is_empty() {
+            part.push(index.numel());
+        }
+        Ok(INDEX_ADD.explain(&ScatterCall::new(self, &slices(op, source, &part)?, true)))
     }
 
     /// Replaces the slices of dimension `dim` at the positions in `index` by those of `source`:
@@ -81,13 +119,13 @@ impl Tensor {
         let op = name_of(to, ["index_copy", "index_copy_"]);
         check_same_dtype(op, self, source)?;
         let positions = positions_along(IndexRule::along(op), self, dim, index)?;
-        if source.ndim() != 0 && source.ndim() != self.ndim() {
+        if source.ndim() != 0 && source.ndim() != self.ndim().max(1) {
             let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
             let message =
                 format!("{op}: source must have {ndim} dimensions, as the tensor, got shape {shape}");
             return Err(Error::Indexing { message });
         }
-        let values = slices(op, source, &positions)?;
+        let values = slices(op, source, &positions.shape())?;
         self.assign_at(to, (op, "IndexCopyBackward0"), SELECT, &positions, &values, None)
     }
 

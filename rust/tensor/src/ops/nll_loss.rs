@@ -56,8 +56,8 @@ impl ClassTargets {
                 format!("be of shape {} for an input of shape {}", Tuple(&samples), Tuple(input.shape()));
             return Err(Error::shape(op, "target", expected, target.shape()));
         }
-        if target.dtype() != DType::Int64 {
-            let expected = "int64 class indices".to_owned();
+        if !matches!(target.dtype(), DType::Int64 | DType::UInt8) {
+            let expected = "int64 or uint8 class indices".to_owned();
             return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), cure: "" });
         }
         check_device(op, input, target)?;
@@ -66,7 +66,7 @@ impl ClassTargets {
             check_no_gradient(op, "weight", Some(weight))?;
         }
         let inner = samples.iter().skip(1).product();
-        let targets = target.detach().contiguous()?.reshaped(&samples)?;
+        let targets = kernel::cast(&target.detach(), DType::Int64)?.contiguous()?.reshaped(&samples)?;
         let grid = ClassGrid { classes, inner, ignore_index: options.ignore_index };
         Ok(ClassTargets { targets, grid, dim })
     }

@@ -83,14 +83,61 @@ enum Kind {
 impl IndexRule {
     /// Returns an index as a kernel reads it.
     fn int64_index(self, index: &Tensor) -> Result<Tensor> {
+        self.check_dtype(index)?;
+        kernel::cast(&index.detach(), DType::Int64)
+    }
+
+    /// Returns an error for an index of a type that the operation does not accept.
+    pub fn check_dtype(self, index: &Tensor) -> Result<()> {
         let (op, given) = (self.op, index.dtype());
         let is_narrow = !given.is_floating_point() && given.size() == size_of::<i32>();
         if given == DType::Int64 || self.narrow && is_narrow {
-            return kernel::cast(&index.detach(), DType::Int64);
+            return Ok(());
         }
         let expected = if self.narrow { "int64 or int32" } else { "int64" }.to_owned();
         Err(Error::DType { op, argument: "index", expected, given, cure: "; long() converts it" })
     }
+}
+
+/// Returns the common shape of the tensors of an index expression.
+pub(super) fn broadcast_indices(op: &'static str, indices: &[(Tensor, usize)]) -> Result<Vec<usize>> {
+    let wide = indices.iter().try_fold(Vec::new(), |wide, (index, _)| broadcast(op, &wide, index.shape()));
+    wide.map_err(|error| match error {
+        Error::Broadcast { left, right, .. } => Error::Indexing {
+            message: format!(
+                "tensors in an index must be broadcastable, got shapes {} and {}",
+                Tuple(&left),
+                Tuple(&right)
+            ),
+        },
+        other => other,
+    })
+}
+
+/// Checks the shape, the type and the device of an index of [`Positions::coordinates`]. Returns the dimension.
+pub(super) fn check_coordinates(
+    op: &'static str,
+    source: &Tensor,
+    dim: i64,
+    index: &Tensor,
+) -> Result<usize> {
+    let dim = wrap_dim(op, dim, source.ndim())?;
+    check_device(op, source, index)?;
+    // An index without elements addresses nothing, whatever its shape and type: that of an empty list is float32.
+    if index.numel() == 0 {
+        return Ok(dim);
+    }
+    IndexRule::coordinate(op).check_dtype(index)?;
+    if index.ndim().max(1) != source.ndim().max(1) {
+        let expected = format!("have as many dimensions as the tensor of shape {}", Tuple(source.shape()));
+        return Err(Error::shape(op, "index", expected, index.shape()));
+    }
+    let mut sizes = index.shape().iter().zip(source.shape()).enumerate();
+    if !sizes.all(|(own, (index, size))| own == dim || index <= size) {
+        let expected = format!("not be larger than shape {} but in dimension {dim}", Tuple(source.shape()));
+        return Err(Error::shape(op, "index", expected, index.shape()));
+    }
+    Ok(dim)
 }
 
 impl Positions {
@@ -102,18 +149,7 @@ impl Positions {
         first: usize,
         indices: &[(Tensor, usize)],
     ) -> Result<Arc<Self>> {
-        let wide =
-            indices.iter().try_fold(Vec::new(), |wide, (index, _)| broadcast(op, &wide, index.shape()));
-        let wide = wide.map_err(|error| match error {
-            Error::Broadcast { left, right, .. } => Error::Indexing {
-                message: format!(
-                    "tensors in an index must be broadcastable, got shapes {} and {}",
-                    Tuple(&left),
-                    Tuple(&right)
-                ),
-            },
-            other => other,
-        })?;
+        let wide = broadcast_indices(op, indices)?;
         let mut checked: Option<Tensor> = None;
         for (number, (index, dim)) in indices.iter().enumerate() {
             let size = source.shape().get(first.saturating_add(number)).copied().unwrap_or(0);
@@ -155,24 +191,14 @@ impl Positions {
     /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
     /// A tensor without dimensions counts as one with one dimension.
     pub fn coordinates(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
-        let dim = wrap_dim(op, dim, source.ndim())?;
-        let rule = IndexRule::coordinate(op);
-        let own = rule.int64_index(index)?;
-        check_device(op, source, index)?;
-        if index.ndim().max(1) != source.ndim().max(1) {
-            let expected =
-                format!("have as many dimensions as the tensor of shape {}", Tuple(source.shape()));
-            return Err(Error::shape(op, "index", expected, index.shape()));
-        }
-        let sizes = index.shape().iter().zip(source.shape()).enumerate();
-        let fits = sizes.into_iter().all(|(own, (index, size))| own == dim || index <= size);
-        if !fits && index.numel() != 0 {
-            let expected =
-                format!("not be larger than shape {} but in dimension {dim}", Tuple(source.shape()));
-            return Err(Error::shape(op, "index", expected, index.shape()));
-        }
-        let size = source.shape().get(dim).copied().unwrap_or(1);
-        let index = kernel::check_index(&own, None, index.shape(), rule.bounds(dim, size))?;
+        let dim = check_coordinates(op, source, dim, index)?;
+        let index = if index.numel() == 0 {
+            Tensor::zeros(index.shape(), (DType::Int64, index.placement()))?
+        } else {
+            let rule = IndexRule::coordinate(op);
+            let size = source.shape().get(dim).copied().unwrap_or(1);
+            kernel::check_index(&rule.int64_index(index)?, None, index.shape(), rule.bounds(dim, size))?
+        };
         Self::checked(source, index, Kind::Elements { dim })
     }
 
@@ -234,10 +260,7 @@ impl Positions {
     /// spaced in memory.
     fn layout(&self, tensor: &Layout) -> Option<IndexedLayout> {
         match self.kind {
-            Kind::Elements { dim } => {
-                // A tensor and an index without dimensions have one element.
-                Some(IndexedLayout::elements(tensor, dim, self.index.shape()))
-            }
+            Kind::Elements { dim } => Some(IndexedLayout::elements(tensor, dim, self.index.shape())),
             Kind::Rows { first, count } => {
                 let merged = merge_dims(tensor, first, count)?;
                 Some(IndexedLayout::rows(&merged, first, self.index.shape()))

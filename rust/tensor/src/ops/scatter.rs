@@ -1,9 +1,12 @@
 //! Reads and writes at the positions of an index that has the dimensions of the tensor.
 
+use interlock::dispatch::Call;
+
 use super::index_along::fill_value;
 use super::indexed::{GATHER, WriteTo, name_of};
-use super::operand::{Operand, check_same_dtype};
-use super::positions::Positions;
+use super::operand::{Operand, check_device, check_same_dtype};
+use super::positions::{Positions, check_coordinates};
+use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
 use crate::kernel::Combine;
 use crate::shape::{broadcast, signed_sizes, wrap_dim};
@@ -20,24 +23,28 @@ pub enum ScatterReduce {
     Multiply,
 }
 
-/// Returns the part of the values that an index of `shape` writes.
+/// Returns the part of the values that an index of `shape` writes. Values and an index without dimensions count as ones
+/// with one dimension.
 fn part_of(op: &'static str, src: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if src.shape() == shape {
         return Ok(src.clone());
     }
-    let fits = src.ndim() == shape.len() && shape.iter().zip(src.shape()).all(|(size, own)| size <= own);
-    if !fits && !shape.contains(&0) {
+    if shape.contains(&0) {
+        return src.reshape(&[-1])?.slice(0, None, Some(0), 1)?.reshape(&signed_sizes(shape));
+    }
+    let values = if src.ndim() == 0 { src.view(&[1])? } else { src.clone() };
+    let sizes = if shape.is_empty() { &[1] } else { shape };
+    let fits =
+        values.ndim() == sizes.len() && sizes.iter().zip(values.shape()).all(|(size, own)| size <= own);
+    if !fits {
         let expected = format!("be at least as large as index of shape {}", Tuple(shape));
         return Err(Error::shape(op, "src", expected, src.shape()));
     }
-    if !fits {
-        return Tensor::zeros(shape, src.options());
+    let mut part = values;
+    for (dim, size) in (0i64..).zip(signed_sizes(sizes)) {
+        part = part.slice(dim, None, Some(size), 1)?;
     }
-    let mut part = src.clone();
-    for (dim, &size) in (0i64..).zip(shape) {
-        part = part.slice(dim, None, Some(i64::try_from(size).unwrap_or(i64::MAX)), 1)?;
-    }
-    Ok(part)
+    if part.ndim() == shape.len() { Ok(part) } else { part.view(&[]) }
 }
 
 impl Tensor {
@@ -52,6 +59,19 @@ impl Tensor {
         self.scatter_add_as(to, name_of(to, ["scatter_add", "scatter_add_"]), dim, index, src)
     }
 
+    /// Returns the choice of a kernel for [`scatter_add`](Tensor::scatter_add) now, without running it. The elements of
+    /// `index` are not read.
+    ///
+    /// # Errors
+    /// Fails as `scatter_add` does for shapes, types and devices that do not fit.
+    pub fn explain_scatter_add(&self, dim: i64, index: &Tensor, src: &Tensor) -> Result<Call> {
+        let op = "scatter_add";
+        check_coordinates(op, self, dim, index)?;
+        check_same_dtype(op, self, src)?;
+        check_device(op, self, src)?;
+        Ok(SCATTER_ADD.explain(&ScatterCall::new(self, &part_of(op, src, index.shape())?, true)))
+    }
+
     fn scatter_add_as(
         &self,
         to: WriteTo,
@@ -60,9 +80,11 @@ impl Tensor {
         index: &Tensor,
         src: &Tensor,
     ) -> Result<Tensor> {
+        check_coordinates(op, self, dim, index)?;
         check_same_dtype(op, self, src)?;
+        let values = part_of(op, src, index.shape())?;
         let positions = Positions::coordinates(op, self, dim, index)?;
-        self.add_at(to, op, GATHER, &positions, &part_of(op, src, index.shape())?, None)
+        self.add_at(to, op, GATHER, &positions, &values, None)
     }
 
     /// Writes a number, or the elements of a tensor, to the elements at the positions in `index` along `dim`:
@@ -80,6 +102,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let op = name_of(to, ["scatter", "scatter_"]);
         let src = src.into();
+        check_coordinates(op, self, dim, index)?;
         let values = match src {
             Operand::Tensor(src) => {
                 check_same_dtype(op, self, src)?;
@@ -103,8 +126,9 @@ impl Tensor {
                 let work = |target: &Tensor| positions.write(op, target, &values, Combine::Multiply);
                 let node = "ScatterReduceBackward0";
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
-                    let cure = "multiply by gathered values, and scatter the products without reduce";
-                    Err(Error::OneBackward { node, cure })
+                    let cure =
+                        "instead of reduce='multiply', multiply by gathered values and scatter the products";
+                    Err(Error::NotDifferentiable { op, cure })
                 })
             }
         }

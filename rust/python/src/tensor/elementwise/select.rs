@@ -1,11 +1,13 @@
 //! `where` and `clamp`.
 
 use interlock_tensor::{Result, Tensor as CoreTensor, elementwise};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::{NewTensor, OptionalArg, compute, replace, tensors};
 use crate::tensor::Tensor;
 use crate::tensor::args::{TensorOrScalar, extract_tensor};
+use crate::tensor::index_ops::nonzero;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(where_, module)?)?;
@@ -14,38 +16,61 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(clamp_max, module)?)
 }
 
-/// Return `input` where a condition is true and `other` elsewhere.
+/// Return `input` where a condition is true and `other` elsewhere, or the coordinates of the elements that are not zero.
 ///
 /// Args:
-///     condition: A bool tensor.
+///     condition: A bool tensor; without `input` and `other` a tensor of any dtype.
 ///     input: A tensor or a number.
 ///     other: A tensor or a number. Shapes are broadcast, and the dtypes of `input` and `other` promoted.
 ///     out: The tensor that receives the result, and is returned; None for a new one.
+///
+/// Returns:
+///     A tensor; without `input` and `other` the tuple of `nonzero(condition, as_tuple=True)`.
 ///
 /// Raises:
 ///     DTypeError: `condition` is not a bool tensor.
 ///     ShapeError: The shapes cannot be broadcast.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+///     TypeError: Only one of `input` and `other` is passed, or `out` without them.
 ///
 /// Example:
 ///     >>> import interlock
 ///     >>> x = interlock.tensor([-1.0, 2.0])
 ///     >>> interlock.where(x > 0, x, 0)
 ///     tensor([0., 2.])
+///     >>> interlock.where(x > 0)
+///     (tensor([1]),)
 #[pyfunction]
-#[pyo3(name = "where", signature = (condition, input, other, *, out = None))]
+#[pyo3(name = "where", signature = (condition, input = None, other = None, *, out = None))]
 fn where_<'py>(
     condition: &Bound<'py, PyAny>,
-    input: &Bound<'py, PyAny>,
-    other: &Bound<'py, PyAny>,
+    input: OptionalArg<'_, 'py>,
+    other: OptionalArg<'_, 'py>,
+    out: OptionalArg<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, chosen) = (condition.py(), extract_tensor("where: condition", condition)?);
+    match (input, other, out) {
+        (Some(input), Some(other), _) => {
+            selected(condition, &chosen, [input, other], out).map(Bound::into_any)
+        }
+        (None, None, None) => Ok(nonzero(&chosen, py, true)?.into_bound(py)),
+        (None, None, Some(_)) => Err(PyTypeError::new_err("where: out must be None without input and other")),
+        (None, ..) => Err(PyTypeError::new_err("where: input must be passed with other")),
+        (_, None, _) => Err(PyTypeError::new_err("where: other must be passed with input")),
+    }
+}
+
+fn selected<'py>(
+    condition: &Bound<'py, PyAny>,
+    chosen: &CoreTensor,
+    [input, other]: [&Bound<'py, PyAny>; 2],
     out: OptionalArg<'_, 'py>,
 ) -> NewTensor<'py> {
-    let chosen = extract_tensor("where: condition", condition)?;
     let (x, y) =
         (TensorOrScalar::extract("where: input", input)?, TensorOrScalar::extract("where: other", other)?);
-    let inputs: Vec<_> = std::iter::once(&chosen).chain(tensors([&x, &y])).collect();
+    let inputs: Vec<_> = std::iter::once(chosen).chain(tensors([&x, &y])).collect();
     compute(condition.py(), "where", &inputs, out, || {
-        elementwise::where_cond(&chosen, x.operand(), y.operand())
+        elementwise::where_cond(chosen, x.operand(), y.operand())
     })
 }
 
