@@ -236,7 +236,7 @@ def test_scatter_that_multiplies_has_no_gradient() -> None:
     x = interlock.ones(3, requires_grad=True)
     result = x.scatter(0, interlock.tensor([0]), 2.0, reduce="multiply")
     assert result.requires_grad
-    with pytest.raises(RuntimeError, match="^scatter: the operation has no gradient"):
+    with pytest.raises(RuntimeError, match=r"^scatter: the operation has no gradient"):
         result.sum().backward()
 
 
