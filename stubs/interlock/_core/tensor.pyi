@@ -925,7 +925,8 @@ class Tensor:
         """Return the elements at the positions in `indices` along a dimension, such as those of `argmax`.
 
         Args:
-            indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+            indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+                the size of the dimension, so that -1 is the last one.
             dim: The dimension; None means those of the flattened tensors.
 
         Returns:
@@ -934,7 +935,7 @@ class Tensor:
         Raises:
             ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
             DTypeError: `indices` is not int64.
-            RuntimeError: A position is negative or out of bounds.
+            RuntimeError: `dim` is None, and a position is negative or out of bounds.
 
         Example:
             >>> import interlock
@@ -5103,7 +5104,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
     Args:
         input: The tensor.
-        indices: The positions, int64. Broadcast with the tensor in the other dimensions.
+        indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
+            the size of the dimension, so that -1 is the last one.
         dim: The dimension; None means those of the flattened tensors.
 
     Returns:
@@ -5112,7 +5114,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     Raises:
         ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
         DTypeError: `indices` is not int64.
-        RuntimeError: A position is negative or out of bounds.
+        RuntimeError: `dim` is None, and a position is negative or out of bounds.
 
     Example:
         >>> import interlock

@@ -179,3 +179,11 @@ def test_flip_of_a_number_accepts_dimension_0_once() -> None:
     assert interlock.tensor(3).flip(0).item() == 3
     with pytest.raises(ArgumentError, match="name each dimension once"):
         interlock.tensor(3).flip(0, -1)
+
+
+def test_repeat_interleave_of_a_number_has_no_dimension() -> None:
+    x = interlock.tensor(3)
+    assert x.repeat_interleave(2).tolist() == [3, 3]
+    for repeats in (2, interlock.tensor([2])):
+        with pytest.raises(IndexError, match="must have a dimension"):
+            x.repeat_interleave(repeats, 0)

@@ -146,7 +146,10 @@ impl Tensor {
 
     /// Returns the tensor and the dimension whose elements are repeated: of the flattened tensor if `dim` is `None`.
     fn interleaved_dim(&self, op: &'static str, dim: Option<i64>) -> Result<(Tensor, usize)> {
-        let source = if dim.is_none() || self.ndim() == 0 { self.flatten()? } else { self.clone() };
+        if dim.is_some() && self.ndim() == 0 {
+            return Err(super::split::err_index(op));
+        }
+        let source = if dim.is_none() { self.flatten()? } else { self.clone() };
         let at = wrap_dim(op, dim.unwrap_or(0), source.ndim())?;
         Ok((source, at))
     }

@@ -4,10 +4,25 @@
 
 use std::sync::Arc;
 
+use super::inplace::overwritten;
 use super::operand::check_device;
 use crate::autograd::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::error::Tuple;
 use crate::{Error, Placement, Result, Tensor};
+
+/// Returns the node of a comparison in place: its gradients are zeros, also that of the other tensor.
+fn comparison_node(op: &str, with_tensor: bool) -> Option<&'static str> {
+    let [number, tensor] = match op {
+        "eq_" => ["EqBackward0", "EqBackward1"],
+        "ne_" => ["NeBackward0", "NeBackward1"],
+        "lt_" => ["LtBackward0", "LtBackward1"],
+        "le_" => ["LeBackward0", "LeBackward1"],
+        "gt_" => ["GtBackward0", "GtBackward1"],
+        "ge_" => ["GeBackward0", "GeBackward1"],
+        _ => return None,
+    };
+    Some(if with_tensor { tensor } else { number })
+}
 
 impl Tensor {
     /// Replaces the elements by the result of an operation on them, such as `|x| x.exp()`. `inputs` are the other
@@ -37,6 +52,18 @@ impl Tensor {
         }
         if !result.dtype().can_cast_to(self.dtype()) {
             return Err(Error::ResultType { op, result: result.dtype(), target: self.dtype() });
+        }
+        if is_recorded && let Some(node) = comparison_node(op, !inputs.is_empty()) {
+            let others: Vec<_> =
+                inputs.iter().map(|input| (input.shape().to_vec(), input.options())).collect();
+            let work =
+                |_: Option<&mut NodeBuilder>| super::transfer::copy_into(self, &result.detach(), false);
+            return self.run_inplace(op, node, inputs, work, move |ctx, gradient| {
+                let others = others.iter().zip(1..);
+                let of_others =
+                    others.map(|((shape, options), at)| ctx.gradient(at, || Tensor::zeros(shape, *options)));
+                std::iter::once(overwritten(ctx, gradient)).chain(of_others).collect()
+            });
         }
         let copy = if is_recorded { NodeBuilder::new("CopyBackwards", &[self, &result])? } else { None };
         super::transfer::copy_into(self, &result.detach(), false)?;
