@@ -60,7 +60,10 @@ extern "C" {
 /** A device was lost with its memory. */
 #define INTERLOCK_ERROR_DEVICE_LOST 12
 
-/** The driver does not support the operation. */
+/**
+ * The driver or this process does not support the operation, or the thread-local variables of this thread are
+ * destroyed.
+ */
 #define INTERLOCK_ERROR_UNSUPPORTED 13
 
 /** The object belongs to the parent of this forked process. */
@@ -499,8 +502,8 @@ typedef struct InterlockWork {
 #define INTERLOCK_STATUS_DONE 0
 
 /**
- * A kernel cannot run the call and has written nothing, so that the next kernel is tried. Other numbers are errors of
- * the call.
+ * A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that `run`
+ * returns is an error of the call; one that a condition returns refuses the call, with the number in the reason.
  */
 #define INTERLOCK_STATUS_REFUSED 1
 
@@ -1267,12 +1270,20 @@ static inline int32_t interlock_enable_grad(const InterlockApi *api, InterlockGu
 
 /**
  * Imports interlock and returns its table, which is valid until the process exits. Returns NULL with a Python exception
- * if interlock cannot be imported, or lacks entries of this header.
+ * if interlock cannot be imported, or lacks entries of this header: the one that `import interlock` raises, or
+ * ImportError.
  *
- * Interpreter: the thread must be attached.
+ * Interpreter: the thread must be attached: it holds the GIL.
  */
 static inline const InterlockApi *interlock_import(void) {
-    const InterlockApi *api = (const InterlockApi *)PyCapsule_Import("interlock._core._C_API", 0);
+    const InterlockApi *api;
+    /* First, because PyCapsule_Import replaces the exception of an import that fails. */
+    PyObject *interlock = PyImport_ImportModule("interlock");
+    if (interlock == NULL) {
+        return NULL;
+    }
+    Py_DECREF(interlock);
+    api = (const InterlockApi *)PyCapsule_Import("interlock._core._C_API", 0);
     if (api == NULL) {
         return NULL;
     }

@@ -22,9 +22,14 @@ impl Failure {
         Failure { code: INTERLOCK_ERROR_ARGUMENT, text: format!("{name} must be {allowed}, got {given}") }
     }
 
-    /// Creates the error of a function that this process lacks.
+    /// Creates the error of a function that this process or thread lacks.
     pub(crate) fn unsupported(text: &str) -> Self {
         Failure { code: INTERLOCK_ERROR_UNSUPPORTED, text: text.to_owned() }
+    }
+
+    /// Creates the error of a call that writes state of a thread whose thread-local variables are destroyed.
+    pub(crate) fn ended(what: &str) -> Self {
+        Self::unsupported(&format!("{what} on a thread whose thread-local variables are destroyed"))
     }
 
     /// Returns the error with the code and text of a callback.

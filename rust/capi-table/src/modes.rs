@@ -4,7 +4,7 @@ use interlock::{autograd, state};
 use interlock_capi::sys::*;
 
 use crate::entry::run;
-use crate::scopes::store_guard;
+use crate::scopes::{check_thread, store_guard};
 
 pub(crate) unsafe extern "C" fn word_address() -> *const u8 {
     state::mode_word_address()
@@ -33,6 +33,7 @@ pub(crate) unsafe extern "C" fn write(decided: u8, modes: u8, error: *mut Interl
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
+            check_thread("modes_write")?;
             autograd::write_bits(decided, modes);
             Ok(())
         })

@@ -1,7 +1,7 @@
 //! The entries for scopes of flags and for guards.
 
 use interlock::backends::{FlagScope, FlagScopeBuilder, Purpose, SourceLocation};
-use interlock::state::{RawGuard, ScopeGuard};
+use interlock::state::{self, RawGuard, ScopeGuard};
 use interlock_capi::sys::*;
 
 use crate::arguments::{Handle, write};
@@ -26,8 +26,16 @@ pub(crate) unsafe fn store_guard(
         return Err(Failure::argument("guard", "a pointer", "null"));
     }
     let RawGuard { layer, made_on } = guard()?.into();
+    if layer == 0 {
+        return Err(Failure::ended("scopes cannot be entered"));
+    }
     // SAFETY: guaranteed by the caller.
     unsafe { write("guard", place, InterlockGuard { layer, owner: made_on }) }
+}
+
+/// Returns an error if this thread can no longer write modes, devices and streams of its own.
+pub(crate) fn check_thread(entry: &str) -> Result<()> {
+    if state::is_ended() { Err(Failure::ended(&format!("{entry}: nothing can be written"))) } else { Ok(()) }
 }
 
 pub(crate) unsafe extern "C" fn new(

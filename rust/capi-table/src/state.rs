@@ -5,7 +5,7 @@ use interlock_capi::sys::*;
 
 use crate::arguments::Handle;
 use crate::entry::{run, run_infallible};
-use crate::scopes::store_guard;
+use crate::scopes::{check_thread, store_guard};
 
 // SAFETY: `capture` alone makes these handles.
 unsafe impl Handle for InterlockState {
@@ -35,7 +35,9 @@ pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mu
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            Handle::target("state_install: state", state)?.install();
+            let state = Handle::target("state_install: state", state)?;
+            check_thread("state_install")?;
+            state.install();
             Ok(())
         })
     }

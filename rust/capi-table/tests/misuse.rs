@@ -6,9 +6,11 @@
     reason = "each pointer is null or valid, which the table accepts or refuses"
 )]
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
 
 use interlock_capi::sys::*;
 use interlock_capi_table::table;
@@ -165,6 +167,54 @@ fn structs_of_an_older_or_newer_caller_are_accepted() {
     let code = unsafe { (api.flag_find)(view("cudnn.enabled"), (&raw mut newer).cast(), null_mut()) };
     assert_eq!((code, newer.more, newer.flag.size as usize), (0, 5, size_of::<Newer>()));
     assert!(!newer.flag.word.is_null());
+}
+
+/// Calls the entries that write the state of this thread, each of which must fail.
+fn failures_of_writes() -> Vec<(i32, String)> {
+    let api = table();
+    let mut guard = InterlockGuard { layer: 7, owner: 7 };
+    let mut state = null_mut();
+    assert_eq!(unsafe { (api.state_capture)(0, &raw mut state, null_mut()) }, INTERLOCK_OK);
+    let place = &raw mut guard;
+    let failures = vec![
+        failure(|error| unsafe { (api.modes_enter)(INTERLOCK_MODE_GRAD, 0, place, error) }),
+        failure(|error| unsafe { (api.inference_mode_enter)(1, place, error) }),
+        failure(|error| unsafe { (api.state_enter)(state, place, error) }),
+        failure(|error| unsafe { (api.modes_write)(INTERLOCK_MODE_GRAD, 0, error) }),
+        failure(|error| unsafe { (api.state_install)(state, error) }),
+    ];
+    unsafe { (api.state_free)(state) };
+    assert_eq!((guard.layer, guard.owner), (7, 7), "a call that fails sets no result");
+    assert!(interlock::autograd::is_grad_enabled());
+    failures
+}
+
+#[test]
+fn writes_fail_on_a_thread_whose_variables_are_destroyed() {
+    struct Last(Sender<Vec<(i32, String)>>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.0.send(failures_of_writes()).unwrap();
+        }
+    }
+    thread_local! {
+        static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+    }
+    let (sender, receiver) = channel();
+    let thread = std::thread::spawn(move || {
+        // Initialized before the layers, so that it is dropped after them.
+        LAST.with_borrow_mut(|last| *last = Some(Last(sender)));
+        drop(interlock::autograd::no_grad());
+    });
+    thread.join().unwrap();
+    let failures = receiver.recv().unwrap();
+    let is_unsupported = |(code, _): &(i32, String)| *code == INTERLOCK_ERROR_UNSUPPORTED;
+    assert!(failures.iter().all(is_unsupported), "{failures:?}");
+    assert_eq!(
+        failures[0].1,
+        "scopes cannot be entered on a thread whose thread-local variables are destroyed"
+    );
+    assert!(failures[3].1.starts_with("modes_write: nothing can be written"), "{}", failures[3].1);
 }
 
 /// Returns a call without texts, whose later fields are invalid.

@@ -159,12 +159,20 @@ static inline int32_t interlock_enable_grad(const InterlockApi *api, InterlockGu
 
 /**
  * Imports interlock and returns its table, which is valid until the process exits. Returns NULL with a Python exception
- * if interlock cannot be imported, or lacks entries of this header.
+ * if interlock cannot be imported, or lacks entries of this header: the one that `import interlock` raises, or
+ * ImportError.
  *
- * Interpreter: the thread must be attached.
+ * Interpreter: the thread must be attached: it holds the GIL.
  */
 static inline const InterlockApi *interlock_import(void) {
-    const InterlockApi *api = (const InterlockApi *)PyCapsule_Import("interlock._core._C_API", 0);
+    const InterlockApi *api;
+    /* First, because PyCapsule_Import replaces the exception of an import that fails. */
+    PyObject *interlock = PyImport_ImportModule("interlock");
+    if (interlock == NULL) {
+        return NULL;
+    }
+    Py_DECREF(interlock);
+    api = (const InterlockApi *)PyCapsule_Import("interlock._core._C_API", 0);
     if (api == NULL) {
         return NULL;
     }

@@ -74,7 +74,8 @@ codes! {
     Accelerator = INTERLOCK_ERROR_ACCELERATOR,
     /// A device was lost with its memory.
     DeviceLost = INTERLOCK_ERROR_DEVICE_LOST,
-    /// The driver does not support the operation.
+    /// The driver or this process does not support the operation, or the thread-local variables of this thread are
+    /// destroyed.
     Unsupported = INTERLOCK_ERROR_UNSUPPORTED,
     /// The object belongs to the parent of this forked process.
     ForkedProcess = INTERLOCK_ERROR_FORKED_PROCESS,

@@ -26,8 +26,8 @@ pub fn import() -> Result<()> {
     let Some(python) = Python::find() else {
         return Err(import_error("import: this process has no Python interpreter"));
     };
-    // SAFETY: the thread is attached, and the name is the one of the capsule.
-    let table = unsafe { (python.import_capsule)(c"interlock._core._C_API".as_ptr(), 0) };
+    // SAFETY: the thread is attached.
+    let table = unsafe { python.import_from(c"interlock", c"interlock._core._C_API") };
     match NonNull::new(table.cast::<InterlockApi>()) {
         // SAFETY: the capsule contains the table.
         Some(table) => unsafe { import_from(table) },

@@ -6,7 +6,8 @@ use std::ptr::{NonNull, null_mut};
 /// Functions for the import. They are looked up at run time, so that a program which does
 /// not embed Python can be linked.
 pub(crate) struct Python {
-    pub(crate) import_capsule: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void,
+    import_module: unsafe extern "C" fn(*const c_char) -> *mut c_void,
+    import_capsule: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void,
     fetch: unsafe extern "C" fn(*mut *mut c_void, *mut *mut c_void, *mut *mut c_void),
     to_text: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     utf8: unsafe extern "C" fn(*mut c_void, *mut isize) -> *const c_char,
@@ -35,6 +36,7 @@ impl Python {
         // SAFETY: these are the signatures in the stable ABI.
         unsafe {
             Some(Python {
+                import_module: function(c"PyImport_ImportModule")?,
                 import_capsule: function(c"PyCapsule_Import")?,
                 fetch: function(c"PyErr_Fetch")?,
                 to_text: function(c"PyObject_Str")?,
@@ -42,6 +44,23 @@ impl Python {
                 release: function(c"Py_DecRef")?,
                 clear: function(c"PyErr_Clear")?,
             })
+        }
+    }
+
+    /// Imports a package and returns the pointer of its capsule with a dotted name; null with an exception if it fails.
+    ///
+    /// # Safety
+    /// The thread is attached.
+    pub(crate) unsafe fn import_from(&self, package: &CStr, capsule: &CStr) -> *mut c_void {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            // First, because `PyCapsule_Import` replaces the exception of an import that fails.
+            let module = (self.import_module)(package.as_ptr());
+            if module.is_null() {
+                return null_mut();
+            }
+            (self.release)(module);
+            (self.import_capsule)(capsule.as_ptr(), 0)
         }
     }
 

@@ -58,6 +58,17 @@ def test_variable_of_the_environment_sets_the_flag_of_the_extension(extension: t
     assert f"{variable} is ignored" in done.stderr
 
 
+def test_extension_reports_why_interlock_cannot_be_imported(
+    extension: tuple[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "interlock.py").write_text('raise OSError("the volume is not mounted")\n')
+    name, python = extension
+    done = run_command([str(python), "-c", f"import {name}"], env={"PYTHONPATH": str(tmp_path)})
+    raised = "ImportError" if name == "extension_pyo3" else "OSError"
+    assert (done.code, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].endswith(f"{raised}: the volume is not mounted")
+
+
 @pytest.mark.parametrize("driver", ["none", "host:2"])
 def test_threads_of_the_extension_work_while_the_interpreter_ends(
     extension: tuple[str, Path], driver: str

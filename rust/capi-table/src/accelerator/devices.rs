@@ -6,7 +6,7 @@ use interlock_capi::sys::*;
 use crate::arguments::{text, write};
 use crate::entry::{Failure, Result, run};
 use crate::hooks::detached;
-use crate::scopes::store_guard;
+use crate::scopes::{check_thread, store_guard};
 
 /// Returns a device of the caller.
 pub(super) fn from_c(device: InterlockDevice) -> Result<Device> {
@@ -69,6 +69,7 @@ pub(crate) unsafe extern "C" fn set(device: InterlockDevice, error: *mut Interlo
     unsafe {
         run(error, || {
             let device = from_c(device)?;
+            check_thread("device_set")?;
             Ok(if_started_attached(|| accelerator::set_device(device))?)
         })
     }

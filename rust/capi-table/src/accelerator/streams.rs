@@ -9,7 +9,7 @@ use super::devices;
 use crate::arguments::{Handle, Sized32, Work, optional_text, write, write_sized};
 use crate::entry::{Failure, run, run_infallible};
 use crate::hooks::detached;
-use crate::scopes::store_guard;
+use crate::scopes::{check_thread, store_guard};
 
 // SAFETY: `current` and `new` alone make these handles.
 unsafe impl Handle for InterlockStream {
@@ -75,7 +75,13 @@ pub(crate) unsafe extern "C" fn info(
 
 pub(crate) unsafe extern "C" fn set(stream: *const InterlockStream, error: *mut InterlockError) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe { run(error, || Ok(accelerator::set_stream(Handle::target("stream_set: stream", stream)?)?)) }
+    unsafe {
+        run(error, || {
+            let stream = Handle::target("stream_set: stream", stream)?;
+            check_thread("stream_set")?;
+            Ok(accelerator::set_stream(stream)?)
+        })
+    }
 }
 
 pub(crate) unsafe extern "C" fn enter(

@@ -10,8 +10,8 @@ use super::declare::{Declaration, Field, FieldKind, Item, Signature, callbacks, 
 constants! {
     /// A function of a kernel has done its work; a condition accepts the call.
     INTERLOCK_STATUS_DONE: i32 = 0;
-    /// A kernel cannot run the call and has written nothing, so that the next kernel is tried. Other numbers are errors of
-    /// the call.
+    /// A kernel cannot run the call and has written nothing, so that the next kernel is tried. Another number that `run`
+    /// returns is an error of the call; one that a condition returns refuses the call, with the number in the reason.
     INTERLOCK_STATUS_REFUSED: i32 = 1;
 
     /// Products of float16 and bfloat16 inputs are summed in float32, or the inputs have another type.

@@ -36,7 +36,8 @@ constants! {
     INTERLOCK_ERROR_ACCELERATOR: i32 = 11;
     /// A device was lost with its memory.
     INTERLOCK_ERROR_DEVICE_LOST: i32 = 12;
-    /// The driver does not support the operation.
+    /// The driver or this process does not support the operation, or the thread-local variables of this thread are
+    /// destroyed.
     INTERLOCK_ERROR_UNSUPPORTED: i32 = 13;
     /// The object belongs to the parent of this forked process.
     INTERLOCK_ERROR_FORKED_PROCESS: i32 = 14;

@@ -86,6 +86,9 @@ impl ForeignKernel {
         };
         let gates = match descriptor.num_gates {
             0 => &[],
+            count if descriptor.gates.is_null() => {
+                return Err(err_descriptor("gates", "NULL", format!("an array of {count} gates")));
+            }
             // SAFETY: guaranteed by the caller.
             count => unsafe { std::slice::from_raw_parts(descriptor.gates, count) },
         };
@@ -115,12 +118,18 @@ impl ForeignKernel {
     /// Asks the kernel whether it can run a call, whose tensors have no memory yet.
     ///
     /// # Errors
-    /// Returns the reason of the kernel.
+    /// Returns the reason of the kernel. A condition that fails refuses the call, so that another kernel runs it; the
+    /// reason has its status.
     pub fn check(&self, args: &ForeignArgs<'_>) -> Result<(), Reason> {
         let Some(condition) = self.functions.condition else { return Ok(()) };
         // SAFETY: the tensors without memory have valid shapes.
         let (status, message) = unsafe { self.call(condition, args) };
-        if status == DONE { Ok(()) } else { Err(Reason::from(message)) }
+        match status {
+            DONE => Ok(()),
+            REFUSED => Err(Reason::from(message)),
+            _ if message.is_empty() => Err(Reason::from(format!("its condition returned {status}"))),
+            _ => Err(Reason::from(format!("its condition returned {status}: {message}"))),
+        }
     }
 
     /// Runs a call.
@@ -399,6 +408,32 @@ mod tests {
         assert_eq!(reason().as_deref(), Some("backends.nnpack.enabled is False"));
     }
 
+    /// Returns the status that `context` points to, with a message unless it is negative.
+    unsafe extern "C" fn fail(
+        context: *mut c_void,
+        _: *const ForeignCall,
+        message: *mut c_char,
+        capacity: usize,
+    ) -> i32 {
+        // SAFETY: the context is a status, and the message has `capacity` bytes.
+        unsafe {
+            let status = *context.cast::<i32>();
+            write(message, capacity, if status < 0 { "" } else { "out of registers" });
+            status
+        }
+    }
+
+    #[test]
+    fn condition_that_fails_refuses_with_its_status() {
+        for (mut status, expected) in
+            [(-7, "its condition returned -7"), (99, "its condition returned 99: out of registers")]
+        {
+            let described = ForeignKernelDescriptor { condition: Some(fail), ..descriptor(&mut status) };
+            let refused = kernel(&described).unwrap().check(&ForeignArgs::new(&[], &[], Numerics::default()));
+            assert_eq!(refused.unwrap_err().to_string(), expected);
+        }
+    }
+
     #[test]
     fn new_names_the_member_that_it_refuses() {
         let mut status = 0;
@@ -428,6 +463,10 @@ mod tests {
             (
                 ForeignKernelDescriptor { node: c"matmul".as_ptr(), ..good },
                 "register_kernel: node must be one of fp32_precision, ",
+            ),
+            (
+                ForeignKernelDescriptor { num_gates: 3, ..good },
+                "register_kernel: gates must be an array of 3 gates, got NULL",
             ),
             (
                 with_gate(&unknown),

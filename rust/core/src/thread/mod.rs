@@ -53,6 +53,6 @@ pub use scope::{Scope, ScopeGuard};
 pub use slots::Slots;
 pub use task::{TaskState, WithState};
 pub use thread_state::{StateScope, ThreadState};
-#[doc(hidden)]
-pub use tls::mode_word_address;
 pub(crate) use tls::{ThreadId, flag_may_be_scoped, layer_changes, mode_word, scoped_tree, this_thread};
+#[doc(hidden)]
+pub use tls::{is_ended, mode_word_address};

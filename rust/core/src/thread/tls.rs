@@ -200,6 +200,13 @@ pub(crate) fn this_thread() -> ThreadId {
     })
 }
 
+/// Returns whether the layers of this thread are dropped because it is ending. Then no scope is entered, and no mode,
+/// device or stream is written.
+#[doc(hidden)]
+pub fn is_ended() -> bool {
+    with_tls(|current| current.owned.try_borrow().is_ok_and(|owned| owned.ended))
+}
+
 /// Returns the active mode bits of this thread.
 #[inline]
 pub(crate) fn mode_word() -> u8 {
