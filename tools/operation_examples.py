@@ -277,6 +277,7 @@ OPERATIONS = {
         "clone": "x.clone()",
         "contiguous": "x.t().contiguous()",
         "detach": "x.detach()",
+        "detach_": "(x * 1).detach_()",
         "item": "x[0, 0].item()",
         "tolist": "x.tolist()",
         "numpy": "x.numpy(force=True)",
