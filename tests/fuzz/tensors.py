@@ -28,7 +28,7 @@ from tests.fuzz.drawing.layers import SETTINGS
 from tests.fuzz.drawing.state import Drawing
 from tests.fuzz.drawing.steps import next_step
 from tests.fuzz.numpy_comparison import compared_with_numpy, for_numpy, scale
-from tests.fuzz.programs import PRODUCTS, Step, result_of, run_step
+from tests.fuzz.programs import IN_PLACE, PRODUCTS, Step, result_of, run_step
 from tests.fuzz.torch_process import PyTorch
 
 MEMORY = 256 << 20
@@ -44,6 +44,8 @@ class Program:
         self.tensors = self.drawing.tensors
         self.steps: list[Step] = []
         self.results: list[dict[str, Any]] = []
+        self.has_undefined_elements = False
+        """Whether a write has failed on a device: the program ends without a comparison of all tensors."""
 
     @property
     def device(self) -> str:
@@ -66,7 +68,9 @@ class Program:
         return [*found, number]
 
     def finals(self) -> list[Any]:
-        """Return all tensors after the last step."""
+        """Return all tensors after the last step; none if some elements are undefined."""
+        if self.has_undefined_elements:
+            return []
         return [result_of(tensor) for tensor in self.tensors]
 
     def do(self, step: Step) -> str | None:
@@ -82,6 +86,8 @@ class Program:
         except Exception as error:
             # A part of the expression that was queued before may fail, too.
             self.discard_errors()
+            failed_on_device = isinstance(error, interlock.AcceleratorError)
+            self.has_undefined_elements = failed_on_device and step.name in IN_PLACE
             text = f"{type(error).__name__}: {error}".splitlines()[0]
             self.results.append({"error": text, "made": [None], "scale": size})
             self.tensors.append(None)
@@ -92,6 +98,7 @@ class Program:
             # An operation on a device fails there, and the first read of its result raises. So does the read
             # of another tensor that it has written.
             self.discard_errors()
+            self.has_undefined_elements = step.name in IN_PLACE
             self.results.append(
                 {"error": f"{type(error).__name__}: {error}".splitlines()[0], "made": [None], "scale": size}
             )
@@ -158,7 +165,7 @@ def run(actions: Actions) -> None:
             actions.wrong(f"{step.name}: {reported}; {program.text(len(program.steps))}")
             length = 0
             continue
-        length -= 1
+        length = 0 if program.has_undefined_elements else length - 1
         if not length or number == actions.count:
             judge(actions, torch, program)
             length = 0

@@ -12,13 +12,24 @@ from tests.fuzz.drawing.views import index_of
 from tests.fuzz.expressions import drawn
 from tests.fuzz.programs import COMPARISONS, HALVES, IN_PLACE, REDUCTIONS, UNARY, Step, dtype_of, history_of
 
+# The share of expressions of tensors that require grad which are followed by their gradients.
+GRADIENTS_OF_EXPRESSIONS = 0.3
 ARITHMETIC = ("add", "sub", "mul", "div", "pow")
 
 
 def expression(drawing: Drawing, number: int) -> Step:
-    """Return an operation of the table of expressions."""
+    """Return an operation of the table of expressions, often before its first or second gradients."""
     name, source = drawn(drawing.random, list(drawing.tensors[number].shape))
     operands = [number, drawing.like(number), drawing.like(number)]
+    inputs = [
+        {"t": each}
+        for each in dict.fromkeys(operands)
+        if history_of(drawing.tensors[each], "requires_grad") is True
+    ]
+    if inputs and drawing.random.random() < GRADIENTS_OF_EXPRESSIONS:
+        output = {"t": len(drawing.tensors)}
+        first = Step("gradients", [output, inputs, drawing.random.random() < 0.4])
+        drawing.queued.append(drawing.random.choice((first, Step("second", [output, inputs]))))
     return Step(name, [source, drawing.device, *({"t": each} for each in operands)])
 
 

@@ -187,3 +187,10 @@ def test_repeat_interleave_of_a_number_has_no_dimension() -> None:
     for repeats in (2, interlock.tensor([2])):
         with pytest.raises(IndexError, match="must have a dimension"):
             x.repeat_interleave(repeats, 0)
+
+
+@pytest.mark.parametrize("operate", [lambda x: x.roll(1), lambda x: x.logsumexp(0)])
+def test_results_of_other_shapes_can_be_changed_in_place(operate: Callable[[Tensor], Tensor]) -> None:
+    x = interlock.ones(2, 3, requires_grad=True)
+    expected = (operate(x) * 2).tolist()
+    assert operate(x).mul_(2).tolist() == expected

@@ -4,7 +4,7 @@ use super::view::distinct_dims;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch;
 use crate::error::Tuple;
-use crate::shape::wrap_dim;
+use crate::shape::{Layout, wrap_dim};
 use crate::{Error, Result, Tensor, kernel};
 
 impl Tensor {
@@ -53,7 +53,9 @@ impl Tensor {
         let source = self.detach();
         let out = if is_flat {
             let flat = source.contiguous()?.reshaped(&[source.numel()])?;
-            rolled(&flat, shifts.first().copied().unwrap_or(0), 0)?.reshaped(self.shape())?
+            let moved = rolled(&flat, shifts.first().copied().unwrap_or(0), 0)?;
+            // The result is no view of the flat tensor.
+            moved.alias(Layout::contiguous(self.shape()))
         } else {
             let mut out = source;
             for (&shift, &dim) in shifts.iter().zip(dims) {

@@ -3,6 +3,7 @@
 use super::masked::zero_where;
 use super::reduce::reduced_dims;
 use crate::autograd::NodeBuilder;
+use crate::shape::Layout;
 use crate::{Result, Tensor, kernel};
 
 impl Tensor {
@@ -21,7 +22,8 @@ impl Tensor {
             // The difference of two infinities is NaN.
             let largest = zero_where(&largest.abs()?.equal(f64::INFINITY)?, &largest)?;
             let sum = elements.sub(&largest)?.exp()?.sum(all, true)?;
-            sum.log()?.add(&largest)?.reshaped(over.shape(keepdim))?
+            // The result is no view of one with the reduced dimensions.
+            sum.log()?.add(&largest)?.alias(Layout::contiguous(over.shape(keepdim)))
         };
         let out = kernel::cast(&out, input.dtype())?;
         if let Some(mut builder) = NodeBuilder::new("LogsumexpBackward0", &[&input])? {

@@ -83,6 +83,11 @@ impl Tensor {
     /// weights.
     pub fn l1_loss(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Result<Tensor> {
         let op = "l1_loss";
+        for (argument, tensor) in [("input", self), ("target", target)] {
+            if tensor.dtype() == DType::Bool {
+                return Err(Error::not_numeric(op, argument, "; float() converts it"));
+            }
+        }
         let (difference, dtype) = difference(op, self, target)?;
         if reduction == Reduction::Mean && !dtype.is_floating_point() {
             return Err(Error::not_floating_point(op, dtype));
@@ -124,5 +129,6 @@ mod tests {
         assert_eq!(ints.l1_loss(&ints, None, Reduction::Sum).unwrap().dtype(), DType::Int64);
         let bools = ints.cast(DType::Bool).unwrap();
         assert!(bools.l1_loss(&bools, None, Reduction::Sum).is_err());
+        assert!(bools.l1_loss(&doubles(&[1.0], &[1]), None, Reduction::Sum).is_err());
     }
 }
