@@ -16,7 +16,7 @@ static InterlockFlag matmul;
 static InterlockFlag benchmark;
 
 /* Raises the exception of an error. */
-static PyObject *raise(const InterlockError *error) {
+static PyObject *fail(const InterlockError *error) {
     api->error_raise(error);
     return NULL;
 }
@@ -42,7 +42,7 @@ static PyObject *call_with(PyObject *module, PyObject *args) {
         api->modes_enter(INTERLOCK_MODE_GRAD, grad ? INTERLOCK_MODE_GRAD : 0, &mode_guard, &error) == INTERLOCK_OK) {
         result = PyObject_CallNoArgs(function);
     } else {
-        raise(&error);
+        fail(&error);
     }
     /* Also for a guard that was not entered. */
     api->guard_exit(&mode_guard);
@@ -64,7 +64,7 @@ static PyObject *set_level(PyObject *module, PyObject *argument) {
         return NULL;
     }
     if (interlock_set(api, &level, interlock_value_of_integer(value), &error) != INTERLOCK_OK) {
-        return raise(&error);
+        return fail(&error);
     }
     Py_RETURN_NONE;
 }
@@ -158,7 +158,7 @@ static PyObject *count(PyObject *module, PyObject *argument) {
         return NULL;
     }
     if (sum_on_stream(number, &sum, &error) != INTERLOCK_OK) {
-        return raise(&error);
+        return fail(&error);
     }
     return PyLong_FromLongLong(sum);
 }
@@ -199,7 +199,7 @@ static PyObject *state_on_thread(PyObject *module, PyObject *ignored) {
     memset(&seen, 0, sizeof seen);
     seen.error = interlock_no_error();
     if (api->state_capture(0, &state, &seen.error) != INTERLOCK_OK) {
-        return raise(&seen.error);
+        return fail(&seen.error);
     }
     seen.state = state;
     Py_BEGIN_ALLOW_THREADS
@@ -214,7 +214,7 @@ static PyObject *state_on_thread(PyObject *module, PyObject *ignored) {
         return PyErr_SetFromErrno(PyExc_OSError);
     }
     if (seen.error.code != INTERLOCK_OK) {
-        return raise(&seen.error);
+        return fail(&seen.error);
     }
 #define PAIR(pair) PyBool_FromLong(pair[0]), PyBool_FromLong(pair[1])
     return Py_BuildValue("((NN)(NN)(NN))", PAIR(seen.own), PAIR(seen.applied), PAIR(seen.after));
@@ -316,7 +316,7 @@ static int register_level(void) {
     declaration.maximum = interlock_value_of_integer(9);
     level.size = (uint32_t)sizeof level;
     if (api->flag_register(&declaration, &level, &warning, &error) != INTERLOCK_OK) {
-        raise(&error);
+        fail(&error);
         return -1;
     }
     if (warning.code != INTERLOCK_OK) {
@@ -349,7 +349,7 @@ static int register_kernel(void) {
     if (api->flag_register(&declaration, &matmul, NULL, &error) != INTERLOCK_OK ||
         (!is_registered &&
          api->kernel_register(interlock_text("matmul"), &kernel, &error) != INTERLOCK_OK)) {
-        raise(&error);
+        fail(&error);
         return -1;
     }
     is_registered = true;
@@ -364,7 +364,7 @@ static int execute(PyObject *module) {
         return -1;
     }
     if (interlock_find(api, "cudnn.benchmark", &benchmark, &error) != INTERLOCK_OK) {
-        raise(&error);
+        fail(&error);
         return -1;
     }
     return 0;

@@ -87,7 +87,10 @@ extern "C" {
 /** Any other error. */
 #define INTERLOCK_ERROR_OTHER 20
 
-/** None, or an empty node of the precision tree. In a declaration: no limit. */
+/**
+ * None. In a declaration: no limit. In a write of a node of the precision tree: the node is emptied; an empty node
+ * reads as the text `none`.
+ */
 #define INTERLOCK_VALUE_NONE 0
 
 /** A bool: `integer` is 0 or 1. */
@@ -102,7 +105,10 @@ extern "C" {
 /** Text, or one of several names. */
 #define INTERLOCK_VALUE_TEXT 4
 
-/** Two bools: bit 0 and bit 1 of `integer`. */
+/**
+ * Two bools: bit 0 and bit 1 of `integer`. Accepted by `cuda.matmul.allow_fp16_reduced_precision_reduction` and
+ * `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be split.
+ */
 #define INTERLOCK_VALUE_PAIR 5
 
 /** A list of names. */
@@ -293,7 +299,7 @@ typedef struct InterlockFlag {
     /** The number of scopes of all threads that decide flags. While it is 0, `word` decides the flag. */
     const uint64_t *open_scopes;
 
-    /** The difference between the bits of a plain integer and its value. */
+    /** The difference between the bits of a plain integer and its value. For the header only. */
     int64_t bias;
 
     /** The dotted name. */
@@ -352,11 +358,11 @@ typedef struct InterlockWrite {
 } InterlockWrite;
 
 /**
- * A layer of the state of the thread that entered it. Only that thread exits it: an exit on another thread has effect
- * the next time that the thread enters or exits a scope, or writes a mode or flag.
+ * A scope, mode, state, device, stream or recording that a thread has entered. Only that thread exits it: an exit on
+ * another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag.
  */
 typedef struct InterlockGuard {
-    /** Identifies the layer; 0 for none, so that an exit has no effect. */
+    /** Identifies what was entered; 0 for nothing, so that an exit has no effect. */
     uint64_t layer;
 
     /** Identifies the thread or task. */
@@ -472,8 +478,8 @@ typedef struct InterlockCall {
 } InterlockCall;
 
 /**
- * A function of the caller. Returns `INTERLOCK_OK`, or another code after it has set the error. It must not throw, and
- * not unwind.
+ * A function of the caller. Returns `INTERLOCK_OK`, or another code after it has set the text of the error. It must not
+ * throw and not unwind. It may take the GIL only if the program waits for the work before the interpreter ends.
  */
 typedef int32_t (*InterlockRun)(void *data, InterlockError *error);
 
@@ -494,7 +500,10 @@ typedef struct InterlockWork {
     /** Passed to both functions. */
     void *data;
 
-    /** Called once, after the last call of `run`; may be null. */
+    /**
+     * Called once, after the last call of `run`; may be null. For work that is queued when the process exits it may not
+     * be called.
+     */
     InterlockDrop drop;
 } InterlockWork;
 
@@ -569,7 +578,10 @@ typedef struct InterlockTensor {
     /** The size of each dimension. */
     int64_t *shape;
 
-    /** The stride of each dimension in elements, which may be 0; null for contiguous elements, in row-major order. */
+    /**
+     * The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null in
+     * `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
+     */
     int64_t *strides;
 
     /** 0: `data` is the first element. */
@@ -599,7 +611,7 @@ typedef struct InterlockKernelCall {
     /** The results: contiguous, with unspecified elements. */
     const InterlockTensor *outputs;
 
-    /** The number of operands. */
+    /** The number of operands: 2 for a product; for attention 3, or 4 with a mask. */
     uint32_t num_inputs;
 
     /** The number of results. */
@@ -608,7 +620,10 @@ typedef struct InterlockKernelCall {
     /** The arithmetic that flags request; zeros while the kernel is only considered. */
     InterlockNumerics numerics;
 
-    /** On a device, the native handle of the stream on which the kernel queues its work; 0 on the CPU. */
+    /**
+     * On a device, the native handle of the stream on which the kernel queues its work: the current stream, which
+     * `stream_current` returns. 0 on the CPU, and for the default stream of CUDA.
+     */
     uint64_t stream;
 
     /** The options of the operation: `InterlockAttentionOptions` for attention, null for a product. */
@@ -632,7 +647,7 @@ typedef struct InterlockAttentionOptions {
 
 /** The value of a flag that a kernel requires. */
 typedef struct InterlockGate {
-    /** The dotted name of the flag. Ends with a null byte. */
+    /** The dotted name of a flag whose value is a bool or one of several names. Ends with a null byte. */
     const char *flag;
 
     /** `"True"`, `"False"` or a name, as the flag reads in Python. Ends with a null byte. */
@@ -641,8 +656,9 @@ typedef struct InterlockGate {
 
 /**
  * A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must not
- * throw or unwind. Returns one of `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity` bytes
- * for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
+ * throw or unwind. A guard that it does not exit stays open on the thread that called the operation. Returns one of
+ * `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity` bytes for a text that says why it does
+ * not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
  */
 typedef int32_t (*InterlockKernelFn)(void *context, const InterlockKernelCall *call, char *message, size_t capacity);
 
@@ -699,9 +715,10 @@ typedef struct InterlockApi {
 
     /**
      * Raises the Python exception of an error: the class of `interlock.errors` for its code, with its text. Raises the
-     * exception of a signal handler or callback if that caused the error.
+     * exception of a Python signal handler that ended a wait, or of a Python function registered with `on_oom`, if that
+     * caused the error.
      *
-     * Interpreter: the thread must be attached.
+     * Interpreter: the thread must hold the GIL.
      */
     void (*error_raise)(const InterlockError *error);
 
@@ -740,8 +757,8 @@ typedef struct InterlockApi {
     int32_t (*flag_read_effective)(uint32_t flag, InterlockValue *value, InterlockError *error);
 
     /**
-     * Returns the bits of a plain flag that are active on this thread; 0 for other flags. The header calls it while a
-     * scope is open.
+     * Returns the bits of a plain flag that are active on this thread; 0 for other flags. For the header only, which
+     * calls it while a scope is open.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -784,15 +801,15 @@ typedef struct InterlockApi {
     int32_t (*scope_enter)(const InterlockScope *scope, InterlockGuard *guard, InterlockError *error);
 
     /**
-     * Frees a scope. Layers that were entered remain.
+     * Frees a scope. Threads that have entered it are not affected.
      *
      * Interpreter: not needed. Never blocks.
      */
     void (*scope_free)(InterlockScope *scope);
 
     /**
-     * Removes the layer of a guard and sets the guard to zero. Guards may be exited in any order. Has no effect for
-     * null and for a guard that is zero.
+     * Exits what the guard has entered, and sets the guard to zero. Guards may be exited in any order. Has no effect
+     * for null and for a guard that is zero.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -807,7 +824,8 @@ typedef struct InterlockApi {
     const uint8_t * (*mode_word_address)(void);
 
     /**
-     * Sets the modes of `decided` to their bits in `modes` on this thread, until `guard_exit`.
+     * Sets modes of this thread until `guard_exit`. For each bit in `decided`, the mode is on if the bit is also set in
+     * `modes`, else off.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -821,8 +839,8 @@ typedef struct InterlockApi {
     int32_t (*inference_mode_enter)(uint8_t is_on, InterlockGuard *guard, InterlockError *error);
 
     /**
-     * Writes the modes of `decided` without a scope: each in the innermost scope of this thread that decides it, else
-     * for the thread.
+     * Writes modes without a scope, each in the innermost scope of this thread that decides it, else for the thread.
+     * For each bit in `decided`, the mode is on if the bit is also set in `modes`, else off.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -853,12 +871,12 @@ typedef struct InterlockApi {
     /**
      * Frees a captured state. Threads on which it is applied are not affected.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     void (*state_free)(InterlockState *state);
 
     /**
-     * Parses the name of a device, such as `cuda:0`.
+     * Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index -1.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -867,28 +885,28 @@ typedef struct InterlockApi {
     /**
      * Returns the current device of this thread. The first use of a device in a process starts the driver.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*device_current)(InterlockDevice *device, InterlockError *error);
 
     /**
      * Makes a device the current one of this thread, until the innermost open scope that decides it is exited.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*device_set)(InterlockDevice device, InterlockError *error);
 
     /**
      * Makes a device the current one of this thread, until `guard_exit`.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*device_enter)(InterlockDevice device, InterlockGuard *guard, InterlockError *error);
 
     /**
      * Waits for all work that is queued on a device. A null device is the current one.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*device_synchronize)(const InterlockDevice *device, InterlockError *error);
 
@@ -896,14 +914,14 @@ typedef struct InterlockApi {
      * Returns the current stream of a device on this thread. A null device is the current one. `stream_free` frees the
      * handle.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*stream_current)(const InterlockDevice *device, InterlockStream **stream, InterlockError *error);
 
     /**
      * Returns the next pooled stream of a device with a priority of 0 or less. A null device is the current one.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*stream_new)(
         const InterlockDevice *device,
@@ -936,7 +954,7 @@ typedef struct InterlockApi {
     /**
      * Sets `is_done` to 1 if all work of the stream is done, else to 0. Reports asynchronous errors.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*stream_query)(const InterlockStream *stream, uint8_t *is_done, InterlockError *error);
 
@@ -944,16 +962,16 @@ typedef struct InterlockApi {
      * Waits for all work that is queued on a stream now. Reports asynchronous errors. A signal handler that raises ends
      * the wait.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*stream_synchronize)(const InterlockStream *stream, InterlockError *error);
 
     /**
      * Queues a function of the CPU, like `cuLaunchHostFunc`. It runs on a thread of the driver with the state that this
-     * thread has now, and must not wait for this stream. Its error is reported asynchronously. `name` appears in error
-     * messages.
+     * thread has now, and must not wait for this stream. Its error is reported asynchronously, by the next wait for the
+     * stream, as an `AcceleratorError`. `name` appears in error messages.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*stream_launch)(
         const InterlockStream *stream,
@@ -964,22 +982,23 @@ typedef struct InterlockApi {
     /**
      * Makes work that is queued on the stream from now on wait for the current record of the event.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*stream_wait_event)(const InterlockStream *stream, const InterlockEvent *event, InterlockError *error);
 
     /**
      * Frees a handle of a stream. Queued work still runs.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     void (*stream_free)(InterlockStream *stream);
 
     /**
      * Allocates uninitialized memory of a device for work of a stream. A null stream is the current stream of the
-     * device; with a stream the device is not used. A null device is the current one. `buffer_free` frees it.
+     * device; with a stream the device is not used. A null device is the current one; the CPU is refused. `buffer_free`
+     * frees it.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*buffer_allocate)(
         const InterlockDevice *device,
@@ -999,7 +1018,7 @@ typedef struct InterlockApi {
      * Records that work of another stream than the one of the allocation uses the memory: once freed, it is reused only
      * after the work that is queued there.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*buffer_record_stream)(
         const InterlockBuffer *buffer,
@@ -1009,7 +1028,7 @@ typedef struct InterlockApi {
     /**
      * Frees memory. Work that is queued on the stream of the allocation may still use it.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     void (*buffer_free)(InterlockBuffer *buffer);
 
@@ -1017,7 +1036,7 @@ typedef struct InterlockApi {
      * Creates an event with options `INTERLOCK_EVENT_*`. A null device means the device of the stream that records it
      * first. `event_free` frees it.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*event_new)(
         const InterlockDevice *device,
@@ -1029,28 +1048,28 @@ typedef struct InterlockApi {
      * Records an event after all work that is queued on a stream now. A null stream is the current stream of the
      * current device.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*event_record)(const InterlockEvent *event, const InterlockStream *stream, InterlockError *error);
 
     /**
      * Sets `is_done` to 1 if the event has completed or was never recorded, else to 0. Reports asynchronous errors.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*event_query)(const InterlockEvent *event, uint8_t *is_done, InterlockError *error);
 
     /**
      * Waits until an event has completed. A signal handler that raises ends the wait.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     int32_t (*event_synchronize)(const InterlockEvent *event, InterlockError *error);
 
     /**
      * Frees an event.
      *
-     * Interpreter: not needed. May block, so a thread that is attached is detached meanwhile.
+     * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
     void (*event_free)(InterlockEvent *event);
 
@@ -1102,7 +1121,8 @@ typedef struct InterlockApi {
 
     /**
      * Registers a kernel of `matmul` or `scaled_dot_product_attention`, which is tried before interlock's own and
-     * cannot be removed. Its functions must be callable until the process exits.
+     * cannot be removed. Its functions must be callable until the process exits. A second kernel of the operation with
+     * one name is refused.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -1273,7 +1293,7 @@ static inline int32_t interlock_enable_grad(const InterlockApi *api, InterlockGu
  * if interlock cannot be imported, or lacks entries of this header: the one that `import interlock` raises, or
  * ImportError.
  *
- * Interpreter: the thread must be attached: it holds the GIL.
+ * Interpreter: the thread must hold the GIL.
  */
 static inline const InterlockApi *interlock_import(void) {
     const InterlockApi *api;

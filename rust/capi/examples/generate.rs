@@ -210,7 +210,7 @@ fn layout() -> String {
 
 /// Returns the rows of the functions.
 fn page() -> String {
-    let mut text = "| function | effect | interpreter |\n| --- | --- | --- |\n".to_owned();
+    let mut text = "| function | effect | GIL |\n| --- | --- | --- |\n".to_owned();
     for declaration in declarations() {
         let Item::Record { fields, .. } = &declaration.item else { continue };
         for field in fields.iter().filter(|field| matches!(field.kind, FieldKind::Function(_))) {
@@ -219,7 +219,7 @@ fn page() -> String {
             let (effect, rule) = words.split_once("Interpreter: ").unwrap_or((&words, ""));
             let rule = match rule {
                 "not needed. Never blocks." => "not needed",
-                rule if rule.starts_with("not needed.") => "detached meanwhile",
+                rule if rule.starts_with("not needed.") => "released meanwhile",
                 _ => "needed",
             };
             let _ = writeln!(text, "| `{}` | {} | {rule} |", field.name, effect.trim());

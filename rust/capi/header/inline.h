@@ -162,7 +162,7 @@ static inline int32_t interlock_enable_grad(const InterlockApi *api, InterlockGu
  * if interlock cannot be imported, or lacks entries of this header: the one that `import interlock` raises, or
  * ImportError.
  *
- * Interpreter: the thread must be attached: it holds the GIL.
+ * Interpreter: the thread must hold the GIL.
  */
 static inline const InterlockApi *interlock_import(void) {
     const InterlockApi *api;

@@ -15,21 +15,25 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:#|/\*) ([\w.]+)(?: \*/)?\n")
 
 
-@pytest.mark.parametrize("module", ["meter", "product"])
+MODULES = ["meter", "product", "ramp"]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_module_of_the_page_prints_what_the_page_shows(module: str, tmp_path: Path) -> None:
     project = tmp_path / module
     project.mkdir()
     blocks = BLOCK.findall(PAGE.read_text())
     files = {found[1]: text for _, text in blocks if (found := FILE.match(text))}
     shared = {"pyproject.toml", "setup.py"}
-    assert set(files) == {*shared, "meter.c", "use_meter.py", "product.c", "use_product.py"}
+    own = {name for one in MODULES for name in (f"{one}.c", f"use_{one}.py")}
+    assert set(files) == shared | own
     for name in (*shared, f"{module}.c", f"use_{module}.py"):
-        # The page says that the other module has the same files, with its own name.
+        # The page says that the other modules have the same files, with their own names.
         text = files[name].replace("meter", module) if name in shared else files[name]
         (project / name).write_text(text)
     consoles = [text.partition("\n") for language, text in blocks if language == "console"]
     (printed,) = [output for command, _, output in consoles if command == f"$ python use_{module}.py"]
-    assert len(consoles) == 2
+    assert len(consoles) == len(MODULES)
     (tmp_path / "build").mkdir()
     wheel = build(project, tmp_path / "build")
     python = environment_with([wheel], tmp_path / "environment")

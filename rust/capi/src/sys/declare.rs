@@ -155,10 +155,10 @@ macro_rules! interpreter_rule {
         " Interpreter: not needed. Never blocks."
     };
     (detaches) => {
-        " Interpreter: not needed. May block, so a thread that is attached is detached meanwhile."
+        " Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile."
     };
     (attached) => {
-        " Interpreter: the thread must be attached."
+        " Interpreter: the thread must hold the GIL."
     };
 }
 

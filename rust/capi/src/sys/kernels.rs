@@ -61,7 +61,8 @@ records! {
         dtype_lanes: u16,
         /// The size of each dimension.
         shape: *mut i64,
-        /// The stride of each dimension in elements, which may be 0; null for contiguous elements, in row-major order.
+        /// The stride of each dimension in elements, which may be 0. Null while a kernel is only considered, never null in
+        /// `run`. Code that receives a `DLTensor` from others treats null as contiguous elements in row-major order.
         strides: *mut i64,
         /// 0: `data` is the first element.
         byte_offset: u64,
@@ -85,13 +86,14 @@ records! {
         inputs: *const InterlockTensor,
         /// The results: contiguous, with unspecified elements.
         outputs: *const InterlockTensor,
-        /// The number of operands.
+        /// The number of operands: 2 for a product; for attention 3, or 4 with a mask.
         num_inputs: u32,
         /// The number of results.
         num_outputs: u32,
         /// The arithmetic that flags request; zeros while the kernel is only considered.
         numerics: InterlockNumerics,
-        /// On a device, the native handle of the stream on which the kernel queues its work; 0 on the CPU.
+        /// On a device, the native handle of the stream on which the kernel queues its work: the current stream, which
+        /// `stream_current` returns. 0 on the CPU, and for the default stream of CUDA.
         stream: u64,
         /// The options of the operation: `InterlockAttentionOptions` for attention, null for a product.
         options: *const c_void,
@@ -111,7 +113,7 @@ records! {
 
     /// The value of a flag that a kernel requires.
     struct InterlockGate {
-        /// The dotted name of the flag. Ends with a null byte.
+        /// The dotted name of a flag whose value is a bool or one of several names. Ends with a null byte.
         flag: *const c_char,
         /// `"True"`, `"False"` or a name, as the flag reads in Python. Ends with a null byte.
         value: *const c_char,
@@ -120,7 +122,7 @@ records! {
 
 callbacks! {
     /// A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must
-    /// not throw or unwind. Returns one of `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity`
+    /// not throw or unwind. A guard that it does not exit stays open on the thread that called the operation. Returns one of `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity`
     /// bytes for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
     InterlockKernelFn(
         context: *mut c_void,

@@ -24,7 +24,8 @@ table! {
         }
         functions {
             /// Raises the Python exception of an error: the class of `interlock.errors` for its code, with its text.
-            /// Raises the exception of a signal handler or callback if that caused the error.
+            /// Raises the exception of a Python signal handler that ended a wait, or of a Python function registered with
+            /// `on_oom`, if that caused the error.
             attached fn error_raise(error: *const InterlockError) -> ();
 
             /// Finds a flag by its dotted name, which may begin with `backends.`.
@@ -47,8 +48,8 @@ table! {
                 value: *mut InterlockValue,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Returns the bits of a plain flag that are active on this thread; 0 for other flags. The header calls it
-            /// while a scope is open.
+            /// Returns the bits of a plain flag that are active on this thread; 0 for other flags. For the header only,
+            /// which calls it while a scope is open.
             never_blocks fn flag_payload(flag: u32) -> u64;
             /// Writes flags, all or none: each in the innermost scope of this thread that decides it, else for the
             /// process.
@@ -76,16 +77,17 @@ table! {
                 guard: *mut InterlockGuard,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Frees a scope. Layers that were entered remain.
+            /// Frees a scope. Threads that have entered it are not affected.
             never_blocks fn scope_free(scope: *mut InterlockScope) -> ();
-            /// Removes the layer of a guard and sets the guard to zero. Guards may be exited in any order. Has no
+            /// Exits what the guard has entered, and sets the guard to zero. Guards may be exited in any order. Has no
             /// effect for null and for a guard that is zero.
             never_blocks fn guard_exit(guard: *mut InterlockGuard) -> ();
 
             /// Returns the address of this thread's mode word: the bits `INTERLOCK_MODE_*` of the modes that are on. It
             /// is valid on this thread until the thread ends. The header caches it for each thread.
             never_blocks fn mode_word_address() -> *const u8;
-            /// Sets the modes of `decided` to their bits in `modes` on this thread, until `guard_exit`.
+            /// Sets modes of this thread until `guard_exit`. For each bit in `decided`, the mode is on if the bit is also
+            /// set in `modes`, else off.
             never_blocks fn modes_enter(
                 decided: u8,
                 modes: u8,
@@ -98,8 +100,8 @@ table! {
                 guard: *mut InterlockGuard,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Writes the modes of `decided` without a scope: each in the innermost scope of this thread that decides
-            /// it, else for the thread.
+            /// Writes modes without a scope, each in the innermost scope of this thread that decides it, else for the
+            /// thread. For each bit in `decided`, the mode is on if the bit is also set in `modes`, else off.
             never_blocks fn modes_write(decided: u8, modes: u8, error: *mut InterlockError) -> i32;
 
             /// Captures the state of this thread: modes, flags of its scopes, current device and streams. With
@@ -120,7 +122,7 @@ table! {
             /// Frees a captured state. Threads on which it is applied are not affected.
             detaches fn state_free(state: *mut InterlockState) -> ();
 
-            /// Parses the name of a device, such as `cuda:0`.
+            /// Parses the name of a device, such as `cuda:0`. A name without an index, such as `host`, has the index -1.
             never_blocks fn device_parse(
                 name: InterlockText,
                 device: *mut InterlockDevice,
@@ -180,8 +182,8 @@ table! {
             /// raises ends the wait.
             detaches fn stream_synchronize(stream: *const InterlockStream, error: *mut InterlockError) -> i32;
             /// Queues a function of the CPU, like `cuLaunchHostFunc`. It runs on a thread of the driver with the state
-            /// that this thread has now, and must not wait for this stream. Its error is reported asynchronously.
-            /// `name` appears in error messages.
+            /// that this thread has now, and must not wait for this stream. Its error is reported asynchronously, by the
+            /// next wait for the stream, as an `AcceleratorError`. `name` appears in error messages.
             detaches fn stream_launch(
                 stream: *const InterlockStream,
                 name: InterlockText,
@@ -198,8 +200,8 @@ table! {
             detaches fn stream_free(stream: *mut InterlockStream) -> ();
 
             /// Allocates uninitialized memory of a device for work of a stream. A null stream is the current stream of
-            /// the device; with a stream the device is not used. A null device is the current one. `buffer_free` frees
-            /// it.
+            /// the device; with a stream the device is not used. A null device is the current one; the CPU is refused.
+            /// `buffer_free` frees it.
             detaches fn buffer_allocate(
                 device: *const InterlockDevice,
                 stream: *const InterlockStream,
@@ -278,7 +280,8 @@ table! {
             never_blocks fn recording_free(recording: *mut InterlockRecording) -> ();
 
             /// Registers a kernel of `matmul` or `scaled_dot_product_attention`, which is tried before interlock's own
-            /// and cannot be removed. Its functions must be callable until the process exits.
+            /// and cannot be removed. Its functions must be callable until the process exits. A second kernel of the
+            /// operation with one name is refused.
             never_blocks fn kernel_register(
                 operation: InterlockText,
                 kernel: *const InterlockKernel,

@@ -54,7 +54,8 @@ constants! {
     /// Any other error.
     INTERLOCK_ERROR_OTHER: i32 = 20;
 
-    /// None, or an empty node of the precision tree. In a declaration: no limit.
+    /// None. In a declaration: no limit. In a write of a node of the precision tree: the node is emptied; an empty node
+    /// reads as the text `none`.
     INTERLOCK_VALUE_NONE: u32 = 0;
     /// A bool: `integer` is 0 or 1.
     INTERLOCK_VALUE_BOOL: u32 = 1;
@@ -64,7 +65,8 @@ constants! {
     INTERLOCK_VALUE_FLOAT: u32 = 3;
     /// Text, or one of several names.
     INTERLOCK_VALUE_TEXT: u32 = 4;
-    /// Two bools: bit 0 and bit 1 of `integer`.
+    /// Two bools: bit 0 and bit 1 of `integer`. Accepted by `cuda.matmul.allow_fp16_reduced_precision_reduction` and
+    /// `allow_bf16_reduced_precision_reduction`: whether sums may be reduced in that type, and whether they may be split.
     INTERLOCK_VALUE_PAIR: u32 = 5;
     /// A list of names.
     INTERLOCK_VALUE_NAMES: u32 = 6;
@@ -212,7 +214,7 @@ records! {
         word: *const u64,
         /// The number of scopes of all threads that decide flags. While it is 0, `word` decides the flag.
         open_scopes: *const u64,
-        /// The difference between the bits of a plain integer and its value.
+        /// The difference between the bits of a plain integer and its value. For the header only.
         bias: i64,
         /// The dotted name.
         name: InterlockText,
@@ -256,10 +258,10 @@ records! {
         value: InterlockValue,
     }
 
-    /// A layer of the state of the thread that entered it. Only that thread exits it: an exit on another thread has
-    /// effect the next time that the thread enters or exits a scope, or writes a mode or flag.
+    /// A scope, mode, state, device, stream or recording that a thread has entered. Only that thread exits it: an exit on
+    /// another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag.
     struct InterlockGuard {
-        /// Identifies the layer; 0 for none, so that an exit has no effect.
+        /// Identifies what was entered; 0 for nothing, so that an exit has no effect.
         layer: u64,
         /// Identifies the thread or task.
         owner: u64,
@@ -348,8 +350,8 @@ records! {
 }
 
 callbacks! {
-    /// A function of the caller. Returns `INTERLOCK_OK`, or another code after it has set the error. It must not throw,
-    /// and not unwind.
+    /// A function of the caller. Returns `INTERLOCK_OK`, or another code after it has set the text of the error. It must
+    /// not throw and not unwind. It may take the GIL only if the program waits for the work before the interpreter ends.
     InterlockRun(data: *mut c_void, error: *mut InterlockError) -> i32;
     /// Releases the data of the caller.
     InterlockDrop(data: *mut c_void) -> ();
@@ -370,7 +372,8 @@ mod late {
             run: InterlockRun,
             /// Passed to both functions.
             data: *mut c_void,
-            /// Called once, after the last call of `run`; may be null.
+            /// Called once, after the last call of `run`; may be null. For work that is queued when the process exits it may
+            /// not be called.
             drop: InterlockDrop,
         }
     }
