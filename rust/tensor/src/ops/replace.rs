@@ -35,7 +35,8 @@ impl Tensor {
             return Err(Error::shape(op, "the result", expected, result.shape()));
         }
         if !result.dtype().can_cast_to(self.dtype()) {
-            return Err(Error::ResultType { op, result: result.dtype(), target: self.dtype() });
+            let (argument, result, target) = ("the tensor", result.dtype(), self.dtype());
+            return Err(Error::ResultType { op, argument, result, target });
         }
         let copy = if is_recorded { NodeBuilder::new("CopyBackwards", &[self, &result])? } else { None };
         super::transfer::copy_into(self, &result.detach(), false)?;
@@ -89,7 +90,8 @@ impl Tensor {
             return Err(Error::Devices { op, left: result.device(), right: self.device() });
         }
         if !result.dtype().can_cast_to(self.dtype()) {
-            return Err(Error::ResultType { op, result: result.dtype(), target: self.dtype() });
+            let (argument, result, target) = ("out", result.dtype(), self.dtype());
+            return Err(Error::ResultType { op, argument, result, target });
         }
         if result.shape() != self.shape() {
             return self.take_result(op, result);

@@ -3,7 +3,7 @@
 use super::index_along::fill_value;
 use super::indexed::{GATHER, WriteTo, check_same_dtype, name_of};
 use super::operand::Operand;
-use super::positions::Positions;
+use super::positions::{IndexRule, Positions};
 use crate::error::Tuple;
 use crate::kernel::Combine;
 use crate::shape::{broadcast, wrap_dim};
@@ -170,7 +170,8 @@ impl Tensor {
         };
         let shape: Vec<usize> = self.shape().iter().copied().chain([count]).collect();
         let zeros = Tensor::zeros(&shape, (DType::Int64, self.placement()))?;
-        let positions = Positions::coordinates(op, &zeros, -1, &self.detach().unsqueeze(-1)?)?;
+        let positions =
+            Positions::coordinates_by(IndexRule::classes(op), &zeros, -1, &self.detach().unsqueeze(-1)?)?;
         let one = Tensor::full(&[], Scalar::Int(1), zeros.options())?;
         positions.write(op, &zeros, &one, Combine::Replace)?;
         Ok(zeros)
