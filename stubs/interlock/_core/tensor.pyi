@@ -2508,16 +2508,27 @@ class Tensor:
         """Return `self + alpha * other`. The sum of bools is the logical or.
 
         See `interlock.add`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
         """
     def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `self - alpha * other`.
 
         See `interlock.sub`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            alpha: A number by which `other` is multiplied first; None means 1.
         """
     def mul(self, other: Tensor | _Number) -> Tensor:
         """Return `self * other`, elementwise. The product of bools is the logical and.
 
         See `interlock.mul`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def div(
         self, other: Tensor | _Number, *, rounding_mode: Literal["floor", "trunc"] | None = None
@@ -2525,11 +2536,18 @@ class Tensor:
         """Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
 
         See `interlock.div`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
         """
     def pow(self, exponent: Tensor | _Number) -> Tensor:
         """Return `self ** exponent`, elementwise.
 
         See `interlock.pow`, whose `input` is this tensor.
+
+        Args:
+            exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def abs(self) -> Tensor:
         """Return the absolute value of each element. The gradient at 0 is 0.
@@ -2580,6 +2598,11 @@ class Tensor:
         """Return `input + value * tensor1 / tensor2`, elementwise.
 
         See `interlock.addcdiv`, whose `input` is this tensor.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
         """
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
         """In-place version of `addcdiv`.
@@ -2601,6 +2624,11 @@ class Tensor:
         """Return `input + value * tensor1 * tensor2`, elementwise.
 
         See `interlock.addcmul`, whose `input` is this tensor.
+
+        Args:
+            tensor1: A tensor.
+            tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+            value: A number; None means 1.
         """
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number | None = None) -> Tensor:
         """In-place version of `addcmul`.
@@ -2657,6 +2685,9 @@ class Tensor:
         """Return the angle of the point (`other`, `input`), elementwise, from -pi to pi.
 
         See `interlock.atan2`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def atan2_(self, other: Tensor) -> Tensor:
         """In-place version of `atan2`.
@@ -2701,6 +2732,9 @@ class Tensor:
         """Return the bitwise and of integers, and the logical and of bools.
 
         See `interlock.bitwise_and`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bitwise_and_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `bitwise_and`.
@@ -2735,6 +2769,9 @@ class Tensor:
         """Return the bitwise or of integers, and the logical or of bools.
 
         See `interlock.bitwise_or`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bitwise_or_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `bitwise_or`.
@@ -2754,6 +2791,9 @@ class Tensor:
         """Return the bitwise exclusive or of integers, and the logical exclusive or of bools.
 
         See `interlock.bitwise_xor`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bitwise_xor_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `bitwise_xor`.
@@ -2788,6 +2828,10 @@ class Tensor:
         """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
 
         See `interlock.clamp`, whose `input` is this tensor.
+
+        Args:
+            min: The lower limit, a tensor or a number; None means no limit.
+            max: The upper limit, a tensor or a number; None means no limit.
         """
     def clamp_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
         """In-place version of `clamp`.
@@ -2809,6 +2853,9 @@ class Tensor:
         """Return each element, or `max` if it is larger.
 
         See `interlock.clamp_max`, whose `input` is this tensor.
+
+        Args:
+            max: The upper limit, a tensor or a number.
         """
     def clamp_max_(self, max: Tensor | _Number) -> Tensor:
         """In-place version of `clamp_max`.
@@ -2828,6 +2875,9 @@ class Tensor:
         """Return each element, or `min` if it is smaller.
 
         See `interlock.clamp_min`, whose `input` is this tensor.
+
+        Args:
+            min: The lower limit, a tensor or a number.
         """
     def clamp_min_(self, min: Tensor | _Number) -> Tensor:
         """In-place version of `clamp_min`.
@@ -2847,6 +2897,9 @@ class Tensor:
         """Return the magnitude of `input` with the sign of `other`, elementwise.
 
         See `interlock.copysign`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def copysign_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `copysign`.
@@ -2896,6 +2949,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are equal to those of `other`.
 
         See `interlock.eq`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def eq_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `eq`.
@@ -3005,6 +3061,9 @@ class Tensor:
         """Return `input / other` rounded down, elementwise, as Python's `//`. `div` with a rounding mode has a gradient.
 
         See `interlock.floor_divide`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def floor_divide_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `floor_divide`.
@@ -3024,16 +3083,25 @@ class Tensor:
         """Return the larger of two elements, or the other one if one of them is NaN.
 
         See `interlock.fmax`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def fmin(self, other: Tensor) -> Tensor:
         """Return the smaller of two elements, or the other one if one of them is NaN.
 
         See `interlock.fmin`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def fmod(self, other: Tensor | _Number) -> Tensor:
         """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
 
         See `interlock.fmod`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def fmod_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `fmod`.
@@ -3068,6 +3136,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
 
         See `interlock.ge`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def ge_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `ge`.
@@ -3087,6 +3158,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are larger than those of `other`.
 
         See `interlock.gt`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def gt_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `gt`.
@@ -3106,6 +3180,9 @@ class Tensor:
         """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
 
         See `interlock.hypot`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def hypot_(self, other: Tensor) -> Tensor:
         """In-place version of `hypot`.
@@ -3140,6 +3217,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
 
         See `interlock.le`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def le_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `le`.
@@ -3159,6 +3239,10 @@ class Tensor:
         """Return `self + weight * (end - self)`, elementwise.
 
         See `interlock.lerp`, whose `input` is this tensor.
+
+        Args:
+            end: The tensor for a weight of 1, of the same dtype.
+            weight: A tensor or a number.
         """
     def lerp_(self, end: Tensor, weight: Tensor | _Number) -> Tensor:
         """In-place version of `lerp`.
@@ -3239,6 +3323,9 @@ class Tensor:
         """Return a bool tensor that is True where both elements are nonzero.
 
         See `interlock.logical_and`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def logical_and_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_and`.
@@ -3273,6 +3360,9 @@ class Tensor:
         """Return a bool tensor that is True where an element is nonzero.
 
         See `interlock.logical_or`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def logical_or_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_or`.
@@ -3292,6 +3382,9 @@ class Tensor:
         """Return a bool tensor that is True where exactly one of the elements is nonzero.
 
         See `interlock.logical_xor`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_xor`.
@@ -3311,6 +3404,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
         See `interlock.lt`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def lt_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `lt`.
@@ -3330,11 +3426,17 @@ class Tensor:
         """Return the larger of two elements, or NaN if one of them is NaN.
 
         See `interlock.maximum`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def minimum(self, other: Tensor) -> Tensor:
         """Return the smaller of two elements, or NaN if one of them is NaN.
 
         See `interlock.minimum`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor. Shapes are broadcast and dtypes promoted.
         """
     def nan_to_num(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
@@ -3342,6 +3444,11 @@ class Tensor:
         """Replace NaN and infinities by numbers. Integers and bools are unchanged.
 
         See `interlock.nan_to_num`.
+
+        Args:
+            nan: The number that replaces NaN; None means 0.
+            posinf: The number that replaces infinity; None means the largest number of the dtype.
+            neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
         """
     def nan_to_num_(
         self, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
@@ -3363,6 +3470,9 @@ class Tensor:
         """Return a bool tensor that is True where the elements differ from those of `other`.
 
         See `interlock.ne`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def ne_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `ne`.
@@ -3446,6 +3556,9 @@ class Tensor:
         """Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
 
         See `interlock.remainder`, whose `input` is this tensor.
+
+        Args:
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def remainder_(self, other: Tensor | _Number) -> Tensor:
         """In-place version of `remainder`.
@@ -3465,6 +3578,9 @@ class Tensor:
         """Round each element to the nearest integer or decimal place, and halves to the even one.
 
         See `interlock.round`.
+
+        Args:
+            decimals: The number of decimal places; None means 0.
         """
     def round_(self, *, decimals: builtins.int | None = None) -> Tensor:
         """In-place version of `round`.
@@ -3638,6 +3754,10 @@ class Tensor:
         """Return this tensor where a condition is true and `other` elsewhere.
 
         See `interlock.where`, whose `input` is this tensor.
+
+        Args:
+            condition: A bool tensor.
+            other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         """
     def bmm(self, mat2: Tensor) -> Tensor:
         """Return the matrix products of two batches of matrices; see `interlock.bmm`.
