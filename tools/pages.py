@@ -382,8 +382,8 @@ NOT_PLANNED = """
 
 - `torch.cuda`, `torch.mps`, `torch.xpu` and the namespaces of other devices: `interlock.accelerator`
   serves every driver.
-- `torch.nn`, `torch.optim`, `torch.utils` and `torch.distributed`: interlock is no framework for
-  training.
+- `torch.optim`, `torch.distributed` and the rest of `torch.nn` and `torch.utils`: interlock is no framework
+  for training. It has the functions of `torch.nn.functional` and `torch.utils` that this page lists.
 - `torch.compile`, `torch.fx`, `torch.jit` and `torch.export`: interlock has no compiler.
 - The operations of `torch` that [Tensor operations](tensor_operations.md) does not list, except those of
   the [roadmap](roadmap.md).

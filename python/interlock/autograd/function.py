@@ -58,7 +58,7 @@ class FunctionCtx:
         """
         for tensor in tensors:
             if tensor is not None:
-                _check_tensor("save_for_backward", "a Tensor or None", tensor)
+                _check_tensor("save_for_backward: each argument", "a Tensor or None", tensor)
         self.to_save = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -87,7 +87,7 @@ class FunctionCtx:
 
         """
         for tensor in tensors:
-            _check_tensor("mark_dirty", "a Tensor", tensor)
+            _check_tensor("mark_dirty: each argument", "a Tensor", tensor)
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
@@ -103,7 +103,7 @@ class FunctionCtx:
 
         """
         for tensor in tensors:
-            _check_tensor("mark_non_differentiable", "a Tensor", tensor)
+            _check_tensor("mark_non_differentiable: each argument", "a Tensor", tensor)
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -141,7 +141,7 @@ class BackwardCFunction(_FunctionNode, FunctionCtx):
         for position, result in enumerate(results):
             if result is None:
                 continue
-            _check_tensor(f"{name}: backward", "Tensors or None", result, RuntimeError)
+            _check_tensor(f"{name}: each result of backward", "a Tensor or None", result, RuntimeError)
             if position < self._argument_count and position not in self._input_positions:
                 raise RuntimeError(
                     f"{name}: backward must return None for argument {position} of forward, which is not a "
@@ -368,6 +368,6 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _check_tensor(function: str, wanted: str, given: object, kind: type[Exception] = TypeError) -> None:
+def _check_tensor(what: str, wanted: str, given: object, kind: type[Exception] = TypeError) -> None:
     if not isinstance(given, Tensor):
-        raise kind(f"{function}: the arguments must be {wanted}, got {type(given).__name__}")
+        raise kind(f"{what} must be {wanted}, got {type(given).__name__}")

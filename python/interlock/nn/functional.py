@@ -163,6 +163,9 @@ def sigmoid(input: Tensor) -> Tensor:
     Args:
         input: The tensor. Integers and bools are converted to float32.
 
+    Raises:
+        TypeError: `input` is not a tensor.
+
     Example:
         >>> import interlock
         >>> from interlock.nn import functional
@@ -170,6 +173,7 @@ def sigmoid(input: Tensor) -> Tensor:
         tensor([0.5000])
 
     """
+    _check_tensor("sigmoid", input)
     return input.sigmoid()
 
 
@@ -179,6 +183,9 @@ def tanh(input: Tensor) -> Tensor:
     Args:
         input: The tensor. Integers and bools are converted to float32.
 
+    Raises:
+        TypeError: `input` is not a tensor.
+
     Example:
         >>> import interlock
         >>> from interlock.nn import functional
@@ -186,6 +193,7 @@ def tanh(input: Tensor) -> Tensor:
         tensor([0.])
 
     """
+    _check_tensor("tanh", input)
     return input.tanh()
 
 
@@ -207,6 +215,7 @@ def softmax(
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
 
     Example:
         >>> import interlock
@@ -235,6 +244,7 @@ def softmin(
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
 
     Example:
         >>> import interlock
@@ -243,7 +253,8 @@ def softmin(
         tensor([0.5000, 0.5000])
 
     """
-    return _softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype=dtype)
+    dim = _dim("softmin", input, dim, _stacklevel)
+    return _softmax(-input, dim, dtype=dtype)
 
 
 def log_softmax(
@@ -263,6 +274,7 @@ def log_softmax(
     Raises:
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
+        TypeError: `input` is not a tensor.
 
     Example:
         >>> import interlock
@@ -556,8 +568,14 @@ def _require(function: str, argument: str, given: object, default: object) -> No
         raise ArgumentError(f"{function}: {argument} must be {default!r}, got {shown}")
 
 
+def _check_tensor(function: str, input: object) -> None:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{function}: input must be a Tensor, got {type(input).__name__}")
+
+
 def _dim(function: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
     """Return the dimension; of None, the one that PyTorch's early versions chose."""
+    _check_tensor(function, input)
     if dim is not None:
         return dim
     message = f"{function}: the choice of dim by the number of dimensions is deprecated; pass dim=X"

@@ -4506,7 +4506,7 @@ class Tensor:
             other: The other tensor.
 
         Raises:
-            DeviceError: The tensors are on different devices.
+            RuntimeError: The tensors are on different devices.
 
         Example:
             >>> import interlock
@@ -7564,7 +7564,7 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
         other: The other tensor.
 
     Raises:
-        DeviceError: The tensors are on different devices.
+        RuntimeError: The tensors are on different devices.
         TypeError: `input` is not a tensor.
 
     Example:
@@ -8220,7 +8220,7 @@ def lstm(
     Raises:
         ShapeError: The shapes are incompatible, or there is no step.
         DTypeError: The dtypes differ, or are not floating point.
-        DeviceError: The devices differ.
+        RuntimeError: The devices differ.
         ArgumentError: `bidirectional` is True, `dropout` has an effect, or `params` has the wrong length.
 
     Example:

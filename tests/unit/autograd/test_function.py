@@ -259,7 +259,7 @@ def test_none_of_backward_is_no_gradient() -> None:
     [
         (lambda ctx, grad: (grad, grad), RuntimeError, "one gradient for each argument of forward, 1, got 2"),
         (lambda ctx, grad: (), RuntimeError, "one gradient for each argument of forward, 1, got 0"),
-        (lambda ctx, grad: 3, RuntimeError, "must be Tensors or None, got int"),
+        (lambda ctx, grad: 3, RuntimeError, "must be a Tensor or None, got int"),
         (lambda ctx, grad: grad[:1], ShapeError, r"gradient 0 must be of shape \(3,\)"),
         (lambda ctx, grad: {}[0], KeyError, "0"),
     ],
@@ -317,7 +317,7 @@ def test_save_for_backward_accepts_tensors_and_none() -> None:
     y.backward()
     assert gradient(x) == [2.0]
     for method in ("save_for_backward", "mark_dirty", "mark_non_differentiable"):
-        with pytest.raises(TypeError, match=f"{method}: the arguments must be a Tensor"):
+        with pytest.raises(TypeError, match=f"{method}: each argument must be a Tensor"):
             getattr(y.grad_fn, method)(3)
 
 

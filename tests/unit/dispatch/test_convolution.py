@@ -97,7 +97,10 @@ def test_deterministic_refuses_the_unordered_gradient_of_weights(device: str) ->
     assert refused["cudnn_atomic"] == "backends.cudnn.deterministic is True"
     assert all(np.array_equal(own, first) for run in runs for own, first in zip(run, runs[0], strict=True))
     with backends.override({"deterministic_algorithms": True}):
-        assert kernels(passes(device)[1])[2] == "cudnn"
+        weight = passes(device)[1][2]
+    refused = {one.kernel: str(one.reason) for one in weight.considered}
+    assert weight.kernel == "cudnn"
+    assert refused["cudnn_atomic"] == "backends.deterministic_algorithms is True"
     with backends.override(BF16_ON_CPU):
         assert kernels(passes("cpu")[1]) == ["mkldnn", "mkldnn", "mkldnn_atomic"]
         with backends.override({"mkldnn.deterministic": True}):

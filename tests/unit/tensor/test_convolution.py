@@ -203,3 +203,9 @@ def test_large_blocks_agree_with_loops() -> None:
     flipped = w.detach().numpy()[:, :, ::-1, ::-1].swapaxes(0, 1)
     expected = by_loops(ones, flipped, np.zeros(64))
     np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-9, atol=1e-10)
+
+
+def test_conv2d_without_channels_is_the_bias() -> None:
+    image, weight, bias = interlock.ones(1, 0, 3, 3), interlock.ones(2, 0, 3, 3), interlock.tensor([1.0, 2.0])
+    assert interlock.conv2d(image, weight).tolist() == [[[[0.0]], [[0.0]]]]
+    assert interlock.conv2d(image, weight, bias).tolist() == [[[[1.0]], [[2.0]]]]

@@ -326,6 +326,52 @@ CASES: list[tuple[str, type[Exception], str]] = [
         DTypeError,
         "div_: the result must be castable to int64, the dtype of the tensor, got float32",
     ),
+    (
+        "add(ones(2), 1, out=ones(2, dtype=int64))",
+        DTypeError,
+        "add: the result must be castable to int64, the dtype of out, got float32",
+    ),
+    # objects of other types
+    ("functional.sigmoid([1.0])", TypeError, "sigmoid: input must be a Tensor, got list"),
+    ("functional.tanh(1.0)", TypeError, "tanh: input must be a Tensor, got float"),
+    ("functional.softmax([1.0])", TypeError, "softmax: input must be a Tensor, got list"),
+    ("functional.softmin([1.0], 0)", TypeError, "softmin: input must be a Tensor, got list"),
+    ("functional.log_softmax([1.0])", TypeError, "log_softmax: input must be a Tensor, got list"),
+    (
+        'ones(2).allclose(ones(2), rtol="a")',
+        TypeError,
+        "allclose: rtol must be a number or a Tensor with one element, got str",
+    ),
+    (
+        'isclose(ones(2), ones(2), atol="a")',
+        TypeError,
+        "isclose: atol must be a number or a Tensor with one element, got str",
+    ),
+    ("tril(ones(2, 2), ones(2))", TypeError, "tril: diagonal must be an int, got Tensor"),
+    ("full(ones(2, 2), 1)", TypeError, "full: size must be an int, got Tensor"),
+    ("tril(ones(2, 2), np.ones(2))", TypeError, "tril: diagonal must be an int, got ndarray"),
+    ("hstack(np.float32(2))", TypeError, "hstack: tensors must be a sequence of Tensors, got float32"),
+    # positions
+    (
+        "functional.embedding(tensor([5]), ones(3, 2))",
+        IndexError,
+        "embedding: input must contain positions below 3, got 5",
+    ),
+    (
+        "functional.embedding(ones(2), ones(3, 2))",
+        DTypeError,
+        "embedding: input must be int64 or int32, got float32; long() converts it",
+    ),
+    (
+        "functional.one_hot(tensor([5]), 3)",
+        RuntimeError,
+        "one_hot: input must contain classes of range(3), got 5",
+    ),
+    (
+        "conv2d(ones(1, 1, 3, 3), ones(1, 1, 2, 2), padding=2**63 - 1)",
+        ArgumentError,
+        "conv2d: padding must be at most 2305843009213693951, got (9223372036854775807, 9223372036854775807)",
+    ),
     ('ones(2).add_("a")', TypeError, "add_: other must be a Tensor or a number, got str"),
     (
         "ones(2).__iadd__(None)",
@@ -782,6 +828,7 @@ NAMES: dict[str, Any] = {
     "bool": bool,
     "copy": copy,
     "float": float,
+    "functional": interlock.nn.functional,
     "inf": math.inf,
     "inference": inference,
     "int": int,

@@ -207,3 +207,46 @@ def test_comparison_in_place_records_zeros_for_both_tensors(name: str) -> None:
     assert [each.tolist() for each in gradients] == [[0.0, 0.0], [0.0]]
     number = getattr(x * 1, name)(1.5)
     assert number.grad_fn.name() == f"{name[:2].title()}Backward0"
+
+
+NLL_TARGET = interlock.tensor([1, 0])
+
+
+@pytest.mark.parametrize(
+    ("function", "position"),
+    [
+        (lambda x, y: x.remainder(y), 1),
+        (lambda x, y: x.fmod(y), 1),
+        (lambda x, y: x.copysign(y), 0),
+        (lambda x, y: interlock.nn.functional.nll_loss(x, NLL_TARGET.to(x.device)), 0),
+        (lambda x, y: interlock.nn.functional.nll_loss(x, NLL_TARGET.to(x.device), weight=y[0].detach()), 0),
+    ],
+    ids=["remainder", "fmod", "copysign", "nll_loss", "weighted nll_loss"],
+)
+def test_second_gradients_of_piecewise_linear_functions_are_0(
+    function: Callable[[Tensor, Tensor], Tensor], position: int
+) -> None:
+    x = interlock.tensor([[7.5, -3.0], [1.0, 2.5]], requires_grad=True)
+    y = interlock.tensor([[2.0, 0.7], [-0.4, -2.0]], requires_grad=True)
+    of = (x, y)[position]
+    (first,) = interlock.autograd.grad(function(x, y).sum(), of, create_graph=True)
+    first.sum().backward()
+    assert of.grad is not None
+    assert of.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.abs(),
+        lambda x: x.norm(),
+        lambda x: x.norm(1),
+        lambda x: x.norm(inf),
+        lambda x: x.prod(),
+        lambda x: x.cumprod(0),
+        lambda x: interlock.nn.functional.l1_loss(x, x.detach() + 1.0),
+    ],
+    ids=["abs", "norm", "norm of p 1", "norm of p inf", "prod", "cumprod", "l1_loss"],
+)
+def test_second_gradients_at_0_of_one_element_are_0(function: Callable[[Tensor], Tensor]) -> None:
+    assert second(function, leaf(0.0)) == [0.0]

@@ -91,10 +91,15 @@ impl Gate {
         }
     }
 
-    /// Returns the reason for a refusal, unless the effective value on this thread is the required one.
+    /// Returns the reason for a refusal, unless the effective value on this thread is the required one. If another flag
+    /// decides the effective value, the reason names that flag.
     pub fn refusal(&self) -> Option<Reason> {
         let value = self.word.effective();
-        let reason = || Reason::Flag { name: self.word.name, value, required: self.required_value() };
+        let reason = || match self.word.overridden_by() {
+            // Only switches that are on override a flag.
+            Some(name) => Reason::Flag { name, value: Value::Bool(true), required: Value::Bool(false) },
+            None => Reason::Flag { name: self.word.name, value, required: self.required_value() },
+        };
         (!self.accepts(value)).then(reason)
     }
 

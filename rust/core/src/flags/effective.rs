@@ -43,6 +43,11 @@ impl FlagWord {
         overridden_switch(self)
             .map_or_else(|| self.kind.decode(self.payload()), |overridden| overridden.value)
     }
+
+    /// Returns the flag that decides the effective value in place of this one.
+    pub(crate) fn overridden_by(&self) -> Option<&'static str> {
+        overridden_switch(self).map(|overridden| overridden.by)
+    }
 }
 
 impl Node {

@@ -60,11 +60,12 @@ pub(super) fn try_iter_arg<'py>(
     given: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyIterator>> {
     let class = given.get_type();
-    if class.hasattr("__iter__")? || class.hasattr("__getitem__")? {
-        given.try_iter()
-    } else {
-        Err(new_type_error(what, wanted, given))
+    if class.hasattr("__iter__")? {
+        return given.try_iter();
     }
+    // The creation of an iterator over a sequence runs no code of the object. A mapping, such as a NumPy scalar, has
+    // none.
+    given.try_iter().map_err(|_| new_type_error(what, wanted, given))
 }
 
 /// A Python bool, float or int.
@@ -207,7 +208,13 @@ pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64>
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
         return Err(new_type_error(what, "an int", given));
     }
-    let index = py_int::index(given)?.ok_or_else(|| new_type_error(what, "an int", given))?;
+    let wrong = || new_type_error(what, "an int", given);
+    let index = match py_int::index(given) {
+        // The message of a tensor or an array with several elements, or of floats, names neither the function nor
+        // the argument.
+        Err(_) if given.is_instance_of::<Tensor>() || numpy::is_array(given)? => return Err(wrong()),
+        index => index?.ok_or_else(wrong)?,
+    };
     py_int::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
 }
 

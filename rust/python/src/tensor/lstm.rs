@@ -170,7 +170,7 @@ fn explain(
 /// Raises:
 ///     ShapeError: The shapes are incompatible, or there is no step.
 ///     DTypeError: The dtypes differ, or are not floating point.
-///     DeviceError: The devices differ.
+///     RuntimeError: The devices differ.
 ///     ArgumentError: `bidirectional` is True, `dropout` has an effect, or `params` has the wrong length.
 ///
 /// Example:

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::Tensor;
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 
 pub(super) static EXPLAINED: Explained =
     Explained { name: "matmul", function: |py| wrap_pyfunction!(explain, py) };
@@ -20,11 +20,8 @@ fn explain(tensors: &Bound<'_, PyTuple>, options: Option<&Bound<'_, PyDict>>) ->
         return Err(PyTypeError::new_err(message));
     }
     let operands = tensors.iter().map(|tensor| {
-        let error = || format!("explain: tensors must be Tensors, got {}", tensor.get_type());
-        tensor
-            .cast::<Tensor>()
-            .map(|tensor| tensor.get().0.clone())
-            .map_err(|_| PyTypeError::new_err(error()))
+        let error = || new_type_error("explain: each of the tensors", "a Tensor", &tensor);
+        tensor.cast::<Tensor>().map(|tensor| tensor.get().0.clone()).map_err(|_| error())
     });
     let operands = operands.collect::<PyResult<Vec<_>>>()?;
     let [left, right] = operands.as_slice() else {

@@ -63,6 +63,8 @@ pub(super) mod lists {
 /// Extractors of numbers.
 pub(super) mod floats {
     extractors! {
+        allclose: rtol atol;
+        isclose: rtol atol;
         logspace: base;
         normal_: mean std;
         uniform_: from_ to;

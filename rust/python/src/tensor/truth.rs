@@ -4,6 +4,7 @@ use interlock_tensor::{Tensor as CoreTensor, Tolerance};
 use pyo3::prelude::*;
 
 use super::args::{OptionalArg, extract_tensor};
+use super::numeric_args::floats;
 use super::reduce::dims;
 use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::switches;
@@ -153,7 +154,7 @@ impl Tensor {
     ///     other: The other tensor.
     ///
     /// Raises:
-    ///     DeviceError: The tensors are on different devices.
+    ///     RuntimeError: The tensors are on different devices.
     ///
     /// Example:
     ///     >>> import interlock
@@ -191,8 +192,8 @@ impl Tensor {
         &self,
         py: Python<'_>,
         other: &Bound<'_, PyAny>,
-        rtol: f64,
-        atol: f64,
+        #[pyo3(from_py_with = floats::isclose::rtol)] rtol: f64,
+        #[pyo3(from_py_with = floats::isclose::atol)] atol: f64,
         #[pyo3(from_py_with = switches::isclose::equal_nan)] equal_nan: bool,
     ) -> PyResult<Tensor> {
         isclose_of(py, &self.0, other, rtol, atol, equal_nan)
@@ -223,8 +224,8 @@ impl Tensor {
         &self,
         py: Python<'_>,
         other: &Bound<'_, PyAny>,
-        rtol: f64,
-        atol: f64,
+        #[pyo3(from_py_with = floats::allclose::rtol)] rtol: f64,
+        #[pyo3(from_py_with = floats::allclose::atol)] atol: f64,
         #[pyo3(from_py_with = switches::allclose::equal_nan)] equal_nan: bool,
     ) -> PyResult<bool> {
         allclose_of(py, &self.0, other, rtol, atol, equal_nan)
@@ -330,7 +331,7 @@ fn count_nonzero(input: &Bound<'_, PyAny>, dim: OptionalArg<'_, '_>) -> PyResult
 ///     other: The other tensor.
 ///
 /// Raises:
-///     DeviceError: The tensors are on different devices.
+///     RuntimeError: The tensors are on different devices.
 ///     TypeError: `input` is not a tensor.
 ///
 /// Example:
@@ -373,8 +374,8 @@ fn equal(input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn isclose(
     input: &Bound<'_, PyAny>,
     other: &Bound<'_, PyAny>,
-    rtol: f64,
-    atol: f64,
+    #[pyo3(from_py_with = floats::isclose::rtol)] rtol: f64,
+    #[pyo3(from_py_with = floats::isclose::atol)] atol: f64,
     #[pyo3(from_py_with = switches::isclose::equal_nan)] equal_nan: bool,
 ) -> PyResult<Tensor> {
     let tensor = extract_tensor("isclose: input", input)?;
@@ -408,8 +409,8 @@ fn isclose(
 fn allclose(
     input: &Bound<'_, PyAny>,
     other: &Bound<'_, PyAny>,
-    rtol: f64,
-    atol: f64,
+    #[pyo3(from_py_with = floats::allclose::rtol)] rtol: f64,
+    #[pyo3(from_py_with = floats::allclose::atol)] atol: f64,
     #[pyo3(from_py_with = switches::allclose::equal_nan)] equal_nan: bool,
 ) -> PyResult<bool> {
     let tensor = extract_tensor("allclose: input", input)?;

@@ -34,9 +34,9 @@ impl fmt::Display for Error {
                 };
                 write!(f, "{op}: {argument} must be {expected} for operands of dtype {dtype}, got {given}")
             }
-            Error::ResultType { op, result, target } => write!(
+            Error::ResultType { op, argument, result, target } => write!(
                 f,
-                "{op}: the result must be castable to {target}, the dtype of the tensor, got {result}"
+                "{op}: the result must be castable to {target}, the dtype of {argument}, got {result}"
             ),
             Error::Dimension { op, dim, ndim: 0 | 1 } => write!(f, "{op}: dim must be -1 or 0, got {dim}"),
             Error::Dimension { op, dim, ndim } => {
@@ -45,14 +45,17 @@ impl fmt::Display for Error {
             Error::Index { index, dim, size } => {
                 write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
             }
-            Error::Position { op, index, size } => {
-                write!(f, "{op}: index must contain positions below {size}, got {index}")
+            Error::Position { op, argument, index, size } => {
+                write!(f, "{op}: {argument} must contain positions below {size}, got {index}")
             }
             Error::Coordinate { op, index, dim, size } => {
                 write!(f, "{op}: index must contain positions of range({size}) in dimension {dim}, got {index}")
             }
             Error::Class { op, index, classes } => {
                 write!(f, "{op}: target must contain class indices of range({classes}), got {index}")
+            }
+            Error::ClassValue { op, given, classes } => {
+                write!(f, "{op}: input must contain classes of range({classes}), got {given}")
             }
             Error::NoDimensions => {
                 f.write_str("a tensor without dimensions cannot be indexed; item() returns its element")

@@ -102,6 +102,8 @@ pub enum Error {
     ResultType {
         /// The operation.
         op: &'static str,
+        /// The tensor that is written, as in "the tensor".
+        argument: &'static str,
         /// The element type of the result.
         result: DType,
         /// The element type of the target.
@@ -129,6 +131,8 @@ pub enum Error {
     Position {
         /// The operation.
         op: &'static str,
+        /// The argument with the indices.
+        argument: &'static str,
         /// The index.
         index: i64,
         /// The number of positions.
@@ -151,6 +155,15 @@ pub enum Error {
         op: &'static str,
         /// The index.
         index: i64,
+        /// The number of classes.
+        classes: usize,
+    },
+    /// An element that is not one of the classes of `one_hot`.
+    ClassValue {
+        /// The operation.
+        op: &'static str,
+        /// The element.
+        given: i64,
         /// The number of classes.
         classes: usize,
     },

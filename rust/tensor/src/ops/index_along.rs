@@ -160,13 +160,13 @@ impl Tensor {
             let expected = format!("be from -{rows} to {}", count.saturating_sub(1));
             return Err(Error::value(op, "padding_idx", expected, given));
         }
-        let positions = Positions::along(IndexRule::along(op), self, 0, index)?;
+        let positions = Positions::along(IndexRule::embedding(None), self, 0, index)?;
         let out = positions.read(op, self)?;
         if let Some(mut builder) = NodeBuilder::new("EmbeddingBackward0", &[self])? {
             let saved = builder.save(index)?;
             let before = signed_sizes(self.shape());
             builder.set_history(&out, move |ctx, gradient| {
-                let rule = IndexRule { skipped, ..IndexRule::along(op) };
+                let rule = IndexRule::embedding(skipped);
                 let source = Tensor::zeros(&[], gradient.options())?.expand(&before)?;
                 let positions = Positions::along(rule, &source, 0, &ctx.saved(saved)?)?;
                 Ok(vec![Some(spread(SELECT, &positions, gradient, op)?)])

@@ -59,7 +59,7 @@ impl Tensor {
         let other = other.tensor(numbers.dtype_of(other, true, result))?;
         check_broadcastable_to(self.shape(), op, "other", other.shape())?;
         if !result.can_cast_to(self.dtype()) {
-            return Err(Error::ResultType { op, result, target: self.dtype() });
+            return Err(Error::ResultType { op, argument: "the tensor", result, target: self.dtype() });
         }
         Ok(other)
     }

@@ -116,7 +116,7 @@ pub(super) fn check_weight(op: &'static str, input: &Tensor, weight: &Tensor, cl
 
 /// Returns the negated scores of the targets by recorded operations: the gradient of a gradient.
 fn select_recorded(op: &'static str, scores: &Tensor, saved: &Tensor, grid: ClassGrid) -> Result<Tensor> {
-    let classes = ClassTargets { targets: saved.clone(), grid, dim: 1 };
+    let classes = classes_of(saved, grid);
     let out = classes.select(op, scores)?;
     if let Some(mut builder) = NodeBuilder::new("NllLossBackward0", &[scores])? {
         let (saved, shape) = (builder.save(saved)?, scores.shape().to_vec());
@@ -135,7 +135,7 @@ fn distribute_recorded(
     grid: ClassGrid,
     shape: &[usize],
 ) -> Result<Tensor> {
-    let classes = ClassTargets { targets: saved.clone(), grid, dim: 1 };
+    let classes = classes_of(saved, grid);
     let out = classes.distribute(op, gradient, shape)?;
     if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
         let saved = builder.save(saved)?;
@@ -144,6 +144,32 @@ fn distribute_recorded(
         });
     }
     Ok(out)
+}
+
+/// Returns the gradient of the scores of the loss. It depends on the scores with gradient 0, so that a recorded backward
+/// pass can be differentiated again.
+fn nll_loss_backward(
+    op: &'static str,
+    gradient: &Tensor,
+    scores: &Tensor,
+    targets: &Tensor,
+    grid: ClassGrid,
+) -> Result<Tensor> {
+    let out = classes_of(targets, grid).distribute(op, gradient, scores.shape())?;
+    if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient, scores])? {
+        let saved = builder.save(targets)?;
+        builder.set_history(&out, move |ctx, second| {
+            Ok(vec![
+                ctx.gradient(0, || select_recorded(op, second, &ctx.saved(saved)?, grid))?,
+                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+fn classes_of(targets: &Tensor, grid: ClassGrid) -> ClassTargets {
+    ClassTargets { targets: targets.clone(), grid, dim: 1 }
 }
 
 impl Tensor {
@@ -192,7 +218,7 @@ impl Tensor {
             let saved = builder.save(&classes.targets)?;
             let factors = factors.map(|weights| builder.save(weights)).transpose()?;
             let total = total.as_ref().map(|total| builder.save(total)).transpose()?;
-            let (grid, shape) = (classes.grid, self.shape().to_vec());
+            let (grid, scores) = (classes.grid, builder.save(self)?);
             builder.set_history(&out, move |ctx, gradient| {
                 let targets = ctx.saved(saved)?;
                 let share = match total {
@@ -203,7 +229,7 @@ impl Tensor {
                     Some(weights) => share.mul(&ctx.saved(weights)?)?,
                     None => share.expand(&signed_sizes(targets.shape()))?,
                 };
-                Ok(vec![Some(distribute_recorded(op, &each, &targets, grid, &shape)?)])
+                Ok(vec![Some(nll_loss_backward(op, &each, &ctx.saved(scores)?, &targets, grid)?)])
             });
         }
         Ok(out)

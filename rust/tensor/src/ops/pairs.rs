@@ -5,6 +5,7 @@ use super::binary::{PromotedOperands, promote};
 use super::masked::zero_where;
 use super::operand::{Numbers, Operand};
 use super::select::where_cond;
+use super::sign::set_zero_gradients;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::{DType, Element, Error, Result, Tensor};
@@ -120,12 +121,14 @@ fn atan2_gradient(g: &Tensor, numerator: &Tensor, y: &Tensor, x: &Tensor) -> Res
     g.mul(&numerator.mul(&zero_where(&inverse.detach().isinf()?, &inverse)?)?)
 }
 
-/// Returns the gradient with the sign by which `copysign` changed `x`, and 0 where `x` is 0.
+/// Returns the gradient with the sign by which `copysign` changed `x`, and 0 where `x` is 0. The sign depends on both
+/// operands with gradient 0, so that a recorded backward pass can be differentiated again.
 fn copysign_gradient(g: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let x = x.cast(g.dtype())?;
-    // The ratio is recorded: the second gradient exists and is 0.
-    let ratio = copysign(&x, &y.detach())?.div(&x)?;
-    g.mul(&zero_where(&x.detach().equal(0.0)?, &ratio)?)
+    let elements = x.detach().cast(g.dtype())?;
+    let ratio = copysign(&elements, &y.detach())?.div(&elements)?;
+    let sign = zero_where(&elements.equal(0.0)?, &ratio)?;
+    set_zero_gradients("CopysignBackwardBackward0", &[x, y], &sign)?;
+    g.mul(&sign)
 }
 
 /// Returns the gradient of one operand of `maximum` or `minimum`: 0 where it is `beaten`, and half of the gradient where

@@ -11,10 +11,15 @@ use crate::shape::{Layout, broadcast, checked_numel, view_strides, wrap_dim};
 use crate::storage::Placement;
 use crate::{DType, Error, Result, Tensor};
 
+/// The name of the argument with the indices, but for a few functions.
+const INDEX: &str = "index";
+
 /// The operation whose index a [`Positions`] is. It decides what is an error.
 #[derive(Clone, Copy)]
 pub(super) struct IndexRule {
     pub op: &'static str,
+    /// The argument with the indices.
+    pub argument: &'static str,
     /// Whether negative indices count from the end.
     pub wraps: bool,
     /// Whether the index may be of an integer type of 32 bits.
@@ -28,8 +33,13 @@ pub(super) struct IndexRule {
 impl IndexRule {
     /// The rule of `index_select` and similar operations: indices that are not negative, or an `IndexError`.
     pub fn along(op: &'static str) -> Self {
-        let error = |bounds: IndexBounds, index| Error::Position { op: bounds.op, index, size: bounds.size };
-        IndexRule { op, wraps: false, narrow: true, skipped: None, error }
+        let error = |bounds: IndexBounds, index| Error::Position {
+            op: bounds.op,
+            argument: INDEX,
+            index,
+            size: bounds.size,
+        };
+        IndexRule { op, argument: INDEX, wraps: false, narrow: true, skipped: None, error }
     }
 
     /// The rule of `take` and `put`: like [`along`](IndexRule::along), with negative indices from the end, and
@@ -46,17 +56,36 @@ impl IndexRule {
             dim: bounds.dim,
             size: bounds.size,
         };
-        IndexRule { op, wraps: false, narrow: true, skipped: None, error }
+        IndexRule { op, argument: INDEX, wraps: false, narrow: true, skipped: None, error }
+    }
+
+    /// The rule of `embedding`: like [`along`](IndexRule::along), for its first argument.
+    pub fn embedding(skipped: Option<i64>) -> Self {
+        let argument = "input";
+        let error = |bounds: IndexBounds, index| Error::Position {
+            op: bounds.op,
+            argument: "input",
+            index,
+            size: bounds.size,
+        };
+        IndexRule { argument, skipped, error, ..IndexRule::along("embedding") }
+    }
+
+    /// The rule of `one_hot`: classes, or a `RuntimeError`.
+    pub fn classes(op: &'static str) -> Self {
+        let error =
+            |bounds: IndexBounds, given| Error::ClassValue { op: bounds.op, given, classes: bounds.size };
+        IndexRule { argument: "input", error, ..IndexRule::coordinate(op) }
     }
 
     /// The rule of an index expression.
     pub fn expression(op: &'static str) -> Self {
         let error = |bounds: IndexBounds, index| Error::Index { index, dim: bounds.dim, size: bounds.size };
-        IndexRule { op, wraps: true, narrow: true, skipped: None, error }
+        IndexRule { op, argument: INDEX, wraps: true, narrow: true, skipped: None, error }
     }
 
     fn bounds(self, dim: usize, size: usize) -> IndexBounds {
-        let IndexRule { op, wraps, skipped, error, narrow: _ } = self;
+        let IndexRule { op, wraps, skipped, error, argument: _, narrow: _ } = self;
         IndexBounds { op, dim, size, wraps, skipped, error }
     }
 }
@@ -89,13 +118,13 @@ impl IndexRule {
 
     /// Returns an error for an index of a type that the operation does not accept.
     pub fn check_dtype(self, index: &Tensor) -> Result<()> {
-        let (op, given) = (self.op, index.dtype());
+        let (op, argument, given) = (self.op, self.argument, index.dtype());
         let is_narrow = !given.is_floating_point() && given.size() == size_of::<i32>();
         if given == DType::Int64 || self.narrow && is_narrow {
             return Ok(());
         }
         let expected = if self.narrow { "int64 or int32" } else { "int64" }.to_owned();
-        Err(Error::DType { op, argument: "index", expected, given, cure: "; long() converts it" })
+        Err(Error::DType { op, argument, expected, given, cure: "; long() converts it" })
     }
 }
 
@@ -115,19 +144,15 @@ pub(super) fn broadcast_indices(op: &'static str, indices: &[(Tensor, usize)]) -
 }
 
 /// Checks the shape, the type and the device of an index of [`Positions::coordinates`]. Returns the dimension.
-pub(super) fn check_coordinates(
-    op: &'static str,
-    source: &Tensor,
-    dim: i64,
-    index: &Tensor,
-) -> Result<usize> {
+pub(super) fn check_coordinates(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<usize> {
+    let op = rule.op;
     let dim = wrap_dim(op, dim, source.ndim())?;
     check_device(op, source, index)?;
     // An index without elements addresses nothing, whatever its shape and type: that of an empty list is float32.
     if index.numel() == 0 {
         return Ok(dim);
     }
-    IndexRule::coordinate(op).check_dtype(index)?;
+    rule.check_dtype(index)?;
     if index.ndim().max(1) != source.ndim().max(1) {
         let expected = format!("have as many dimensions as the tensor of shape {}", Tuple(source.shape()));
         return Err(Error::shape(op, "index", expected, index.shape()));
@@ -191,11 +216,15 @@ impl Positions {
     /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
     /// A tensor without dimensions counts as one with one dimension.
     pub fn coordinates(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
-        let dim = check_coordinates(op, source, dim, index)?;
+        Self::coordinates_by(IndexRule::coordinate(op), source, dim, index)
+    }
+
+    /// Checks an index like [`coordinates`](Positions::coordinates), by another rule.
+    pub fn coordinates_by(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
+        let dim = check_coordinates(rule, source, dim, index)?;
         let index = if index.numel() == 0 {
             Tensor::zeros(index.shape(), (DType::Int64, index.placement()))?
         } else {
-            let rule = IndexRule::coordinate(op);
             let size = source.shape().get(dim).copied().unwrap_or(1);
             kernel::check_index(&rule.int64_index(index)?, None, index.shape(), rule.bounds(dim, size))?
         };

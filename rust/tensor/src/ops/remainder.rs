@@ -2,7 +2,7 @@
 
 use super::binary::promote;
 use super::operand::{Numbers, Operand};
-use super::rounded_division::check_divisible;
+use super::rounded_division::{RoundingMode, check_divisible, divide_with};
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::{Result, Tensor};
@@ -29,9 +29,8 @@ pub fn remainder<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>
         let (left, right) = (builder.save_for(1, &operands.left)?, builder.save_for(1, &operands.right)?);
         builder.set_history(&out, move |ctx, gradient| {
             let of_right = || {
-                let (left, right) = (ctx.saved(left)?, ctx.saved(right)?);
-                let quotient = left.sub(&left.remainder(&right)?)?.div(&right)?;
-                gradient.mul(&quotient.detach())?.neg()
+                let quotient = divide_with(&ctx.saved(left)?, &ctx.saved(right)?, Some(RoundingMode::Floor))?;
+                gradient.mul(&quotient)?.neg()
             };
             Ok(vec![Some(gradient.clone()), ctx.gradient(1, of_right)?])
         });

@@ -51,7 +51,8 @@ impl Tensor {
             return Err(Error::shape(op, "the result", expected, result.shape()));
         }
         if !result.dtype().can_cast_to(self.dtype()) {
-            return Err(Error::ResultType { op, result: result.dtype(), target: self.dtype() });
+            let (argument, result, target) = ("the tensor", result.dtype(), self.dtype());
+            return Err(Error::ResultType { op, argument, result, target });
         }
         if is_recorded && let Some(node) = comparison_node(op, !inputs.is_empty()) {
             let others: Vec<_> =
@@ -115,7 +116,8 @@ impl Tensor {
         let result = operation()?;
         check_device(op, &result, self)?;
         if !result.dtype().can_cast_to(self.dtype()) {
-            return Err(Error::ResultType { op, result: result.dtype(), target: self.dtype() });
+            let (argument, result, target) = ("out", result.dtype(), self.dtype());
+            return Err(Error::ResultType { op, argument, result, target });
         }
         if result.shape() != self.shape() {
             return self.take_result(op, result);

@@ -3,6 +3,7 @@
 use super::binary::{PromotedOperands, divide, promote};
 use super::operand::{Numbers, Operand};
 use super::pairs::record_pair;
+use super::sign::set_zero_gradients;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::{DType, Error, Result, Tensor};
@@ -27,12 +28,7 @@ pub fn divide_with<'a>(
 ) -> Result<Tensor> {
     let Some(mode) = rounding else { return divide(left, right) };
     let (operands, out) = rounded_quotient("div", (left.into(), right.into()), mode)?;
-    if let Some(builder) = NodeBuilder::new("DivBackward2", &[&operands.left, &operands.right])? {
-        builder.set_history(&out, |_, gradient| {
-            let zeros = Tensor::zeros(gradient.shape(), gradient.options())?;
-            Ok(vec![Some(zeros.clone()), Some(zeros)])
-        });
-    }
+    set_zero_gradients("DivBackward2", &[&operands.left, &operands.right], &out)?;
     Ok(out)
 }
 
@@ -69,13 +65,7 @@ pub fn fmod<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> 
         node,
         &operands,
         &out,
-        [
-            |g, _, _| Ok(g.clone()),
-            |g, x, y| {
-                let (x, y) = (x.detach(), y.detach());
-                g.mul(&divide_with(&x, &y, Some(RoundingMode::Trunc))?)?.neg()
-            },
-        ],
+        [|g, _, _| Ok(g.clone()), |g, x, y| g.mul(&divide_with(x, y, Some(RoundingMode::Trunc))?)?.neg()],
     )?;
     Ok(out)
 }

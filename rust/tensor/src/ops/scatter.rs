@@ -5,7 +5,7 @@ use interlock::dispatch::Call;
 use super::index_along::fill_value;
 use super::indexed::{GATHER, WriteTo, name_of};
 use super::operand::{Operand, check_device, check_same_dtype};
-use super::positions::{Positions, check_coordinates};
+use super::positions::{IndexRule, Positions, check_coordinates};
 use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
 use crate::kernel::Combine;
@@ -66,7 +66,7 @@ impl Tensor {
     /// Fails as `scatter_add` does for shapes, types and devices that do not fit.
     pub fn explain_scatter_add(&self, dim: i64, index: &Tensor, src: &Tensor) -> Result<Call> {
         let op = "scatter_add";
-        check_coordinates(op, self, dim, index)?;
+        check_coordinates(IndexRule::coordinate(op), self, dim, index)?;
         check_same_dtype(op, self, src)?;
         check_device(op, self, src)?;
         Ok(SCATTER_ADD.explain(&ScatterCall::new(self, &part_of(op, src, index.shape())?, true)))
@@ -80,7 +80,7 @@ impl Tensor {
         index: &Tensor,
         src: &Tensor,
     ) -> Result<Tensor> {
-        check_coordinates(op, self, dim, index)?;
+        check_coordinates(IndexRule::coordinate(op), self, dim, index)?;
         check_same_dtype(op, self, src)?;
         let values = part_of(op, src, index.shape())?;
         let positions = Positions::coordinates(op, self, dim, index)?;
@@ -102,7 +102,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let op = name_of(to, ["scatter", "scatter_"]);
         let src = src.into();
-        check_coordinates(op, self, dim, index)?;
+        check_coordinates(IndexRule::coordinate(op), self, dim, index)?;
         let values = match src {
             Operand::Tensor(src) => {
                 check_same_dtype(op, self, src)?;
@@ -202,7 +202,8 @@ impl Tensor {
         };
         let shape: Vec<usize> = self.shape().iter().copied().chain([count]).collect();
         let zeros = Tensor::zeros(&shape, (DType::Int64, self.placement()))?;
-        let positions = Positions::coordinates(op, &zeros, -1, &self.detach().unsqueeze(-1)?)?;
+        let positions =
+            Positions::coordinates_by(IndexRule::classes(op), &zeros, -1, &self.detach().unsqueeze(-1)?)?;
         let one = Tensor::full(&[], Scalar::Int(1), zeros.options())?;
         positions.write(op, &zeros, &one, Combine::Replace)?;
         Ok(zeros)

@@ -80,9 +80,15 @@ impl Tensor {
 
 /// Records an operation that is constant almost everywhere.
 pub(super) fn set_zero_gradient(node: &'static str, input: &Tensor, out: &Tensor) -> Result<()> {
-    if let Some(builder) = NodeBuilder::new(node, &[input])? {
-        builder.set_history(out, |_, gradient| {
-            Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?)])
+    set_zero_gradients(node, &[input], out)
+}
+
+/// Records an operation on several tensors that is constant almost everywhere.
+pub(super) fn set_zero_gradients(node: &'static str, inputs: &[&Tensor], out: &Tensor) -> Result<()> {
+    if let Some(builder) = NodeBuilder::new(node, inputs)? {
+        let count = inputs.len();
+        builder.set_history(out, move |_, gradient| {
+            Ok(vec![Some(Tensor::zeros(gradient.shape(), gradient.options())?); count])
         });
     }
     Ok(())

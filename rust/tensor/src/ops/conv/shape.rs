@@ -7,6 +7,9 @@ use crate::kernel::ConvGeometry;
 use crate::shape::checked_numel;
 use crate::{DType, Error, Result, Tensor};
 
+/// The largest padding for which no size of a padded image overflows.
+const LARGEST_PADDING: i64 = i64::MAX / 4;
+
 /// The zeros around the images of a convolution.
 ///
 /// ```
@@ -163,6 +166,12 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
         Axis { input: rows, kernel: kernel_rows, stride: stride_rows, dilation: dilation_rows },
         Axis { input: columns, kernel: kernel_columns, stride: stride_columns, dilation: dilation_columns },
     ];
+    if let ConvPadding::Sizes(sizes) = options.padding
+        && sizes.iter().any(|&size| size > LARGEST_PADDING)
+    {
+        let expected = format!("be at most {LARGEST_PADDING}");
+        return Err(Error::value(OP, "padding", expected, Tuple(&sizes)));
+    }
     let [of_rows, of_columns] = padding;
     let [across, down] =
         [(&axes[1], of_columns), (&axes[0], of_rows)].map(|(axis, padding)| axis.place(padding));
