@@ -55,7 +55,7 @@ DIFFERENCES = (
     ),
     IntentionalDifference(
         (SUMS,),
-        "softmax: input must be floating point|einsum: (dtypes|both operands) must",
+        "softmax: input must be floating point|(einsum|mv): (dtypes|both operands) must",
         "^no error",
         "PyTorch refuses integers, bools and different dtypes too, unless a tensor is empty",
     ),
