@@ -295,5 +295,5 @@ def _report(failure: Failure, reported: dict[str, int], say: Callable[[str], Non
     """Print a failure unless one with an equal beginning was printed before."""
     key = f"{failure.kind}: {failure.what}: {re.split(r'[(:]', failure.text)[0]}"
     reported[key] = reported.get(key, 0) + 1
-    if reported[key] <= 60:
+    if reported[key] <= 2:
         say(failure.report())

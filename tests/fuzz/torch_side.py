@@ -127,8 +127,9 @@ def differs_on_purpose(step: Step, earlier: list[Step], got: Result | None, repo
         # Integer and bool tensors never require grad.
         return reported.startswith("requires_grad False") and "float" not in (got.dtype if got else "float")
     products = any("prod(" in str(each.arguments[:1]) for each in earlier)
-    if step.name in GRADIENTS and products and "nan" in reported.partition(" instead of ")[2]:
-        return True  # PyTorch multiplies the gradient of a product also by elements that precede a NaN.
+    if step.name in GRADIENTS and products:
+        # PyTorch computes this gradient from the product: it depends on it, and a NaN spreads further.
+        return reported.startswith("None instead of") or "nan" in reported.partition(" instead of ")[2]
     # PyTorch divides by the number of elements that equal the result, and NaN equals nothing.
     extreme = any(each.name in ("amax", "amin") for each in earlier)
     return step.name in GRADIENTS and extreme and "nan" in reported.partition(" instead of ")[2]
@@ -159,13 +160,19 @@ def operand_overlaps_target(step: Step, tensors: list[Any]) -> bool:
     return any(other is not None and other.untyped_storage().data_ptr() == own for other in others)
 
 
+def signs(tensor: Any) -> Any:
+    """Return the signs of numbers, also of zeros; those of NaN are ignored."""
+    return tensor.nan_to_num().signbit()
+
+
 def take_over(tensor: Any, result: Result | None) -> None:
     """Write interlock's elements into a tensor of PyTorch unless they are equal."""
     if tensor is None or result is None or not tensor.is_floating_point():
         return
     array = array_of(result).reshape(tensor.shape)
     values = torch.from_numpy(array).to(tensor.dtype)
-    if torch.equal(tensor.detach().nan_to_num(), values.nan_to_num()):
+    own = tensor.detach()
+    if torch.equal(own.nan_to_num(), values.nan_to_num()) and torch.equal(signs(own), signs(values)):
         return
     try:
         tensor.data.copy_(values)

@@ -455,3 +455,9 @@ def test_captured_elementwise_operations_are_replayed(devices: tuple[str, ...]) 
             x.fill_(value)
             graph.replay()
             assert out.tolist() == [expected, expected]
+
+
+def test_atanh_is_odd_near_its_poles() -> None:
+    x = tensor([0.999999, -0.999999], dtype=interlock.float64)
+    positive, negative = x.atanh().tolist()
+    assert positive == -negative == pytest.approx(7.254328619, rel=1e-9)

@@ -104,7 +104,7 @@ floating_functions! {
     /// Returns the inverse hyperbolic cosine of each element.
     acosh, "AcoshBackward0", Input, |v| v.acosh(), |g, x| g.mul(&x.mul(x)?.sub(1.0)?.rsqrt()?);
     /// Returns the inverse hyperbolic tangent of each element.
-    atanh, "AtanhBackward0", Input, |v| v.atanh(), |g, x| g.div(&subtract(1.0, &x.mul(x)?)?);
+    atanh, "AtanhBackward0", Input, |v| v.abs().atanh().copysign(v), |g, x| g.div(&subtract(1.0, &x.mul(x)?)?);
     /// Returns the error function of each element.
     erf, "ErfBackward0", Input, Real::erf, |g, x| g.mul(&x.mul(x)?.neg()?.exp()?.mul(FRAC_2_SQRT_PI)?);
     /// Returns 1 minus the error function of each element, which is precise for large elements.
