@@ -36,8 +36,7 @@ def decorate(scope: Scope, function: _Function) -> _Function:
     if isinstance(function, staticmethod | classmethod):
         return cast(_Function, type(function)(decorate(scope, function.__func__)))
     if not callable(function):
-        name, given = type(scope).__name__, type(function).__name__
-        raise TypeError(f"{name}: function must be callable, got {given}")
+        raise TypeError(f"{type(scope).__name__}: function must be callable, got {type(function).__name__}")
     # Imported here, because the import of `inspect` takes a third of the time budget of `import interlock`.
     import inspect
 
