@@ -234,7 +234,8 @@ fn kernel_error_is_reported_by_the_synchronizing_call() {
     let classes = Tensor::from_slice(&[0i64, 7], &[2]).unwrap().to((DType::Int64, device(0)), false).unwrap();
     let loss = scores.cross_entropy(&classes, &interlock_tensor::ClassLossOptions::default(), 0.0).unwrap();
     let error = loss.item().unwrap_err().to_string();
-    let (operation, reason) = ("cross_entropy failed", "target must contain class indices of range(3), got 7");
+    let (operation, reason) =
+        ("cross_entropy failed", "target must contain class indices of range(3), got 7");
     assert!(error.starts_with(operation) && error.ends_with(reason), "{error}");
     assert_eq!(values(&scores.add(1.0).unwrap()), [1.0; 6]);
 }
