@@ -124,9 +124,11 @@ def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path
     assert str(tmp_path) not in maps
 
 
-# The budget of a release. `--full` tests a release; of a build without optimization a third more is mapped.
+# The budget of a release, which `--full` tests. A build without optimization maps more code and initializes it more
+# slowly.
 MEGABYTES = 15.0
 MILLISECONDS = 30.0
+WITHOUT_OPTIMIZATION = 5 / 3
 # Enough for a slow phase of a shared machine; most runs need three.
 ROUNDS = 200
 
@@ -151,19 +153,20 @@ def test_import_stays_within_its_budget_of_memory(tmp_path: Path, full: bool) ->
     check = f"assert interlock.__file__.startswith({str(tmp_path)!r})\n"
     bare = float(startup.run(sys.executable, find + startup.PEAK))
     imported = float(startup.run(sys.executable, f"{find}import interlock\n{check}{startup.PEAK}"))
-    assert (imported - bare) / 1e6 <= MEGABYTES * (1 if full else 4 / 3)
+    assert (imported - bare) / 1e6 <= MEGABYTES * (1 if full else WITHOUT_OPTIMIZATION)
 
 
 @pytest.mark.timing
-def test_import_stays_within_its_budget_of_time() -> None:
+def test_import_stays_within_its_budget_of_time(full: bool) -> None:
     """Return the minimum CPU time of several runs, which other load affects least."""
-    bare, full = [], []
+    allowed = MILLISECONDS * (1 if full else WITHOUT_OPTIMIZATION)
+    bare, imported = [], []
     for _ in range(ROUNDS):
         bare.append(milliseconds("pass"))
-        full.append(milliseconds("import interlock"))
-        if len(full) > 2 and min(full) - min(bare) <= MILLISECONDS:
+        imported.append(milliseconds("import interlock"))
+        if len(imported) > 2 and min(imported) - min(bare) <= allowed:
             return
-    pytest.fail(f"{min(full) - min(bare):.1f} ms of CPU time, {MILLISECONDS} are allowed")
+    pytest.fail(f"{min(imported) - min(bare):.1f} ms of CPU time, {allowed} are allowed")
 
 
 def milliseconds(code: str) -> float:
