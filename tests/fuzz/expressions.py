@@ -156,6 +156,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.narrow({dim}, {count}, {count})",
         "x.unbind({dim})",
         "x.flip({dim})",
+        "T.fliplr(x)",
+        "x.flipud()",
         "T.flip(x, (0, {dim}))",
         "x.roll({count}, {dim})",
         "x.roll({count})",

@@ -124,8 +124,8 @@ def test_import_maps_no_vendor_library_although_all_are_installed(tmp_path: Path
     assert str(tmp_path) not in maps
 
 
-# The budget of a release, which `--full` tests. A build without optimization maps more code and initializes it more
-# slowly.
+# The budget of a release, which `--full` tests. A build without optimization maps more code and initializes
+# it more slowly.
 MEGABYTES = 15.0
 MILLISECONDS = 30.0
 WITHOUT_OPTIMIZATION = 5 / 3
