@@ -141,7 +141,7 @@ static MKLDNN_GATES: [Gate; 2] = [Gate::on(&MKLDNN_ENABLED), Gate::is(&MKLDNN_NU
 /// let args = LstmArgs { input: &input, hidden: &state, cell: &state, layers: &layers, batch_first: false };
 /// let _disabled = CUDNN_ENABLED.scope(false)?.guard();
 /// let expected = "lstm cpu float32 input 5x1x3, hidden 2, 1 layer -> native | \
-///                 cudnn: backends.cudnn.enabled is off | \
+///                 cudnn: backends.cudnn.enabled is False | \
 ///                 mkldnn: backends.mkldnn.numerics is 'hardware', not 'model'";
 /// assert_eq!(LSTM.explain(&LstmCall::new(&args)).to_string(), expected);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
