@@ -93,7 +93,7 @@ def compare(network: Network, images: Tensor) -> None:
 
 @interlock.no_grad()
 def accuracy(network: Network, images: Tensor, labels: Tensor) -> float:
-    """Return the share of the images whose highest score is that of their label."""
+    """Return the share of the images whose highest score belongs to their label."""
     return (network(images).argmax(1) == labels).double().mean().item()
 
 

@@ -557,7 +557,7 @@ def _warn_of_broadcast(function: str, input: object, target: object) -> None:
     """Warn that the shapes of the arguments differ. Other arguments than tensors raise later."""
     if isinstance(input, Tensor) and isinstance(target, Tensor) and input.shape != target.shape:
         message = f"{function}: target is broadcast, because its shape {tuple(target.shape)} differs from "
-        message += f"{tuple(input.shape)}, that of input; this is rarely intended"
+        message += f"the shape {tuple(input.shape)} of input; this is rarely intended"
         warnings.warn(message, UserWarning, stacklevel=3)
 
 

@@ -927,7 +927,7 @@ class Tensor:
         Args:
             indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
                 the size of the dimension, so that -1 is the last one.
-            dim: The dimension; None means those of the flattened tensors.
+            dim: The dimension; None flattens both tensors first.
 
         Returns:
             A tensor of the shape of `indices` after broadcasting.
@@ -991,7 +991,7 @@ class Tensor:
         Args:
             dim: The dimension.
             index: The positions, int64, of at most one dimension. Not negative.
-            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
                 positions in `dim`.
             alpha: A number by which `source` is multiplied first; None means 1.
 
@@ -1017,7 +1017,7 @@ class Tensor:
         Args:
             dim: The dimension.
             index: The positions, int64, of at most one dimension. Not negative.
-            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
                 positions in `dim`.
             alpha: A number by which `source` is multiplied first; None means 1.
 
@@ -1037,7 +1037,7 @@ class Tensor:
             dim: The dimension.
             index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
                 last is stored.
-            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
                 positions in `dim`.
 
         Raises:
@@ -1057,7 +1057,7 @@ class Tensor:
             dim: The dimension.
             index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
                 last is stored.
-            source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+            source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
                 positions in `dim`.
 
         Returns:
@@ -1473,7 +1473,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have dimension `dim`.
-            ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+            ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
 
         Example:
             >>> import interlock
@@ -1953,7 +1953,7 @@ class Tensor:
         """Return 1 with the probability that each element says, else 0. The gradient is 0.
 
         Args:
-            p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+            p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
 
         Returns:
             A tensor of the same dtype.
@@ -2263,7 +2263,7 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
             ShapeError: The tensor has no dimensions.
-            ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+            ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
 
         Example:
             >>> import interlock
@@ -2285,7 +2285,7 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
             ShapeError: The tensor has no dimensions.
-            ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+            ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
 
         Example:
             >>> import interlock
@@ -4656,7 +4656,7 @@ def tensor(
 
     Args:
         data: A number, nested sequences of numbers, a NumPy array or a tensor.
-        dtype: The element type. None means that of an array or tensor, else bool, int64 or float32 for Python numbers.
+        dtype: The element type. None means the dtype of an array or tensor, else bool, int64 or float32 for Python numbers.
         device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
@@ -5106,7 +5106,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         input: The tensor.
         indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
             the size of the dimension, so that -1 is the last one.
-        dim: The dimension; None means those of the flattened tensors.
+        dim: The dimension; None flattens both tensors first.
 
     Returns:
         A tensor of the shape of `indices` after broadcasting.
@@ -5177,7 +5177,7 @@ def index_add(
         input: The tensor.
         dim: The dimension.
         index: The positions, int64, of at most one dimension. Not negative.
-        source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
             positions in `dim`.
         alpha: A number by which `source` is multiplied first; None means 1.
 
@@ -5201,7 +5201,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
         dim: The dimension.
         index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
             last is stored.
-        source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+        source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
             positions in `dim`.
 
     Raises:
@@ -5567,7 +5567,7 @@ def split(tensor: Tensor, split_size_or_sections: _Dims, dim: int = 0) -> tuple[
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ShapeError: The tensor has no dimensions.
-        ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+        ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
 
     Example:
         >>> import interlock
@@ -5589,7 +5589,7 @@ def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: int = 0) -> tuple[T
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ShapeError: The tensor has no dimensions.
-        ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+        ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
 
     Example:
         >>> import interlock
@@ -5696,7 +5696,7 @@ def unflatten(input: Tensor, dim: int, sizes: _Dims) -> Tensor:
 
     Raises:
         IndexError: The tensor does not have dimension `dim`.
-        ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+        ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
 
     Example:
         >>> import interlock
@@ -6577,7 +6577,7 @@ def bernoulli(input: Tensor, p: _Number | None = None) -> Tensor:
 
     Args:
         input: The tensor.
-        p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+        p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
 
     Returns:
         A tensor of the same dtype.
@@ -9805,7 +9805,7 @@ def detach_(input: Tensor) -> Tensor:
         `input` itself.
 
     Raises:
-        ArgumentError: The tensor is a view, whose history is that of its base.
+        ArgumentError: The tensor is a view, which shares the history of its base.
 
     Example:
         >>> import interlock

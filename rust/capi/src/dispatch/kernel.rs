@@ -383,7 +383,7 @@ const FAILED: i32 = 2;
 /// Calls a function of a kernel and writes its message.
 ///
 /// # Safety
-/// `context` is that of [`register_kernel`], the call is valid, and `message` has `capacity` bytes.
+/// `context` was passed by [`register_kernel`], the call is valid, and `message` has `capacity` bytes.
 unsafe fn answer(
     context: *mut c_void,
     call: *const InterlockKernelCall,

@@ -1,4 +1,4 @@
-//! Functions that return attributes of a tensor, or change those of autograd.
+//! Functions that return attributes of a tensor, or change its attributes of autograd.
 
 use pyo3::prelude::*;
 
@@ -64,7 +64,7 @@ fn is_signed(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 ///     `input` itself.
 ///
 /// Raises:
-///     ArgumentError: The tensor is a view, whose history is that of its base.
+///     ArgumentError: The tensor is a view, which shares the history of its base.
 ///
 /// Example:
 ///     >>> import interlock

@@ -50,7 +50,7 @@ impl Tensor {
     ///
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
-    ///     ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+    ///     ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
     ///
     /// Example:
     ///     >>> import interlock
@@ -142,7 +142,7 @@ fn flatten<'py>(
 ///
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
-///     ShapeError: The sizes do not multiply to that of the dimension, or the tensor has no dimensions.
+///     ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
 ///
 /// Example:
 ///     >>> import interlock

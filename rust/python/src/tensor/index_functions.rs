@@ -106,7 +106,7 @@ fn take(input: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
 ///     input: The tensor.
 ///     indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
 ///         the size of the dimension, so that -1 is the last one.
-///     dim: The dimension; None means those of the flattened tensors.
+///     dim: The dimension; None flattens both tensors first.
 ///
 /// Returns:
 ///     A tensor of the shape of `indices` after broadcasting.
@@ -183,7 +183,7 @@ fn nonzero(
 ///     input: The tensor.
 ///     dim: The dimension.
 ///     index: The positions, int64, of at most one dimension. Not negative.
-///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
 ///         positions in `dim`.
 ///     alpha: A number by which `source` is multiplied first; None means 1.
 ///
@@ -223,7 +223,7 @@ fn index_add(
 ///     dim: The dimension.
 ///     index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
 ///         last is stored.
-///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
 ///         positions in `dim`.
 ///
 /// Raises:

@@ -17,7 +17,7 @@ impl Tensor {
     /// Args:
     ///     dim: The dimension.
     ///     index: The positions, int64, of at most one dimension. Not negative.
-    ///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
     ///         positions in `dim`.
     ///     alpha: A number by which `source` is multiplied first; None means 1.
     ///
@@ -47,7 +47,7 @@ impl Tensor {
     ///     dim: The dimension.
     ///     index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
     ///         last is stored.
-    ///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
     ///         positions in `dim`.
     ///
     /// Returns:

@@ -81,7 +81,7 @@ impl Tensor {
     /// Args:
     ///     indices: The positions, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
     ///         the size of the dimension, so that -1 is the last one.
-    ///     dim: The dimension; None means those of the flattened tensors.
+    ///     dim: The dimension; None flattens both tensors first.
     ///
     /// Returns:
     ///     A tensor of the shape of `indices` after broadcasting.
@@ -152,7 +152,7 @@ impl Tensor {
     /// Args:
     ///     dim: The dimension.
     ///     index: The positions, int64, of at most one dimension. Not negative.
-    ///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
     ///         positions in `dim`.
     ///     alpha: A number by which `source` is multiplied first; None means 1.
     ///
@@ -183,7 +183,7 @@ impl Tensor {
     ///     dim: The dimension.
     ///     index: The positions, int64, of at most one dimension. Not negative. Of several slices for one position the
     ///         last is stored.
-    ///     source: The slices, of the dtype of the tensor. Its shape is that of the tensor, but for the number of
+    ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but for the number of
     ///         positions in `dim`.
     ///
     /// Raises:

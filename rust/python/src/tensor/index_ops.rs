@@ -186,7 +186,6 @@ fn extract_reduce(what: &str, given: OptionalArg<'_, '_>) -> PyResult<ScatterRed
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 pub(super) fn scatter(
     to: WriteTo,
     input: &CoreTensor,

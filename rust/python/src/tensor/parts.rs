@@ -125,7 +125,7 @@ impl Tensor {
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ShapeError: The tensor has no dimensions.
-    ///     ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+    ///     ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
     ///
     /// Example:
     ///     >>> import interlock
@@ -156,7 +156,7 @@ impl Tensor {
     /// Raises:
     ///     IndexError: The tensor does not have dimension `dim`.
     ///     ShapeError: The tensor has no dimensions.
-    ///     ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+    ///     ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
     ///
     /// Example:
     ///     >>> import interlock
@@ -307,7 +307,7 @@ fn narrow(
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
 ///     ShapeError: The tensor has no dimensions.
-///     ArgumentError: A size is negative, the size is 0, or the sizes do not add up to that of the dimension.
+///     ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
 ///
 /// Example:
 ///     >>> import interlock
@@ -338,7 +338,7 @@ fn split<'py>(
 /// Raises:
 ///     IndexError: The tensor does not have dimension `dim`.
 ///     ShapeError: The tensor has no dimensions.
-///     ArgumentError: A size is negative, or the sizes do not add up to that of the dimension.
+///     ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
 ///
 /// Example:
 ///     >>> import interlock

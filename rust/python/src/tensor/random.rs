@@ -47,7 +47,7 @@ impl Tensor {
     /// Return 1 with the probability that each element says, else 0. The gradient is 0.
     ///
     /// Args:
-    ///     p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+    ///     p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
     ///
     /// Returns:
     ///     A tensor of the same dtype.
@@ -378,7 +378,7 @@ fn randperm(
 ///
 /// Args:
 ///     input: The tensor.
-///     p: One probability for all elements, whose values are then ignored. None means those of the tensor.
+///     p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
 ///
 /// Returns:
 ///     A tensor of the same dtype.
