@@ -20,6 +20,8 @@ class IntentionalDifference(NamedTuple):
     ours: str
     theirs: str
     reason: str
+    after: str = ""
+    """A pattern that must be found in an earlier step of the program."""
 
 
 DIFFERENCES = (
@@ -66,6 +68,24 @@ DIFFERENCES = (
         "PyTorch refuses an integer divisor of 0 too, unless the tensor is empty",
     ),
     IntentionalDifference(
+        ("expression exact", SUMS, WRITES),
+        "(value|source) must be a number that .* can hold",
+        "^no error",
+        "PyTorch refuses a number that the dtype can't hold too, unless no element is written",
+    ),
+    IntentionalDifference(
+        ("backward", "gradients", "second"),
+        "^no error",
+        "ScatterAddBackward0 returned an invalid gradient",
+        "a defect of PyTorch: the gradient of an empty scatter_add",
+    ),
+    IntentionalDifference(
+        ("fill_",),
+        "value must be a number that b?float16 can hold",
+        "^no error",
+        "PyTorch refuses such a number too, unless the tensor has one element",
+    ),
+    IntentionalDifference(
         ("backward", "gradients", "second"),
         "^no error",
         "derivative for aten::remainder is not implemented",
@@ -74,14 +94,33 @@ DIFFERENCES = (
     IntentionalDifference(
         ("backward", "gradients", "second"),
         "^no error",
-        "modified by an inplace operation.* output 0 of Prod,",
-        "the gradient of a product is computed from the elements, so the product may be changed",
+        "derivative for 'inplace version of acosh' is not implemented",
+        "acosh_ has a gradient here, as acosh",
+    ),
+    IntentionalDifference(
+        ("backward", "gradients", "second"),
+        "^no error",
+        "modified by an inplace operation",
+        "a recorded gradient of square saves twice the tensor, so the tensor may be changed",
+        after="square",
+    ),
+    IntentionalDifference(
+        ("backward", "gradients", "second"),
+        "^no error",
+        "modified by an inplace operation.* output 0 of (Prod|Copysign),",
+        "gradients of a product and of copysign are computed from operands, so the result may be changed",
     ),
     IntentionalDifference(
         (SUMS, WRITES),
         "^no error",
         r"shape mismatch: value tensor of shape \[1, .* cannot be broadcast to indexing result",
         "index_put accepts leading dimensions of size 1, as an assignment to an index does",
+    ),
+    IntentionalDifference(
+        ("expression exact",),
+        "roll: dim must be from",
+        "^no error",
+        "PyTorch refuses a dimension out of range too, unless the tensor is empty",
     ),
     IntentionalDifference(
         ("expression exact",),
@@ -96,10 +135,10 @@ DIFFERENCES = (
         "0 decimals are the default, with which integers are accepted",
     ),
     IntentionalDifference(
-        tuple(PRODUCTS),
-        "DTypeError: matmul: both operands must be numeric",
+        (*PRODUCTS, SUMS),
+        "DTypeError: matmul: (both operands must be numeric|dtypes must match)",
         "^no error",
-        "PyTorch refuses bool too, unless the product is empty",
+        "PyTorch refuses bool and two dtypes too, unless the product is empty",
     ),
     IntentionalDifference(
         ("gradients", "second"),
@@ -162,10 +201,11 @@ DIFFERENCES = (
 CONVERSIONS = ("long", "to", "copy_", "setitem", "sum", "mean", "fill_")
 
 
-def intentional_reason(operation: str, ours: str, theirs: str) -> str | None:
-    """Return the reason for which one of the two may raise and the other not, or None."""
+def intentional_reason(operation: str, ours: str, theirs: str, earlier: str = "") -> str | None:
+    """Return the reason for which one side may raise and the other not after the steps `earlier`, or None."""
     for entry in DIFFERENCES:
         applies = not entry.operations or operation in entry.operations
+        applies = applies and re.search(entry.after, earlier) is not None
         if applies and re.search(entry.ours, ours) and re.search(entry.theirs, theirs):
             return entry.reason
     return None

@@ -84,8 +84,9 @@ def compared_with_numpy(
         operands = [numpy_side.stored(each, dtype) if type(each) is float else each for each in operands]
     try:
         want = numpy_side.answer(step, operands)
-    except (TypeError, ValueError, IndexError, ZeroDivisionError):
-        # NumPy accepts less, such as no negative powers of integers; PyTorch is the reference.
+    except (TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError):
+        # NumPy accepts less, such as no negative powers of integers and no -1 beside unsigned integers.
+        # PyTorch is the reference.
         return None
     if want is None:
         return None

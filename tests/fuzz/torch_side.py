@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch  # type: ignore[import-not-found,unused-ignore]
 
@@ -73,13 +73,18 @@ def operands_of(argument: Any) -> set[int]:
     return set().union(*(operands_of(each) for each in argument)) if isinstance(argument, list) else set()
 
 
-def half_operand(step: Step, tensors: list[Any]) -> str | None:
-    """Return the half-precision dtype to which PyTorch rounds intermediate results of a loss, or None."""
-    if step.name != "cross_entropy":
-        return None
+def dtype_of_roundings(step: Step, tensors: list[Any]) -> str | None:
+    """Return the narrowest dtype to which intermediate results are rounded, or None for the result's dtype.
+
+    A loss computes with the dtypes of its operands, and a gradient with those of all tensors.
+    """
     operands = [tensors[number] for number in operands_of(step.arguments) if number < len(tensors)]
-    names = [dtype_of(each) for each in operands if each is not None]
-    return next((name for name in names if name in HALVES), None)
+    if step.name in GRADIENTS:
+        operands = tensors
+    elif step.name != "cross_entropy":
+        return None
+    names = {dtype_of(each) for each in operands if each is not None}
+    return next((name for name in (*HALVES, "float32") if name in names), None)
 
 
 def strides_differ(got: Result | None, want: Any) -> bool:
@@ -96,15 +101,40 @@ def is_undefined(step: Step, tensors: list[Any], got: Result | None, reported: s
     extremes = any(abs(int(number)) >= 2**62 for number in re.findall(r"-?\d+", reported))
     operands = (tensors[number] for number in operands_of(step.arguments) if number < len(tensors))
     extremes |= any(is_out_of_range(tensor) for tensor in operands if tensor is not None)
-    return got is not None and got.dtype == "int64" and step.name in CONVERSIONS and extremes
+    return got is not None and "int" in got.dtype and step.name in CONVERSIONS and extremes
 
 
 def is_out_of_range(tensor: Any) -> bool:
-    """Return whether an element can't be converted to an int64."""
-    return tensor.is_floating_point() and not bool((tensor.detach().abs() < 2.0**63).all())
+    """Return whether an element can't be converted to an integer of 32 bits."""
+    return tensor.is_floating_point() and not bool((tensor.detach().abs() < 2.0**31).all())
 
 
-def differs_on_purpose(step: Step, earlier: list[Step], got: Result | None, reported: str) -> bool:
+class Earlier(NamedTuple):
+    """What the steps before a result have done."""
+
+    steps: list[Step]
+    products: set[int]
+    """The tensors that are products of elements, or results of copysign."""
+    has_infinite_product: bool
+    """Whether an operand or a result of such a product is not finite."""
+
+
+def is_product(step: Step) -> bool:
+    """Return whether PyTorch computes a step's gradient from its result: a product or copysign."""
+    return re.search(r"prod\(|copysign", str(step.arguments[:1])) is not None
+
+
+def is_finite(tensor: Any) -> bool:
+    """Return whether all elements of a tensor of any dtype are finite; True for None."""
+    return tensor is None or bool(tensor.isfinite().all())
+
+
+def is_tiny(result: Result) -> bool:
+    """Return whether all elements are small beside the rounding error of 1."""
+    return bool((abs(array_of(result)) < 1e-6).all())
+
+
+def differs_on_purpose(step: Step, earlier: Earlier, got: Result | None, reported: str) -> bool:
     """Return whether a difference in a result (not in raising) is intentional."""
     if step.name == "getitem":
         # Indices that are lists or tensors give contiguous results, PyTorch's follow the indexed tensor.
@@ -118,20 +148,27 @@ def differs_on_purpose(step: Step, earlier: list[Step], got: Result | None, repo
             return True  # The layout depends on the order of the products, which is unspecified.
         if "_mean(" in source and "nan" in reported.partition(" instead of ")[2]:
             return True  # PyTorch updates the mean with differences, and that of infinities is NaN.
+        if "erf" in source and got is not None and is_tiny(got):
+            return True  # PyTorch computes 1 minus a number near 1, and the error is that of 1.
+        if "layer_norm" in source and "nan" in reported.partition(" instead of ")[2]:
+            return True  # Squares of large float32 elements overflow in PyTorch.
         if "F.gelu" in source and "inf" in str(got) and "nan" in reported.partition(" instead of ")[2]:
             return True  # PyTorch's kernel of float32 multiplies the infinity by 0.
+    if step.name in GRADIENTS and any(re.search(r"logical_\w+_\(", str(each)) for each in earlier.steps):
+        return True  # PyTorch does not record logical operations in place.
     if reported.startswith(("requires_grad False instead of True", "0 results")) and step.name in GRADIENTS:
         # The gradient by a weight does not depend on the weight; PyTorch records the convolution as a whole.
-        return any(each.name == "convolution" for each in earlier)
+        return any(each.name == "convolution" for each in earlier.steps)
     if step.name in IN_PLACE:
         # Integer and bool tensors never require grad.
         return reported.startswith("requires_grad False") and "float" not in (got.dtype if got else "float")
-    products = any("prod(" in str(each.arguments[:1]) for each in earlier)
-    if step.name in GRADIENTS and products:
+    if step.name in GRADIENTS and earlier.products:
         # PyTorch computes this gradient from the product: it depends on it, and a NaN spreads further.
-        return reported.startswith("None instead of") or "nan" in reported.partition(" instead of ")[2]
+        has_nan = "nan" in reported.partition(" instead of ")[2]
+        from_product = bool(earlier.products & operands_of(step.arguments))
+        return from_product or (has_nan and earlier.has_infinite_product)
     # PyTorch divides by the number of elements that equal the result, and NaN equals nothing.
-    extreme = any(each.name in ("amax", "amin") for each in earlier)
+    extreme = any(re.search("amax|amin", str(each)) for each in earlier.steps)
     return step.name in GRADIENTS and extreme and "nan" in reported.partition(" instead of ")[2]
 
 
@@ -200,9 +237,13 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
     tensors: list[Any] = []
     # The gradients that have other strides on purpose, and tensors derived from them.
     other_strides: set[int] = set()
+    gradients: set[int] = set()
+    products: set[int] = set()
+    has_infinite_product = False
     agreed = 0
     for number, (step, given) in enumerate(zip(steps, results, strict=True)):
         ours = None if given["error"] else [None if each is None else Result(*each) for each in given["made"]]
+        earlier = Earlier(steps[:number], products, has_infinite_product)
         before = elements_of(step, tensors)
         try:
             made = run_step(torch, step, tensors)
@@ -211,8 +252,11 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
             made, error = [None], f"{type(raised).__name__}: {raised}".splitlines()[0]
             restore(before)
         if bool(error) != bool(given["error"]):
-            if intentional_reason(step.name, given["error"] or "no error", error or "no error"):
+            ours_and_theirs = (given["error"] or "no error", error or "no error")
+            if intentional_reason(step.name, *ours_and_theirs, "; ".join(map(str, earlier.steps))):
                 return agreed, []
+            if "view was created in" in error and gradients & operands_of(step.arguments):
+                return agreed, []  # PyTorch's backward pass returns a view.
             if "refers to a single memory location" in error and other_strides & operands_of(step.arguments):
                 return agreed, []  # PyTorch's tensor is an expanded gradient.
             reported = f"{given['error'] or 'no error'} instead of {error or 'no error'}"
@@ -220,7 +264,7 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
         if ours is not None:
             if len(ours) != len(made):
                 reported = f"{len(ours)} results instead of {len(made)}"
-                on_purpose = differs_on_purpose(step, steps[:number], None, reported)
+                on_purpose = differs_on_purpose(step, earlier, None, reported)
                 return agreed, [] if on_purpose else [[number, reported]]
             inherits = bool(other_strides & operands_of(step.arguments))
             for place, (mine, theirs) in enumerate(zip(ours, made, strict=True), len(tensors)):
@@ -231,20 +275,29 @@ def judge(steps: list[Step], results: list[Any], finals: list[Any]) -> tuple[int
                     given["scale"],
                     any_layout=inherits,
                     any_elements=given.get("inputs", "float32") != "float32",
-                    dtype=half_operand(step, tensors),
+                    dtype=dtype_of_roundings(step, tensors),
                 )
                 if strides_differ(mine, theirs):
                     other_strides.add(place)
                 undefined = is_undefined(step, tensors, mine, found_difference or "")
-                on_purpose = differs_on_purpose(step, steps[:number], mine, found_difference or "")
+                on_purpose = differs_on_purpose(step, earlier, mine, found_difference or "")
                 if found_difference and (undefined or on_purpose or operand_overlaps_target(step, tensors)):
                     return agreed, []
                 if found_difference:
                     return agreed, [[number, found_difference]]
                 take_over(theirs, mine)
+        numbers = set(range(len(tensors), len(tensors) + len(made)))
+        if step.name in ("grad", "gradients", "second") or gradients & operands_of(step.arguments[:1]):
+            gradients |= numbers
+        if is_product(step):
+            products |= numbers
+            operands = [tensors[operand] for operand in operands_of(step.arguments) if operand < len(tensors)]
+            has_infinite_product |= not all(is_finite(each) for each in (*operands, *made))
         agreed += 1
         tensors += made
     for number, (mine, theirs) in enumerate(zip(finals, tensors if finals else [], strict=True)):
+        if number in gradients:
+            continue  # It is unspecified whether two gradients are one tensor, which a change in place shows.
         final = Result(*mine) if mine is not None else None
         found_difference = compare(Step("final", []), final, theirs, 0.0)
         if found_difference:

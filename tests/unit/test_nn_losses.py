@@ -182,6 +182,14 @@ def test_loss_of_halves_is_close_to_that_of_float32(name: str, dtype: interlock.
     np.testing.assert_allclose(results[0], results[1], rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.filterwarnings("ignore:.*is broadcast")
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss"])
+def test_loss_of_a_target_without_dimensions_has_the_wider_dtype(name: str) -> None:
+    loss = getattr(functional, name)
+    x, target = interlock.ones(3), interlock.tensor(2.0, dtype=interlock.float64)
+    assert loss(x, target).dtype is loss(target, x).dtype is interlock.float64
+
+
 def test_gradient_reaches_probabilities_and_binary_targets() -> None:
     x, target = double(LOGITS), double(PROBABILITIES).requires_grad_()
     binary = double(BINARY).requires_grad_()

@@ -61,7 +61,7 @@ pub use ops::{
     EinsumArgs, EinsumCall, Empty, EmptyCall, ForeignAttentionOptions, GeluApproximation, INDEX_ADD,
     INDEX_PUT, Index, IndexAdd, IndexPut, LSTM, Lstm, LstmArgs, LstmCall, LstmLayer, LstmOut, MATMUL,
     MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
-    Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, SCATTER_ADD, ScatterAdd, ScatterArgs,
+    Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs,
     ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack,
     lstm, manual_seed, register_foreign_kernel, stack, vstack,
 };

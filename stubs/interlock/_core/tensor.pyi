@@ -1646,18 +1646,20 @@ class Tensor:
             tensor([[1, 2],
                     [1, 2]])
         """
-    def broadcast_to(self, size: _Dims) -> Tensor:
+    def broadcast_to(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated, as `expand`.
 
         Args:
-            size: The new sizes. -1 keeps a size; new dimensions come first.
+            args: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come
+                first.
+            size: The sizes as a tuple or list, by name instead of `args`.
 
         Raises:
             ShapeError: A size other than 1 would change.
 
         Example:
             >>> import interlock
-            >>> interlock.tensor([1, 2]).broadcast_to((2, 2))
+            >>> interlock.tensor([1, 2]).broadcast_to(2, 2)
             tensor([[1, 2],
                     [1, 2]])
         """
@@ -9867,3 +9869,787 @@ negative = neg
 not_equal = ne
 subtract = sub
 true_divide = div
+
+def abs_(input: Tensor) -> Tensor:
+    """In-place version of `abs`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.abs_(interlock.tensor([-1, 2]))
+        tensor([1, 2])
+    """
+
+def acos_(input: Tensor) -> Tensor:
+    """In-place version of `acos`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.acos_(interlock.tensor([1.0, 0.0]).float())
+        tensor([0.0000, 1.5708])
+    """
+
+def acosh_(input: Tensor) -> Tensor:
+    """In-place version of `acosh`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.acosh_(interlock.tensor([1.0, 2.0]).float())
+        tensor([0.0000, 1.3170])
+    """
+
+def asin_(input: Tensor) -> Tensor:
+    """In-place version of `asin`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.asin_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 1.5708])
+    """
+
+def asinh_(input: Tensor) -> Tensor:
+    """In-place version of `asinh`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.asinh_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 0.8814])
+    """
+
+def atan_(input: Tensor) -> Tensor:
+    """In-place version of `atan`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atan_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 0.7854])
+    """
+
+def atanh_(input: Tensor) -> Tensor:
+    """In-place version of `atanh`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.atanh_(interlock.tensor([0.0, 0.5]).float())
+        tensor([0.0000, 0.5493])
+    """
+
+def ceil_(input: Tensor) -> Tensor:
+    """In-place version of `ceil`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.ceil_(interlock.tensor([-0.5, 1.2]))
+        tensor([-0., 2.])
+    """
+
+def clamp_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
+    """In-place version of `clamp`.
+
+    Args:
+        input: The tensor, which is changed.
+        min: The lower limit, a tensor or a number; None means no limit.
+        max: The upper limit, a tensor or a number; None means no limit.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        DTypeError: The tensor cannot hold the result.
+        ShapeError: A limit cannot be broadcast to the shape of `input`.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_(interlock.tensor([-2, 0, 2]), -1, 1)
+        tensor([-1,  0,  1])
+    """
+
+def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
+    """In-place version of `clamp_max`.
+
+    Args:
+        input: The tensor, which is changed.
+        max: The upper limit, a tensor or a number.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor cannot hold the result.
+        ShapeError: The limit cannot be broadcast to the shape of `input`.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_max_(interlock.tensor([-2, 2]), 0)
+        tensor([-2,  0])
+    """
+
+def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
+    """In-place version of `clamp_min`.
+
+    Args:
+        input: The tensor, which is changed.
+        min: The lower limit, a tensor or a number.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor cannot hold the result.
+        ShapeError: The limit cannot be broadcast to the shape of `input`.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.clamp_min_(interlock.tensor([-2, 2]), 0)
+        tensor([0, 2])
+    """
+
+def cos_(input: Tensor) -> Tensor:
+    """In-place version of `cos`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cos_(interlock.tensor([0.0, 1.0]).float())
+        tensor([1.0000, 0.5403])
+    """
+
+def cosh_(input: Tensor) -> Tensor:
+    """In-place version of `cosh`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.cosh_(interlock.tensor([0.0, 1.0]).float())
+        tensor([1.0000, 1.5431])
+    """
+
+def erf_(input: Tensor) -> Tensor:
+    """In-place version of `erf`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.erf_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 0.8427])
+    """
+
+def erfc_(input: Tensor) -> Tensor:
+    """In-place version of `erfc`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.erfc_(interlock.tensor([0.0, 1.0]).float())
+        tensor([1.0000, 0.1573])
+    """
+
+def exp2_(input: Tensor) -> Tensor:
+    """In-place version of `exp2`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.exp2_(interlock.tensor([0, 3]).float())
+        tensor([1., 8.])
+    """
+
+def exp_(input: Tensor) -> Tensor:
+    """In-place version of `exp`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.exp_(interlock.tensor([0, 1]).float())
+        tensor([1.0000, 2.7183])
+    """
+
+def expm1_(input: Tensor) -> Tensor:
+    """In-place version of `expm1`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.expm1_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 1.7183])
+    """
+
+def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
+    """Set all elements of a tensor to `value`. A number also fills an expanded tensor.
+
+    Args:
+        input: The tensor, which is changed.
+        value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: The dtype cannot hold the number.
+        ShapeError: `value` is a tensor with dimensions.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+
+    Example:
+        >>> import interlock
+        >>> interlock.fill_(interlock.zeros(2), 3)
+        tensor([3., 3.])
+    """
+
+def floor_(input: Tensor) -> Tensor:
+    """In-place version of `floor`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.floor_(interlock.tensor([-0.5, 1.2]))
+        tensor([-1.,  1.])
+    """
+
+def frac_(input: Tensor) -> Tensor:
+    """In-place version of `frac`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.frac_(interlock.tensor([-1.5, 2.25]))
+        tensor([-0.5000,  0.2500])
+    """
+
+def index_put_(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False
+) -> Tensor:
+    """In-place version of `index_put`, as `input[indices] = values`.
+
+    Args:
+        input: The tensor, which is changed.
+        indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+            or bool masks. None means a whole dimension.
+        values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+        accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+            element is stored.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        IndexError: A position is out of bounds, or there are more indices than dimensions.
+        ShapeError: The shapes are incompatible.
+        DTypeError: The dtypes of the tensor and of `values` differ.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> index = (interlock.tensor([0, 2]),)
+        >>> interlock.index_put_(interlock.zeros(3), index, interlock.ones(2))
+        tensor([1., 0., 1.])
+    """
+
+def log10_(input: Tensor) -> Tensor:
+    """In-place version of `log10`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log10_(interlock.tensor([1, 1000]).float())
+        tensor([0., 3.])
+    """
+
+def log1p_(input: Tensor) -> Tensor:
+    """In-place version of `log1p`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log1p_(interlock.tensor([0, 1]).float())
+        tensor([0.0000, 0.6931])
+    """
+
+def log2_(input: Tensor) -> Tensor:
+    """In-place version of `log2`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log2_(interlock.tensor([1, 8]).float())
+        tensor([0., 3.])
+    """
+
+def log_(input: Tensor) -> Tensor:
+    """In-place version of `log`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.log_(interlock.tensor([1, 2]).float())
+        tensor([0.0000, 0.6931])
+    """
+
+def nan_to_num_(
+    input: Tensor, nan: _Number | None = None, posinf: _Number | None = None, neginf: _Number | None = None
+) -> Tensor:
+    """In-place version of `nan_to_num`.
+
+    Args:
+        input: The tensor, which is changed.
+        nan: The number that replaces NaN; None means 0.
+        posinf: The number that replaces infinity; None means the largest number of the dtype.
+        neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.nan_to_num_(interlock.tensor([float("nan"), 1.0]))
+        tensor([0., 1.])
+    """
+
+def neg_(input: Tensor) -> Tensor:
+    """In-place version of `neg`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.neg_(interlock.tensor([-1, 2]))
+        tensor([ 1, -2])
+    """
+
+def reciprocal_(input: Tensor) -> Tensor:
+    """In-place version of `reciprocal`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.reciprocal_(interlock.tensor([2, 4]).float())
+        tensor([0.5000, 0.2500])
+    """
+
+def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
+    """In-place version of `round`.
+
+    Args:
+        input: The tensor, which is changed; of any dtype except bool.
+        decimals: The number of decimal places; None means 0.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.round_(interlock.tensor([0.5, 1.5]))
+        tensor([0., 2.])
+    """
+
+def rsqrt_(input: Tensor) -> Tensor:
+    """In-place version of `rsqrt`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.rsqrt_(interlock.tensor([1, 4]).float())
+        tensor([1.0000, 0.5000])
+    """
+
+def sigmoid_(input: Tensor) -> Tensor:
+    """In-place version of `sigmoid`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sigmoid_(interlock.tensor([0.0, 2.0]).float())
+        tensor([0.5000, 0.8808])
+    """
+
+def sin_(input: Tensor) -> Tensor:
+    """In-place version of `sin`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sin_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 0.8415])
+    """
+
+def sinh_(input: Tensor) -> Tensor:
+    """In-place version of `sinh`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sinh_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 1.1752])
+    """
+
+def sqrt_(input: Tensor) -> Tensor:
+    """In-place version of `sqrt`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.sqrt_(interlock.tensor([4, 9]).float())
+        tensor([2., 3.])
+    """
+
+def square_(input: Tensor) -> Tensor:
+    """In-place version of `square`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.square_(interlock.tensor([-3, 2]))
+        tensor([9, 4])
+    """
+
+def tan_(input: Tensor) -> Tensor:
+    """In-place version of `tan`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tan_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 1.5574])
+    """
+
+def tanh_(input: Tensor) -> Tensor:
+    """In-place version of `tanh`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.tanh_(interlock.tensor([0.0, 1.0]).float())
+        tensor([0.0000, 0.7616])
+    """
+
+def trunc_(input: Tensor) -> Tensor:
+    """In-place version of `trunc`.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        DTypeError: The dtype of the tensor is not supported, or cannot hold the result.
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+
+    Example:
+        >>> import interlock
+        >>> interlock.trunc_(interlock.tensor([-1.5, 1.5]))
+        tensor([-1.,  1.])
+    """
+
+def zero_(input: Tensor) -> Tensor:
+    """Set all elements of a tensor to 0.
+
+    Args:
+        input: The tensor, which is changed.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+
+    Example:
+        >>> import interlock
+        >>> interlock.zero_(interlock.ones(2))
+        tensor([0., 0.])
+    """

@@ -332,6 +332,27 @@ def test_in_place_functions_record_the_operation(name: str) -> None:
         getattr(x, name)()
 
 
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        *((f"{name}_", ()) for name in ("abs", "acos", "ceil", "exp", "log1p", "neg", "sigmoid", "trunc")),
+        ("clamp_", (0.25, 0.5)),
+        ("clamp_max_", (0.5,)),
+        ("clamp_min_", (0.5,)),
+        ("fill_", (3,)),
+        ("nan_to_num_", (0.5,)),
+        ("round_", ()),
+        ("zero_", ()),
+    ],
+)
+def test_in_place_functions_return_their_argument(name: str, args: tuple[float, ...]) -> None:
+    x, y = tensor([0.25, 0.75]), tensor([0.25, 0.75])
+    assert getattr(interlock, name)(x, *args) is x
+    assert x.tolist() == getattr(y, name)(*args).tolist()
+    with pytest.raises(TypeError, match=f"^{name}: input must be a Tensor, got float$"):
+        getattr(interlock, name)(0.25, *args)
+
+
 def test_in_place_functions_of_views_change_the_gradient_of_the_base() -> None:
     x = tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x * 2

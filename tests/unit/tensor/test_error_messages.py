@@ -65,8 +65,8 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "(leaf(2) * 1).split(1)[0].add_(1)",
         RuntimeError,
-        "this view is one of several that split(), chunk() or unbind() returned, and its history does not"
-        " record in-place changes of it or of its base; use narrow() or clone() it",
+        "this view is one of several that split(), chunk(), unbind() or iteration returned, and its history"
+        " does not record in-place changes of it or of its base; use narrow() or clone() it",
     ),
     ("ones(2, 3).swapaxes(0, 2)", IndexError, "swapaxes: dim must be from -2 to 1, got 2"),
     ("ones(2, 3).moveaxis(0, 2)", IndexError, "moveaxis: dim must be from -2 to 1, got 2"),

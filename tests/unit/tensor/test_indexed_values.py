@@ -57,6 +57,10 @@ WRITES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], object]] = {
         [[2, 0, 3], [2, 5, 6]],
     ),
     "masked_scatter": (lambda x, v: x.masked_scatter(x > 3, v), [[1, 0, 3], [2, 2, 2]]),
+    "masked_scatter_broadcast": (
+        lambda x, v: x[0].masked_scatter(x > 3, v),
+        [[1, 0, 3], [2, 2, 2]],
+    ),
     "put": (lambda x, v: x.put(interlock.tensor([0, -1]), v[1, :2]), [[3, 0, 3], [4, 5, 2]]),
     "put_accumulate": (
         lambda x, v: x.put(interlock.tensor([5, 5, -1]), v[1], accumulate=True),
@@ -226,7 +230,12 @@ def test_tensor_without_dimensions_counts_as_one_with_one_dimension(
         (size, 6.0),
         (size, 5.0),
     ]
-    assert x.index_copy(0, index, src).shape == x.index_add(0, index, src).shape == size
+    assert x.index_copy(0, index, src).shape == size
+    if size == src_size:
+        assert x.index_add(0, index, src).shape == size
+    else:
+        with pytest.raises(ShapeError, match=r"^index_add: source must have"):
+            x.index_add(0, index, src)
     results[3].sum().backward()
     assert src.grad is not None
     assert (src.grad.shape, src.grad.sum().item()) == (src_size, 1.0)
@@ -281,6 +290,11 @@ ERRORS: dict[str, tuple[Callable[[Tensor], Any], type[Exception], str]] = {
         lambda x: x.index_add(0, interlock.tensor([1]), x),
         ShapeError,
         r"^index_add: source must be of shape \(1, 3\)",
+    ),
+    "index_add_dimensions": (
+        lambda x: x[0, :1].index_add(0, interlock.tensor([0]), x[0, 0]),
+        ShapeError,
+        r"^index_add: source must have 1 dimensions, as the tensor, got shape \(\)$",
     ),
     "index_add_dtype": (
         lambda x: x.index_add(0, interlock.tensor([0, 1]), x.double()),

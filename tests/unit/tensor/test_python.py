@@ -50,6 +50,19 @@ def test_rows_are_iterated_over() -> None:
             operation(interlock.tensor(1))
 
 
+def test_rows_are_results_of_one_node() -> None:
+    x = interlock.ones(2, 3, requires_grad=True)
+    first, second = x
+    assert first.grad_fn is second.grad_fn
+    assert first.grad_fn is not None
+    assert (first.grad_fn.name(), second.output_nr) == ("UnbindBackward0", 1)
+    (first * 2 + second).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[2, 2, 2], [1, 1, 1]]
+    with pytest.raises(RuntimeError, match=r"one of several that .* iteration returned"):
+        next(iter(x * 1)).mul_(2)
+
+
 def test_lists_have_the_shape_of_the_tensor() -> None:
     assert interlock.tensor(3).tolist() == 3
     assert interlock.zeros(2, 0).tolist() == [[], []]

@@ -250,3 +250,15 @@ def test_second_gradients_of_piecewise_linear_functions_are_0(
 )
 def test_second_gradients_at_0_of_one_element_are_0(function: Callable[[Tensor], Tensor]) -> None:
     assert second(function, leaf(0.0)) == [0.0]
+
+
+def test_gradient_of_a_view_created_in_no_grad_mode_is_recorded() -> None:
+    x = interlock.ones(2, 3, requires_grad=True)
+    leaf = interlock.ones(2, 3, requires_grad=True)
+    with interlock.no_grad():
+        view = leaf[:]
+    assert (view.requires_grad, view.grad_fn) == (True, None)
+    (gradient,) = interlock.autograd.grad((x * view).sum(), x, create_graph=True)
+    assert gradient.requires_grad
+    with pytest.raises(RuntimeError, match="do not depend"):
+        interlock.autograd.grad((view * view).sum(), view)

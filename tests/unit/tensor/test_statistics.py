@@ -36,6 +36,20 @@ def test_var_and_std_match_numpy(dim: Any, keepdim: bool, correction: float) -> 
     gradcheck.check(lambda x: x.var(dim, correction=correction, keepdim=keepdim), ARRAY)
 
 
+@pytest.mark.parametrize("dtype", [interlock.float32, interlock.bfloat16])
+def test_std_of_large_elements_does_not_overflow(dtype: interlock.dtype) -> None:
+    x = interlock.tensor([1e30, -1e30], dtype=dtype)
+    assert x.std(correction=0).item() == pytest.approx(1e30, rel=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore:var: the correction")
+def test_gradient_of_var_without_degrees_of_freedom() -> None:
+    x = interlock.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (gradient,) = interlock.autograd.grad(x.var(correction=3), x, create_graph=True)
+    assert str(gradient.tolist()) == "[inf, nan, inf]"
+    assert not gradient.requires_grad
+
+
 def test_unbiased_may_replace_the_dimensions() -> None:
     x = interlock.tensor([1.0, 2.0, 6.0])
     assert x.var(False).item() == x.var(unbiased=False).item() == x.var(0, False).item()

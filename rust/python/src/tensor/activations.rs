@@ -4,7 +4,7 @@ use interlock_tensor::{GeluApproximation, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::args::{extract_float, extract_tensor};
+use super::args::{extract_float, extract_tensor, extract_tensor_object};
 use super::inplace::{PySelf, run_inplace};
 use super::{Tensor, run_op, work_size};
 use crate::errors::{new_exception, new_type_error};
@@ -16,11 +16,6 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(softplus, module)?)?;
     module.add_function(wrap_pyfunction!(logsigmoid, module)?)?;
     module.add_function(wrap_pyfunction!(relu_, module)?)
-}
-
-/// Returns an argument as an object of the class `Tensor`.
-fn tensor_object<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
-    given.cast::<Tensor>().cloned().map_err(|_| new_type_error(what, "a Tensor", given))
 }
 
 /// Extracts the argument `approximate` of `gelu`.
@@ -104,7 +99,7 @@ fn silu<'py>(
     input: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = switches::silu::inplace)] inplace: bool,
 ) -> PySelf<'py> {
-    let object = tensor_object("silu: input", input)?;
+    let object = extract_tensor_object("silu: input", input)?;
     if inplace {
         return run_inplace(object, |target| target.silu_().map(drop));
     }
@@ -183,5 +178,5 @@ fn logsigmoid(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     tensor([0, 2])
 #[pyfunction]
 fn relu_<'py>(input: &Bound<'py, PyAny>) -> PySelf<'py> {
-    run_inplace(tensor_object("relu_: input", input)?, |target| target.relu_().map(drop))
+    run_inplace(extract_tensor_object("relu_: input", input)?, |target| target.relu_().map(drop))
 }

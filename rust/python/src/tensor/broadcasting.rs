@@ -4,7 +4,7 @@ use interlock_tensor::broadcast_tensors as broadcast_all;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::args::extract_tensor;
+use super::args::{OptionalArg, extract_ints_or_named, extract_tensor};
 use super::numeric_args::lists;
 use super::ops::extract_tensors;
 use super::parts::{run_views, run_views_or_selves};
@@ -99,22 +99,22 @@ impl Tensor {
     /// Return a view in which dimensions of size 1 are repeated, as `expand`.
     ///
     /// Args:
-    ///     size: The new sizes. -1 keeps a size; new dimensions come first.
+    ///     args: The new sizes, as separate ints or as one tuple or list. -1 keeps a size; new dimensions come
+    ///         first.
+    ///     size: The sizes as a tuple or list, by name instead of `args`.
     ///
     /// Raises:
     ///     ShapeError: A size other than 1 would change.
     ///
     /// Example:
     ///     >>> import interlock
-    ///     >>> interlock.tensor([1, 2]).broadcast_to((2, 2))
+    ///     >>> interlock.tensor([1, 2]).broadcast_to(2, 2)
     ///     tensor([[1, 2],
     ///             [1, 2]])
-    fn broadcast_to(
-        &self,
-        py: Python<'_>,
-        #[pyo3(from_py_with = lists::broadcast_to::size)] size: Vec<i64>,
-    ) -> PyResult<Tensor> {
-        let x = &self.0;
+    #[pyo3(signature = (*args, size = None))]
+    fn broadcast_to(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+        let size = extract_ints_or_named("broadcast_to: size", args, size)?;
+        let (py, x) = (args.py(), &self.0);
         run_op(py, 0, || x.expand(&size).map_err(|error| error.during("broadcast_to")))
     }
 }

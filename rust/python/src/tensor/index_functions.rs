@@ -3,7 +3,7 @@
 use interlock_tensor::WriteTo;
 use pyo3::prelude::*;
 
-use super::args::{Arg, OptionalArg, extract_tensor};
+use super::args::{Arg, OptionalArg, extract_tensor, extract_tensor_object};
 use super::{Tensor, index_ops};
 use crate::switches;
 
@@ -18,6 +18,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index_copy, module)?)?;
     module.add_function(wrap_pyfunction!(index_fill, module)?)?;
     module.add_function(wrap_pyfunction!(index_put, module)?)?;
+    module.add_function(wrap_pyfunction!(index_put_, module)?)?;
     module.add_function(wrap_pyfunction!(masked_fill, module)?)?;
     module.add_function(wrap_pyfunction!(masked_scatter, module)?)?;
     module.add_function(wrap_pyfunction!(put, module)?)?;
@@ -310,6 +311,43 @@ fn index_put(
         values,
         accumulate,
     )
+}
+
+/// In-place version of `index_put`, as `input[indices] = values`.
+///
+/// Args:
+///     input: The tensor, which is changed.
+///     indices: A tuple or list of tensors that index the first dimensions: int64 positions, which may be negative,
+///         or bool masks. None means a whole dimension.
+///     values: The values, of the dtype of the tensor. Broadcast to the indexed part.
+///     accumulate: Whether the values are added to the elements. If it is False, the last of several values for one
+///         element is stored.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     IndexError: A position is out of bounds, or there are more indices than dimensions.
+///     ShapeError: The shapes are incompatible.
+///     DTypeError: The dtypes of the tensor and of `values` differ.
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+///
+/// Example:
+///     >>> import interlock
+///     >>> index = (interlock.tensor([0, 2]),)
+///     >>> interlock.index_put_(interlock.zeros(3), index, interlock.ones(2))
+///     tensor([1., 0., 1.])
+#[pyfunction]
+#[pyo3(signature = (input, indices, values, accumulate = false))]
+fn index_put_<'py>(
+    input: Arg<'_, 'py>,
+    indices: Arg<'_, 'py>,
+    values: Arg<'_, 'py>,
+    #[pyo3(from_py_with = switches::index_put::accumulate)] accumulate: bool,
+) -> PyResult<Bound<'py, Tensor>> {
+    let target = extract_tensor_object("index_put_: input", input)?;
+    index_ops::index_put(WriteTo::InPlace, &target.get().0, indices, values, accumulate)?;
+    Ok(target)
 }
 
 /// Return a copy with a number where a mask is True.

@@ -6,7 +6,7 @@ use interlock_tensor::elementwise::{
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use super::args::{TensorOrScalar, extract_tensor};
+use super::args::{TensorOrScalar, extract_tensor, extract_tensor_object};
 use super::arithmetic::factor;
 use super::{Tensor, elementwise, maybe_detach, work_size};
 use crate::errors::new_type_error;
@@ -14,6 +14,54 @@ use crate::switches;
 
 /// The tensor itself, which in-place operations return.
 pub(super) type PySelf<'py> = PyResult<Bound<'py, Tensor>>;
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(fill_, module)?)?;
+    module.add_function(wrap_pyfunction!(zero_, module)?)
+}
+
+/// Set all elements of a tensor to `value`. A number also fills an expanded tensor.
+///
+/// Args:
+///     input: The tensor, which is changed.
+///     value: A number, or a tensor without dimensions, whose gradient is the sum of all gradients.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     ArgumentError: The dtype cannot hold the number.
+///     ShapeError: `value` is a tensor with dimensions.
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.fill_(interlock.zeros(2), 3)
+///     tensor([3., 3.])
+#[pyfunction]
+fn fill_<'py>(input: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PySelf<'py> {
+    Tensor::fill_(extract_tensor_object("fill_: input", input)?, value)
+}
+
+/// Set all elements of a tensor to 0.
+///
+/// Args:
+///     input: The tensor, which is changed.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.zero_(interlock.ones(2))
+///     tensor([0., 0.])
+#[pyfunction]
+fn zero_<'py>(input: &Bound<'py, PyAny>) -> PySelf<'py> {
+    Tensor::zero_(extract_tensor_object("zero_: input", input)?)
+}
 
 /// Runs an in-place operation and returns the tensor itself.
 pub(super) fn run_inplace<'py>(

@@ -121,6 +121,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     num_threads::register(&module)?;
     ops::register(&module)?;
     elementwise::register(&module)?;
+    inplace::register(&module)?;
     index_functions::register(&module)?;
     activations::register(&module)?;
     layers::register(&module)?;

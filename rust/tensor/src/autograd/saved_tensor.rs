@@ -38,6 +38,9 @@ enum Content {
 #[derive(Clone)]
 enum Producer {
     None,
+    /// The tensor was an input without an edge that requires grad: a view, created in no_grad mode, of a tensor that
+    /// does. Operations on it in the backward pass are recorded.
+    Unconnected,
     /// The tensor was an input that requires grad, without an operation that produced it.
     Leaf(Tensor),
     /// The tensor was an input, and this node produced it.
@@ -52,6 +55,7 @@ impl SavedTensor {
         let producer = match Edge::of(tensor)? {
             Some(Edge::Leaf(leaf)) => Producer::Leaf(leaf),
             Some(Edge::Node(grad_fn)) => Producer::Input(grad_fn),
+            None if tensor.requires_grad() => Producer::Unconnected,
             None => Producer::None,
         };
         Self::new(tensor, producer)
@@ -93,6 +97,11 @@ impl SavedTensor {
         };
         let grad_fn = match &self.producer {
             Producer::None => return Ok(unpacked),
+            Producer::Unconnected => {
+                let tensor = unpacked.alias(unpacked.layout().clone());
+                tensor.meta_mut().requires_grad = true;
+                return Ok(tensor);
+            }
             Producer::Leaf(leaf) if leaf.is(&unpacked) => return Ok(unpacked),
             Producer::Leaf(leaf) => return leaf_copy(&unpacked, leaf),
             Producer::Input(grad_fn) => grad_fn.clone(),

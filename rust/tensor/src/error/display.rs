@@ -101,8 +101,8 @@ impl fmt::Display for Error {
                 )
             }
             Error::ViewOfSeveral => f.write_str(
-                "this view is one of several that split(), chunk() or unbind() returned, and its history does not record \
-                 in-place changes of it or of its base; use narrow() or clone() it",
+                "this view is one of several that split(), chunk(), unbind() or iteration returned, and its history does \
+                 not record in-place changes of it or of its base; use narrow() or clone() it",
             ),
             Error::Inference { action } => write!(
                 f,

@@ -20,6 +20,8 @@ trait Activation: Copy + Send + Sync + 'static {
     const OP: &'static str;
     const NODE: &'static str;
     const BACKWARD_NODE: &'static str;
+    /// Whether the result is contiguous even if the elements of the input are in another order.
+    const IS_CONTIGUOUS: bool = false;
 
     fn value<T: Real>(self, x: T) -> T;
     fn derivative<T: Real>(self, x: T) -> T;
@@ -188,6 +190,7 @@ impl Activation for LogSigmoid {
     const OP: &'static str = "logsigmoid";
     const NODE: &'static str = "LogSigmoidBackward0";
     const BACKWARD_NODE: &'static str = "LogSigmoidBackwardBackward0";
+    const IS_CONTIGUOUS: bool = true;
 
     fn value<T: Real>(self, x: T) -> T {
         let zero = T::default();
@@ -208,8 +211,9 @@ impl Activation for LogSigmoid {
 /// Applies a function to each element.
 fn activate<A: Activation>(activation: A, input: &Tensor) -> Result<Tensor> {
     check_floating_point(A::OP, input)?;
+    let elements = if A::IS_CONTIGUOUS { input.detach().contiguous()? } else { input.clone() };
     let out = dispatch_float!(input.dtype(), T => {
-        kernel::map(A::OP, input, move |x: T| activation.value(x))
+        kernel::map(A::OP, &elements, move |x: T| activation.value(x))
     })?;
     if let Some(mut builder) = NodeBuilder::new(A::NODE, &[input])? {
         let saved = builder.save(input)?;

@@ -40,6 +40,15 @@ fn slices(op: &'static str, source: &Tensor, shape: &[usize]) -> Result<Tensor> 
     Err(Error::shape(op, "source", expected, source.shape()))
 }
 
+/// Returns an error unless the source has as many dimensions as the tensor.
+fn check_same_ndim(op: &'static str, target: &Tensor, source: &Tensor) -> Result<()> {
+    if source.ndim() == target.ndim() {
+        return Ok(());
+    }
+    let expected = format!("have {} dimensions, as the tensor", target.ndim());
+    Err(Error::shape(op, "source", expected, source.shape()))
+}
+
 /// Returns `alpha`, which is converted to the type of `source`, times `source`.
 fn scaled(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
     let alpha = alpha.check_fits(source.dtype(), op, "alpha")?;
@@ -87,6 +96,7 @@ impl Tensor {
         let op = name_of(to, ["index_add", "index_add_"]);
         check_same_dtype(op, self, source)?;
         let positions = positions_along(rule_of_add(op, self), self, dim, index)?;
+        check_same_ndim(op, self, source)?;
         let values = slices(op, &scaled(op, source, alpha)?, &positions.shape())?;
         self.add_at(to, op, SELECT, &positions, &values, None)
     }
@@ -110,6 +120,7 @@ impl Tensor {
         if part.is_empty() {
             part.push(index.numel());
         }
+        check_same_ndim(op, self, source)?;
         Ok(INDEX_ADD.explain(&ScatterCall::new(self, &slices(op, source, &part)?, true)))
     }
 

@@ -1,6 +1,5 @@
 //! Losses of each element, and the reductions of losses.
 
-use super::operand::result_type;
 use crate::error::Tuple;
 use crate::shape::broadcast;
 use crate::{DType, Error, Result, Tensor};
@@ -39,7 +38,8 @@ impl Reduction {
 
 /// Returns the difference of the input and the target in the type of arithmetic, and the promoted type.
 fn difference(op: &'static str, input: &Tensor, target: &Tensor) -> Result<(Tensor, DType)> {
-    let dtype = result_type(&[input.into(), target.into()]);
+    // As in PyTorch the operands are broadcast first: one without dimensions counts as one with them.
+    let dtype = input.dtype().promote(target.dtype());
     if dtype == DType::Bool {
         return Err(Error::not_numeric(op, "input", "; float() converts it"));
     }

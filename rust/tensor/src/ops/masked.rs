@@ -95,11 +95,18 @@ impl Tensor {
     }
 
     /// Replaces the elements where `mask` is true by the first elements of `source`, in row-major order:
-    /// `torch.Tensor.masked_scatter`. Waits for a device.
+    /// `torch.Tensor.masked_scatter`. The mask is broadcast; so is the tensor, unless it is changed in place. Waits for a
+    /// device.
     pub fn masked_scatter(&self, to: WriteTo, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
         let op = name_of(to, ["masked_scatter", "masked_scatter_"]);
         check_mask(op, mask)?;
         check_same_dtype(op, self, source)?;
+        if to == WriteTo::Copy {
+            let shape = broadcast(op, self.shape(), mask.shape())?;
+            if shape != self.shape() {
+                return self.expand(&signed_sizes(&shape))?.masked_scatter(to, mask, source);
+            }
+        }
         check_broadcastable_to(self.shape(), op, "mask", mask.shape())?;
         let mask = mask.detach().expand(&signed_sizes(self.shape()))?;
         let coordinates = nonzero_coordinates(&mask)?;

@@ -114,4 +114,5 @@ pub use scatter_kernels::{
     INDEX_ADD, INDEX_PUT, IndexAdd, IndexPut, PUT, Put, SCATTER_ADD, ScatterAdd, ScatterArgs, ScatterCall,
 };
 pub use select::{clamp, where_cond};
+pub use split::Rows;
 pub(crate) use transfer::to_device;

@@ -1,7 +1,7 @@
 //! Views of all parts of a dimension, which are the results of one node.
 
 use super::view::layout;
-use crate::autograd::{NodeBuilder, track_view_of_several};
+use crate::autograd::{NodeBuilder, is_recording, track_view_of_several};
 use crate::error::Tuple;
 use crate::fallible_alloc::{check_memory, try_collect, try_with_capacity};
 use crate::shape::{Layout, sizes_and_strides, wrap_dim};
@@ -109,7 +109,51 @@ pub(super) fn err_index(op: &'static str) -> Error {
     Error::Indexing { message: format!("{op}: input must have a dimension, got shape ()") }
 }
 
+/// The views at each index of the first dimension of a tensor, as [`unbind`](Tensor::unbind) returns them.
+///
+/// Without a history each view is created when it is requested: a tensor of a million rows needs no million views.
+#[derive(Debug)]
+pub struct Rows {
+    source: Tensor,
+    size: usize,
+    /// The results of one node, if the tensor has a history.
+    recorded: Option<Vec<Tensor>>,
+}
+
+impl Rows {
+    /// Returns the number of views.
+    pub fn count(&self) -> usize {
+        self.size
+    }
+
+    /// Returns the view at an index, or `None` behind the last one.
+    pub fn get(&self, index: usize) -> Result<Option<Tensor>> {
+        if index >= self.size {
+            return Ok(None);
+        }
+        if let Some(views) = &self.recorded {
+            return Ok(views.get(index).cloned());
+        }
+        let division = Division::new("unbind", &self.source, 0, err_index("unbind"))?;
+        check_memory()?;
+        let view = self.source.alias(division.part(index, None));
+        track_view_of_several(&view, &self.source);
+        Ok(Some(view))
+    }
+}
+
 impl Tensor {
+    /// Returns the views of the first dimension, for iteration.
+    ///
+    /// # Errors
+    /// Fails for a tensor without dimensions.
+    pub fn rows(&self) -> Result<Rows> {
+        let size = Division::new("unbind", self, 0, err_index("unbind"))?.size;
+        let is_recorded = is_recording() && self.requires_grad();
+        let recorded = is_recorded.then(|| self.unbind(0)).transpose()?;
+        Ok(Rows { source: self.clone(), size, recorded })
+    }
+
     /// Returns views of consecutive parts of a dimension, each with `split_size` indices, the last one with the rest:
     /// `torch.split`.
     pub fn split(&self, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
@@ -267,6 +311,25 @@ mod tests {
         assert!(matches!(parts[0].grad_fn(), Err(Error::ViewOfSeveral)));
         let part = x.mul(1.0).unwrap().tensor_split(2, 0).unwrap().swap_remove(0);
         assert!(part.mul_(2.0).is_ok());
+    }
+
+    #[test]
+    fn rows_are_the_results_of_unbind() {
+        let x = numbers();
+        let rows = x.rows().unwrap();
+        assert_eq!(rows.count(), 2);
+        assert_close(&rows.get(1).unwrap().unwrap(), &[4.0, 5.0, 6.0]);
+        assert!(rows.get(2).unwrap().is_none());
+        assert!(doubles(&[1.0], &[]).rows().is_err());
+        x.set_requires_grad(true).unwrap();
+        let row = x.rows().unwrap().get(1).unwrap().unwrap();
+        assert_eq!((row.output_nr(), row.grad_fn().unwrap().unwrap().name()), (Ok(1), "UnbindBackward0"));
+        assert!(matches!(row.mul_(2.0), Err(Error::ViewOfSeveral)));
+        // A row that was requested before the tensor required grad.
+        assert!(matches!(
+            rows.get(0).unwrap().unwrap().mul_(&x.select(0, 0).unwrap()),
+            Err(Error::ViewOfSeveral)
+        ));
     }
 
     #[test]

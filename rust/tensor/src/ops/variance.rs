@@ -3,8 +3,9 @@
 use super::masked::zero_where;
 use super::operand::check_floating_point;
 use super::reduce::reduced_dims;
+use super::select::where_cond;
 use crate::autograd::NodeBuilder;
-use crate::{Result, Scalar, Tensor, kernel};
+use crate::{DType, Result, Scalar, Tensor, kernel};
 
 impl Tensor {
     /// Returns the degrees of freedom of the variance over `dims`: the number of reduced elements less the correction.
@@ -19,8 +20,8 @@ impl Tensor {
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
         let divisor = (over.count as f64 - correction.cast::<f64>()).max(0.0);
-        // The mean of halves is not rounded.
-        let elements = kernel::cast(&self.detach(), self.dtype().compute())?;
+        // As in PyTorch, squares do not overflow and the mean is not rounded.
+        let elements = kernel::cast(&self.detach(), DType::Float64)?;
         let deviations = elements.sub(&elements.mean(dims, true)?)?;
         let out = deviations.mul(&deviations)?.sum(dims, keepdim)?.div(divisor)?;
         let out = kernel::cast(&out, self.dtype())?;
@@ -30,7 +31,13 @@ impl Tensor {
             builder.set_history(&out, move |ctx, gradient| {
                 let x = ctx.saved(saved)?;
                 let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?;
-                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&deviations.mul(2.0 / divisor)?)?)])
+                let slope = if divisor == 0.0 {
+                    // The limit of the slope for small positive divisors, which is constant.
+                    where_cond(&deviations.detach().equal(0.0)?, f64::NAN, f64::INFINITY)?.cast(x.dtype())?
+                } else {
+                    deviations.mul(2.0 / divisor)?
+                };
+                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&slope)?)])
             });
         }
         Ok(out)
@@ -43,7 +50,7 @@ impl Tensor {
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
         let divisor = (over.count as f64 - correction.cast::<f64>()).max(0.0);
-        let elements = kernel::cast(&self.detach(), self.dtype().compute())?;
+        let elements = kernel::cast(&self.detach(), DType::Float64)?;
         let out = kernel::cast(&elements.var(dims, correction, keepdim)?.sqrt()?, self.dtype())?;
         if let Some(mut builder) = NodeBuilder::new("StdBackward0", &[self])? {
             let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
@@ -62,6 +69,7 @@ impl Tensor {
 
 #[cfg(test)]
 mod tests {
+    use crate::Tensor;
     use crate::testing::{assert_close, doubles, gradcheck};
 
     #[test]
@@ -71,6 +79,13 @@ mod tests {
         assert_close(&x.var(None, 0.5.into(), true).unwrap(), &[4.0]);
         let of_one = doubles(&[1.0], &[1]).var(None, 1i64.into(), false).unwrap();
         assert!(of_one.to_vec::<f64>().unwrap()[0].is_nan());
+    }
+
+    #[test]
+    fn squares_of_large_floats_do_not_overflow() {
+        let x = Tensor::from_slice(&[1e30f32, -1e30], &[2]).unwrap();
+        let root = x.std(None, 0i64.into(), false).unwrap().to_vec::<f32>().unwrap()[0];
+        assert!((root / 1e30 - 1.0).abs() < 1e-6, "{root}");
     }
 
     #[test]

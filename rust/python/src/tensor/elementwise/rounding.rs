@@ -5,11 +5,13 @@ use pyo3::prelude::*;
 
 use super::{NewTensor, OptionalArg, compute, replace};
 use crate::tensor::Tensor;
-use crate::tensor::args::{extract_int, extract_scalar, extract_tensor};
+use crate::tensor::args::{extract_int, extract_scalar, extract_tensor, extract_tensor_object};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(round, module)?)?;
-    module.add_function(wrap_pyfunction!(nan_to_num, module)?)
+    module.add_function(wrap_pyfunction!(round_, module)?)?;
+    module.add_function(wrap_pyfunction!(nan_to_num, module)?)?;
+    module.add_function(wrap_pyfunction!(nan_to_num_, module)?)
 }
 
 /// Round each element to the nearest integer or decimal place, and halves to the even one.
@@ -36,6 +38,29 @@ fn round<'py>(
 ) -> NewTensor<'py> {
     let (tensor, decimals) = (extract_tensor("round: input", input)?, decimal_places(decimals)?);
     compute(input.py(), "round", &[&tensor], out, || tensor.round_to(decimals))
+}
+
+/// In-place version of `round`.
+///
+/// Args:
+///     input: The tensor, which is changed; of any dtype except bool.
+///     decimals: The number of decimal places; None means 0.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.round_(interlock.tensor([0.5, 1.5]))
+///     tensor([0., 2.])
+#[pyfunction]
+#[pyo3(signature = (input, *, decimals = None))]
+fn round_<'py>(input: &Bound<'py, PyAny>, decimals: OptionalArg<'_, 'py>) -> NewTensor<'py> {
+    Tensor::round_(extract_tensor_object("round_: input", input)?, decimals)
 }
 
 fn decimal_places(given: OptionalArg<'_, '_>) -> PyResult<i64> {
@@ -99,6 +124,35 @@ fn nan_to_num<'py>(
     let tensor = extract_tensor("nan_to_num: input", input)?;
     let replacements = Replacements::extract(nan, posinf, neginf)?;
     compute(input.py(), "nan_to_num", &[&tensor], out, || replacements.apply(&tensor))
+}
+
+/// In-place version of `nan_to_num`.
+///
+/// Args:
+///     input: The tensor, which is changed.
+///     nan: The number that replaces NaN; None means 0.
+///     posinf: The number that replaces infinity; None means the largest number of the dtype.
+///     neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.nan_to_num_(interlock.tensor([float("nan"), 1.0]))
+///     tensor([0., 1.])
+#[pyfunction]
+#[pyo3(signature = (input, nan = None, posinf = None, neginf = None))]
+fn nan_to_num_<'py>(
+    input: &Bound<'py, PyAny>,
+    nan: OptionalArg<'_, 'py>,
+    posinf: OptionalArg<'_, 'py>,
+    neginf: OptionalArg<'_, 'py>,
+) -> NewTensor<'py> {
+    Tensor::nan_to_num_(extract_tensor_object("nan_to_num_: input", input)?, nan, posinf, neginf)
 }
 
 #[pymethods]

@@ -6,14 +6,17 @@ use pyo3::prelude::*;
 
 use super::{NewTensor, OptionalArg, compute, replace, tensors};
 use crate::tensor::Tensor;
-use crate::tensor::args::{TensorOrScalar, extract_tensor};
+use crate::tensor::args::{TensorOrScalar, extract_tensor, extract_tensor_object};
 use crate::tensor::index_ops::nonzero;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(where_, module)?)?;
     module.add_function(wrap_pyfunction!(clamp, module)?)?;
     module.add_function(wrap_pyfunction!(clamp_min, module)?)?;
-    module.add_function(wrap_pyfunction!(clamp_max, module)?)
+    module.add_function(wrap_pyfunction!(clamp_max, module)?)?;
+    module.add_function(wrap_pyfunction!(clamp_, module)?)?;
+    module.add_function(wrap_pyfunction!(clamp_min_, module)?)?;
+    module.add_function(wrap_pyfunction!(clamp_max_, module)?)
 }
 
 /// Return `input` where a condition is true and `other` elsewhere, or the coordinates of the elements that are not zero.
@@ -187,6 +190,82 @@ fn clamp_max<'py>(
     out: OptionalArg<'_, 'py>,
 ) -> NewTensor<'py> {
     clamp_function(["clamp_max", "clamp_max: input"], input, None, Some(max), out)
+}
+
+/// In-place version of `clamp`.
+///
+/// Args:
+///     input: The tensor, which is changed.
+///     min: The lower limit, a tensor or a number; None means no limit.
+///     max: The upper limit, a tensor or a number; None means no limit.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+///     DTypeError: The tensor cannot hold the result.
+///     ShapeError: A limit cannot be broadcast to the shape of `input`.
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.clamp_(interlock.tensor([-2, 0, 2]), -1, 1)
+///     tensor([-1,  0,  1])
+#[pyfunction]
+#[pyo3(signature = (input, min = None, max = None))]
+fn clamp_<'py>(
+    input: &Bound<'py, PyAny>,
+    min: OptionalArg<'_, 'py>,
+    max: OptionalArg<'_, 'py>,
+) -> NewTensor<'py> {
+    Tensor::clamp_(extract_tensor_object("clamp_: input", input)?, min, max)
+}
+
+/// In-place version of `clamp_min`.
+///
+/// Args:
+///     input: The tensor, which is changed.
+///     min: The lower limit, a tensor or a number.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     DTypeError: The tensor cannot hold the result.
+///     ShapeError: The limit cannot be broadcast to the shape of `input`.
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.clamp_min_(interlock.tensor([-2, 2]), 0)
+///     tensor([0, 2])
+#[pyfunction]
+fn clamp_min_<'py>(input: &Bound<'py, PyAny>, min: &Bound<'py, PyAny>) -> NewTensor<'py> {
+    Tensor::clamp_min_(extract_tensor_object("clamp_min_: input", input)?, min)
+}
+
+/// In-place version of `clamp_max`.
+///
+/// Args:
+///     input: The tensor, which is changed.
+///     max: The upper limit, a tensor or a number.
+///
+/// Returns:
+///     `input` itself.
+///
+/// Raises:
+///     DTypeError: The tensor cannot hold the result.
+///     ShapeError: The limit cannot be broadcast to the shape of `input`.
+///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+///
+/// Example:
+///     >>> import interlock
+///     >>> interlock.clamp_max_(interlock.tensor([-2, 2]), 0)
+///     tensor([-2,  0])
+#[pyfunction]
+fn clamp_max_<'py>(input: &Bound<'py, PyAny>, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
+    Tensor::clamp_max_(extract_tensor_object("clamp_max_: input", input)?, max)
 }
 
 #[pymethods]

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::{NewTensor, OptionalArg, compute, replace};
 use crate::errors::IntoPyResult;
 use crate::tensor::Tensor;
-use crate::tensor::args::extract_tensor;
+use crate::tensor::args::{extract_tensor, extract_tensor_object};
 
 /// Runs the function of an operation. `what` names it and its argument in errors.
 fn function<'py>(
@@ -59,8 +59,46 @@ macro_rules! error_docs {
     };
 }
 
+/// Appended to the example's tensor where an in-place operation cannot store its result in integers.
+macro_rules! conversion_docs {
+    (floats) => {
+        ".float()"
+    };
+    ($kind:ident) => {
+        ""
+    };
+}
+
+/// Defines the in-place function of an operation, unless the operation has `[method]` only.
+macro_rules! inplace_function {
+    ([method] $($rest:tt)*) => {};
+    ([] $name:ident $inplace:ident $kind:ident $argument:literal $result:literal) => {
+        #[doc = concat!(
+            "In-place version of `", stringify!($name), "`.\n\nArgs:\n    input: The tensor, which is changed.\n\n",
+            "Returns:\n    `input` itself.\n\nRaises:\n",
+            "    DTypeError: The dtype of the tensor is not supported, or cannot hold the result.\n",
+            "    RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.",
+            "\n\nExample:\n    >>> import interlock\n    >>> interlock.", stringify!($inplace),
+            "(interlock.tensor(", $argument, ")", conversion_docs!($kind), ")\n    ", $result,
+        )]
+        #[pyfunction]
+        fn $inplace<'py>(input: &Bound<'py, PyAny>) -> NewTensor<'py> {
+            Tensor::$inplace(extract_tensor_object(concat!(stringify!($inplace), ": input"), input)?)
+        }
+    };
+}
+
+macro_rules! register_inplace_function {
+    ([method] $($rest:tt)*) => {};
+    ([] $module:ident $inplace:ident) => {
+        $module.add_function(wrap_pyfunction!($inplace, $module)?)?;
+    };
+}
+
+/// Defines the function, the method, the in-place method and, unless the line says `method`, the in-place function of
+/// each operation.
 macro_rules! unary_operations {
-    ($($(#[$doc:meta])* $name:ident $inplace:ident $kind:ident $argument:literal $result:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident $inplace:ident $kind:ident $($only:ident)? $argument:literal $result:literal;)+) => {
         $($(#[$doc])*
         #[doc = concat!(
             "\nArgs:\n    input: ", input_docs!($kind),
@@ -75,7 +113,8 @@ macro_rules! unary_operations {
         fn $name<'py>(input: &Bound<'py, PyAny>, out: OptionalArg<'_, 'py>) -> NewTensor<'py> {
             let names = (stringify!($name), concat!(stringify!($name), ": input"));
             function(names, input, out, CoreTensor::$name)
-        })+
+        }
+        inplace_function!([$($only)?] $name $inplace $kind $argument $result);)+
 
         #[pymethods]
         impl Tensor {
@@ -96,7 +135,8 @@ macro_rules! unary_operations {
         }
 
         fn register_operations(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(module.add_function(wrap_pyfunction!($name, module)?)?;)+
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;
+            register_inplace_function!([$($only)?] module $inplace);)+
             Ok(())
         }
     };
@@ -201,17 +241,17 @@ unary_operations! {
     /// Return the negation of each element.
     neg neg_ numbers "[-1, 2]" "tensor([ 1, -2])";
     /// Return each element, or 0 if it is negative. The gradient at 0 is 0.
-    relu relu_ numbers "[-1, 2]" "tensor([0, 2])";
+    relu relu_ numbers method "[-1, 2]" "tensor([0, 2])";
     /// Return the fractional part of each element, with its sign.
     frac frac_ floats_only "[-1.5, 2.25]" "tensor([-0.5000,  0.2500])";
     /// Return the sign of each element: 1, -1, or 0 for 0 and NaN.
-    sign sign_ any "[-3, 0, 2]" "tensor([-1,  0,  1])";
+    sign sign_ any method "[-3, 0, 2]" "tensor([-1,  0,  1])";
     /// Return the square of each element. Bools are converted to int64.
     square square_ any "[-3, 2]" "tensor([9, 4])";
     /// Return a bool tensor that is True where the elements are zero.
-    logical_not logical_not_ any "[0, 2]" "tensor([ True, False])";
+    logical_not logical_not_ any method "[0, 2]" "tensor([ True, False])";
     /// Return the complement of the bits of integers, and the negation of bools.
-    bitwise_not bitwise_not_ integral "[0, 5]" "tensor([-1, -6])";
+    bitwise_not bitwise_not_ integral method "[0, 5]" "tensor([-1, -6])";
 }
 
 predicates! {
