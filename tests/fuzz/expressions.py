@@ -415,6 +415,11 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "T.exp(x.detach(), out=z.detach())",
         "T.maximum(x.detach(), y.detach(), out=z.detach())",
         "x.detach().neg_()",
+        "x.resize_({count}, {count}).zero_()",
+        "x.detach().clone().resize_({count})[:0].resize_({shape})",
+        "x.detach().resize_as_(y).fill_(1)",
+        "T.resize_as_(x.detach(), x[:1])",
+        "T.sub(x.detach(), y.detach(), out=z.detach().resize_(0))",
     ),
 }
 SUMS = "expression sum"

@@ -44,7 +44,8 @@ impl Tensor {
 
     fn resize(&self, op: &'static str, shape: &[usize]) -> Result<&Tensor> {
         if self.requires_grad() {
-            let expected = "not require grad, because a change of its size has no gradient; detach() it first";
+            let expected =
+                "not require grad, because a change of its size has no gradient; detach() it first";
             return Err(Error::value(op, "the tensor", expected, "one that requires grad"));
         }
         check_inplace(op, self, &[])?;
@@ -126,8 +127,8 @@ mod tests {
     use interlock::backends::flags::DETERMINISTIC_ALGORITHMS;
 
     use super::*;
-    use crate::testing::{assert_close, doubles};
     use crate::DType;
+    use crate::testing::{assert_close, doubles};
 
     #[test]
     fn resize_uses_the_storage_before_it_grows() {
@@ -198,9 +199,10 @@ mod tests {
         let x = Tensor::ones(&[2], DType::Float32).unwrap();
         x.resize_(&[1]).unwrap().resize_(&[4]).unwrap().resize_(&[6]).unwrap();
         let values = x.to_vec::<f32>().unwrap();
-        assert_eq!(values.iter().map(|value| value.is_nan()).collect::<Vec<_>>(), [
-            false, false, true, true, true, true
-        ]);
+        assert_eq!(
+            values.iter().map(|value| value.is_nan()).collect::<Vec<_>>(),
+            [false, false, true, true, true, true]
+        );
         let ints = Tensor::ones(&[1], DType::Int8).unwrap();
         ints.resize_(&[2]).unwrap();
         assert_eq!(ints.to_vec::<i8>().unwrap(), [1, i8::MAX]);
