@@ -128,7 +128,7 @@ impl Tensor {
     }
 
     pub(crate) fn layout(&self) -> &Layout {
-        &self.0.layout()
+        self.0.layout()
     }
 
     pub(crate) fn meta(&self) -> ReadGuard<'_, AutogradMeta> {

@@ -80,7 +80,7 @@ def test_version_changes_with_the_shape() -> None:
     y = interlock.ones(4, requires_grad=True)
     product = y * x.resize_(4)
     x.resize_(2)
-    with pytest.raises(RuntimeError, match="saved tensor of shape .* was changed in place"):
+    with pytest.raises(RuntimeError, match=r"saved tensor of shape .* was changed in place"):
         product.sum().backward()
 
 
@@ -103,7 +103,7 @@ def test_tensors_that_require_grad_are_refused_in_every_mode() -> None:
     for tensor in (leaf, leaf * 2, view):
         with pytest.raises(ArgumentError, match="resize_: the tensor must not require grad"):
             tensor.resize_(3)
-        with interlock.no_grad(), pytest.raises(RuntimeError, match="resize_as_: .* must not require grad"):
+        with interlock.no_grad(), pytest.raises(RuntimeError, match=r"resize_as_: .* must not require grad"):
             tensor.resize_as_(interlock.ones(1))
     leaf.detach().resize_(2)
     assert leaf.shape == (3,)
@@ -155,7 +155,7 @@ def test_memory_shared_with_another_library_does_not_grow(name: str) -> None:
     x.resize_(2).fill_(5)
     assert np.asarray(shared).tolist() == [5, 5, 1]
     x.resize_(3)
-    with pytest.raises(RuntimeError, match="resize_: the memory must not be shared with NumPy or another library"):
+    with pytest.raises(RuntimeError, match="resize_: the memory must not be shared with NumPy"):
         x.resize_(4)
     with pytest.raises(RuntimeError, match="add: the memory must not be shared"):
         interlock.add(interlock.ones(4), 1, out=x)

@@ -266,8 +266,14 @@ mod tests {
             let x = Tensor::zeros(&[64], DType::Int64).unwrap();
             let part = x.slice(0, None, None, 1).unwrap();
             std::thread::scope(|threads| {
-                threads.spawn(|| (0..200).for_each(|_| drop(part.add_(1i64).unwrap())));
-                threads.spawn(|| (65..120).for_each(|size| drop(x.resize_(&[size]).unwrap())));
+                threads.spawn(|| {
+                    for _ in 0..200 {
+                        part.add_(1i64).unwrap();
+                    }
+                });
+                for size in 65..120 {
+                    x.resize_(&[size]).unwrap();
+                }
             });
             assert_eq!(part.to_vec::<i64>().unwrap(), [200; 64]);
         }

@@ -276,12 +276,14 @@ impl Storage {
         &self.lock
     }
 
-    /// Prepares device memory for work that is queued on `stream` next, which must own the returned object.
-    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
-        match self.current_process_bytes()? {
-            Bytes::Device(memory) => Ok(memory.prepare_use(stream)?),
-            Bytes::Cpu(_) | Bytes::Pinned(_) => Ok(None),
-        }
+    /// Prepares device memory for work that is queued on `stream` next, which must own the returned object. Returns the
+    /// address that the work may use as well.
+    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<(*mut u8, Option<KeepAlive>)> {
+        let bytes = self.current_process_bytes()?;
+        Ok(match bytes {
+            Bytes::Device(memory) => (bytes.pointer(), memory.prepare_use(stream)?),
+            Bytes::Cpu(_) | Bytes::Pinned(_) => (bytes.pointer(), None),
+        })
     }
 
     /// Returns the argument for a kernel that is queued on `stream` next, or `None` if the CPU cannot access the
