@@ -112,7 +112,7 @@ impl Tensor {
         if self.layout().has_internal_overlap() {
             return Err(Error::Overlap { op });
         }
-        if inputs.iter().any(|input| self.partially_overlaps(self.layout(), input)) {
+        if inputs.iter().any(|input| self.partially_overlaps(input)) {
             return Err(Error::Aliased { op });
         }
         let result = operation()?;
@@ -129,10 +129,10 @@ impl Tensor {
         Ok(self)
     }
 
-    /// Returns whether the memory of this tensor, with a layout, and of another one overlaps without being the same
-    /// elements in the same order, if both layouts are dense: ATen's `get_overlap_status`.
-    pub(super) fn partially_overlaps(&self, own: &Layout, other: &Tensor) -> bool {
-        let others = other.layout();
+    /// Returns whether the memory of two dense tensors overlaps without being the same elements in the same order: ATen's
+    /// `get_overlap_status`.
+    fn partially_overlaps(&self, other: &Tensor) -> bool {
+        let (own, others) = (self.layout(), other.layout());
         if !Arc::ptr_eq(self.storage_handle(), other.storage_handle())
             || !own.is_dense()
             || !others.is_dense()
@@ -219,9 +219,6 @@ mod tests {
         x.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
         assert_close(&x, &[1.0, 2.0, 3.0]);
         assert!(matches!(x.write_result("sum", &[&x], || x.sum(None, false)), Err(Error::Shape { .. })));
-        let first = x.slice(0, Some(0), Some(1), 1).unwrap();
-        let rest = x.slice(0, Some(1), None, 1).unwrap();
-        assert!(matches!(first.write_result("sqrt", &[&rest], || rest.sqrt()), Err(Error::Aliased { .. })));
         let ints = Tensor::zeros(&[3], DType::Int64).unwrap();
         assert!(matches!(ints.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::ResultType { .. })));
         let leaf = doubles(&[1.0], &[1]);

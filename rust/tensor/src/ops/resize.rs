@@ -85,11 +85,11 @@ impl Tensor {
         overwrite_with(op, &added, &Operand::Scalar(marker(self.dtype())).tensor(self.dtype())?)
     }
 
-    /// Changes the shape and the strides to those of the result of an operation on `inputs`, to which it is written next.
+    /// Changes the shape and the strides to those of the result of an operation on `inputs`, which is written to it next.
     /// Warns if the tensor has elements.
     ///
     /// # Errors
-    /// Fails without effect if the tensor is an input or would share memory with one, or if its storage cannot grow.
+    /// Fails without effect if the tensor is an input, or if its storage cannot grow.
     pub(super) fn resize_for_result(
         &self,
         op: &'static str,
@@ -102,9 +102,6 @@ impl Tensor {
             return Err(Error::shape(op, "out", expected, &before.shape));
         }
         let layout = Layout { offset: before.offset, ..result.layout().preserve_format() };
-        if inputs.iter().any(|input| self.partially_overlaps(&layout, input)) {
-            return Err(Error::Aliased { op });
-        }
         self.grow_storage(op, &layout)?;
         if before.numel() > 0 {
             warning::issue(&format!(
