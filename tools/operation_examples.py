@@ -247,6 +247,8 @@ OPERATIONS = {
         "zero_": "x.clone().zero_()",
         "fill_": "x.clone().fill_(1)",
         "copy_": "T.zeros_like(x).copy_(x)",
+        "resize_": "x.detach().clone().resize_(3)",
+        "resize_as_": "x.detach().clone().resize_as_(y[0])",
         "tril_": "x.clone().tril_()",
         "triu_": "x.clone().triu_()",
         "__setitem__": "(z := x.clone()).__setitem__(0, x[1]) or z",

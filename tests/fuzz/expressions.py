@@ -455,6 +455,13 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "T.zero_(x)",
         "T.index_put_(x, ({first},), T.tensor({factor}, dtype=x.dtype, device=device), {flag})",
         "x.detach().neg_()",
+        # Copies: PyTorch leaves a tensor of memory that NumPy shares with a shape that exceeds it.
+        "(lambda w: [w, w[:1], w.t(), w.resize_({count}, {count}).zero_()])(x.detach().clone())",
+        "(lambda w: [w, w.resize_({count}, 2).resize_({shape})])(x.detach().clone())",
+        "(lambda w: [w, T.mul(x.detach(), {factor}, out=w[1:2])])(y.detach().clone())",
+        "x.detach().resize_as_(y).fill_(1)",
+        "T.resize_as_(x.detach(), x[:1])",
+        "T.sub(x.detach(), y.detach(), out=z.detach().resize_(0))",
     ),
 }
 SUMS = "expression sum"

@@ -4,6 +4,7 @@
 //! Names, results and errors follow PyTorch. The gradient modes are those of [`interlock::autograd`], and memory
 //! comes from [`interlock::accelerator::memory`].
 
+mod append_vec;
 pub mod autograd;
 mod drop_queue;
 mod dtype;

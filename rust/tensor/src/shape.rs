@@ -4,7 +4,7 @@ use crate::error::Tuple;
 use crate::{Error, Result};
 
 /// The shape, strides and offset of a tensor in its storage, in elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Layout {
     pub shape: Vec<usize>,
     pub strides: Vec<usize>,

@@ -1,12 +1,15 @@
 //! The tensor: a reference-counted view of a storage with autograd metadata.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use interlock::accelerator::Device;
 use interlock::autograd::is_inference_mode_enabled;
 use once_cell::race::OnceBox;
 
+use crate::append_vec::AppendVec;
 use crate::autograd::{AutogradMeta, Node};
 use crate::drop_queue::Deferred;
 use crate::error::Tuple;
@@ -21,22 +24,35 @@ use crate::{DType, Element, Error, Result};
 pub struct Tensor(Arc<Inner>);
 
 pub(crate) struct Inner {
-    memory: Memory,
-    /// Replaces `memory`, which has no elements, after `replace_empty`.
-    replaced: OnceBox<Memory>,
+    storage: Arc<Storage>,
+    /// The layout of a tensor that was not resized.
+    layout: Layout,
+    /// Set when the tensor is resized for the first time.
+    resized: OnceBox<Resized>,
     dtype: DType,
     meta: ForkRwLock<AutogradMeta>,
 }
 
-/// Where the elements of a tensor are stored.
-struct Memory {
-    storage: Arc<Storage>,
-    layout: Layout,
+/// The layouts of a tensor that was resized.
+///
+/// Layouts remain until the tensor is dropped, because references to them may exist. A layout that the tensor had before
+/// is used again, so that a tensor that alternates between sizes needs no more memory.
+#[derive(Default)]
+struct Resized {
+    layouts: AppendVec<Layout>,
+    /// The position of the current layout in `layouts`, plus 1; 0 is that of the tensor before it was resized.
+    current: AtomicUsize,
+    /// The values of `current` for the layouts. Locked while the tensor is resized.
+    known: ForkRwLock<HashMap<Layout, usize>>,
 }
 
 impl Inner {
-    fn memory(&self) -> &Memory {
-        self.replaced.get().unwrap_or(&self.memory)
+    fn layout(&self) -> &Layout {
+        let resized = self.resized.get().and_then(|resized| {
+            let position = resized.current.load(Ordering::Acquire).checked_sub(1)?;
+            resized.layouts.get(position)
+        });
+        resized.unwrap_or(&self.layout)
     }
 }
 
@@ -51,8 +67,8 @@ impl Drop for Inner {
 
 impl Tensor {
     pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
-        let memory = Memory { storage, layout };
-        Tensor(Arc::new(Inner { memory, replaced: OnceBox::new(), dtype, meta: ForkRwLock::default() }))
+        let (resized, meta) = (OnceBox::new(), ForkRwLock::default());
+        Tensor(Arc::new(Inner { storage, layout, resized, dtype, meta }))
     }
 
     /// Returns a new contiguous CPU tensor whose elements `fill` writes.
@@ -84,30 +100,35 @@ impl Tensor {
         Ok(Tensor::new(storage, dtype, layout))
     }
 
-    /// Gives a tensor without elements those of `other`, an owned tensor of the same type. This is possible once; returns
-    /// whether it was done.
-    ///
-    /// Another thread may see the memory without elements a little longer. A layout that is read before the storage
-    /// always fits it: the memory without elements fits every storage.
-    pub(crate) fn replace_empty(&self, other: &Tensor) -> bool {
-        if self.numel() != 0 || self.dtype() != other.dtype() {
-            return false;
-        }
-        let memory = Memory { storage: other.storage(), layout: other.layout().clone() };
-        self.0.replaced.set(Box::new(memory)).is_ok()
+    /// Changes the layout, which fits the storage. Each layout that a tensor has had fits it, because storages do not
+    /// shrink; but two calls of methods such as `shape` and `strides` may return parts of two layouts while another thread
+    /// resizes the tensor. Code that relies on both reads [`layout`](Tensor::layout) once, or an alias.
+    pub(crate) fn set_layout(&self, layout: Layout) {
+        let resized = self.0.resized.get_or_init(Box::default);
+        let mut known = resized.known.write();
+        let current = if layout == self.0.layout {
+            0
+        } else if let Some(&current) = known.get(&layout) {
+            current
+        } else {
+            let current = resized.layouts.push(layout.clone()).saturating_add(1);
+            known.insert(layout, current);
+            current
+        };
+        resized.current.store(current, Ordering::Release);
     }
 
     /// Returns a tensor over the same storage with another layout, without autograd metadata.
     pub(crate) fn alias(&self, layout: Layout) -> Self {
-        Tensor::new(self.0.memory().storage.clone(), self.0.dtype, layout)
+        Tensor::new(self.0.storage.clone(), self.0.dtype, layout)
     }
 
     pub(crate) fn storage_handle(&self) -> &Arc<Storage> {
-        &self.0.memory().storage
+        &self.0.storage
     }
 
     pub(crate) fn layout(&self) -> &Layout {
-        &self.0.memory().layout
+        self.0.layout()
     }
 
     pub(crate) fn meta(&self) -> ReadGuard<'_, AutogradMeta> {
@@ -133,7 +154,7 @@ impl Tensor {
 
     /// Returns whether no other tensor shares the storage.
     pub(crate) fn owns_storage(&self) -> bool {
-        Arc::strong_count(&self.0.memory().storage) == 1
+        Arc::strong_count(&self.0.storage) == 1
     }
 
     /// Returns whether both handles refer to the same tensor.
@@ -148,7 +169,7 @@ impl Tensor {
 
     /// Returns the storage, which all views share.
     pub fn storage(&self) -> Arc<Storage> {
-        self.0.memory().storage.clone()
+        self.0.storage.clone()
     }
 
     /// Returns the element type.
@@ -158,12 +179,12 @@ impl Tensor {
 
     /// Returns the device of the elements.
     pub fn device(&self) -> Device {
-        self.0.memory().storage.device()
+        self.0.storage.device()
     }
 
     /// Returns whether the elements are on a device, where operations are queued on streams.
     pub fn is_on_device(&self) -> bool {
-        self.0.memory().storage.is_on_device()
+        self.0.storage.is_on_device()
     }
 
     /// Returns the placement of results of operations on this tensor.
@@ -173,7 +194,7 @@ impl Tensor {
 
     /// Returns whether the elements are in pinned (page-locked) CPU memory.
     pub fn is_pinned(&self) -> bool {
-        self.0.memory().storage.is_pinned()
+        self.0.storage.is_pinned()
     }
 
     /// Returns the element type and placement, for new tensors like this one.
@@ -183,17 +204,17 @@ impl Tensor {
 
     /// Returns the sizes of the dimensions.
     pub fn shape(&self) -> &[usize] {
-        &self.0.memory().layout.shape
+        &self.0.layout().shape
     }
 
     /// Returns the stride of each dimension in elements.
     pub fn strides(&self) -> &[usize] {
-        &self.0.memory().layout.strides
+        &self.0.layout().strides
     }
 
     /// Returns the offset of the first element in the storage, in elements.
     pub fn storage_offset(&self) -> usize {
-        self.0.memory().layout.offset
+        self.0.layout().offset
     }
 
     /// Returns the number of dimensions.
@@ -213,17 +234,13 @@ impl Tensor {
 
     /// Returns the address of the first element; on a device an address in the device's address space.
     pub fn data_ptr(&self) -> *mut u8 {
-        self.0
-            .memory()
-            .storage
-            .pointer()
-            .wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
+        self.0.storage.pointer().wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
     }
 
     /// Returns whether the tensor was created in inference mode. Inference tensors have no version counter and cannot
     /// be saved for backward.
     pub fn is_inference(&self) -> bool {
-        self.0.memory().storage.is_inference()
+        self.0.storage.is_inference()
     }
 
     /// Returns the version counter of the storage, which in-place operations increment.
@@ -231,13 +248,13 @@ impl Tensor {
         if self.is_inference() {
             return Err(Error::NoVersion);
         }
-        Ok(self.0.memory().storage.version())
+        Ok(self.0.storage.version())
     }
 
     /// Sets the version counter. In-place changes of tensors that were saved before are no longer detected.
     pub fn set_version(&self, version: u32) -> Result<()> {
         self.version()?;
-        self.0.memory().storage.set_version(version);
+        self.0.storage.set_version(version);
         Ok(())
     }
 

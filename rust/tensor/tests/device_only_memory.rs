@@ -117,6 +117,10 @@ fn operations_on_inaccessible_device_memory_are_unsupported() {
     let matrix = Tensor::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
     let there = matrix.t().unwrap().to((DType::Int64, first), false).unwrap();
     assert_eq!((there.device(), there.strides()), (first, &[1, 3][..]));
+    let grown = matrix.to((DType::Int64, first), false).unwrap();
+    grown.resize_(&[100]).unwrap();
+    let part = grown.slice(0, None, Some(6), 1).unwrap();
+    assert_eq!((part.to_vec::<i64>().unwrap(), grown.device()), (vec![1, 2, 3, 4, 5, 6], first));
     let beyond = there.to((DType::Int64, second), false).unwrap();
     assert_eq!(beyond.to_vec::<i64>(), Ok(vec![1, 4, 2, 5, 3, 6]));
     assert_eq!(beyond.select(0, 1).unwrap().select(0, 1).unwrap().item(), Ok(5.into()));

@@ -232,6 +232,7 @@ __all__ = [
     "remainder",
     "repeat_interleave",
     "reshape",
+    "resize_as_",
     "roll",
     "round",
     "rsqrt",
@@ -3954,6 +3955,54 @@ class Tensor:
             >>> import interlock
             >>> interlock.zeros(2).fill_(3)
             tensor([3., 3.])
+        """
+    def resize_(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+        """Change the shape in place; the tensor becomes contiguous.
+
+        The elements are those of the memory of the tensor from its `storage_offset` on. If the memory is too small, it
+        grows, and the new elements are not initialized; under `use_deterministic_algorithms` they are filled like
+        those of `empty`. Tensors that share the memory share the memory that has grown. Its old copies are released when
+        the last of them is dropped. If the tensor has the shape already, nothing changes.
+
+        Args:
+            args: The sizes, as separate ints or as one tuple or list.
+            size: The sizes as a tuple or list, by name instead of `args`.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The tensor requires grad, also in no-grad mode, or a size is negative.
+            RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
+                an inference tensor outside of inference mode.
+            ShapeError: The sizes are too large, or there are too many dimensions.
+            TypeError: No sizes are passed.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4], [5, 6]]).resize_(2, 2)
+            tensor([[1, 2],
+                    [3, 4]])
+        """
+    def resize_as_(self, the_template: Tensor) -> Tensor:
+        """Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
+
+        Args:
+            the_template: The tensor whose shape is used.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ArgumentError: The tensor requires grad, also in no-grad mode.
+            RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or the tensor is
+                an inference tensor outside of inference mode.
+            TypeError: `the_template` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
+            tensor([1, 2, 3])
         """
     def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
         """Copy the elements of another tensor into this one.
@@ -9795,6 +9844,28 @@ def is_signed(input: Tensor) -> builtins.bool:
         >>> import interlock
         >>> interlock.is_signed(interlock.zeros(2, dtype=interlock.uint8))
         False
+    """
+
+def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Change the shape of a tensor in place to that of another one, like `Tensor.resize_`.
+
+    Args:
+        input: The tensor that is resized.
+        the_template: The tensor whose shape is used.
+
+    Returns:
+        `input` itself.
+
+    Raises:
+        ArgumentError: `input` requires grad, also in no-grad mode.
+        RuntimeError: The memory is too small and belongs to another library or was shared with NumPy, or `input` is an
+            inference tensor outside of inference mode.
+        TypeError: An argument is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> interlock.resize_as_(interlock.tensor([[1, 2], [3, 4]]), interlock.zeros(3))
+        tensor([1, 2, 3])
     """
 
 def detach_(input: Tensor) -> Tensor:

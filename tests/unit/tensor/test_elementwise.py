@@ -401,14 +401,10 @@ def test_out_receives_the_result(name: str) -> None:
     assert wide.dtype == float64
 
 
-def test_out_of_another_dtype_shape_or_device_is_refused(devices: tuple[str, ...]) -> None:
+def test_out_of_another_dtype_or_device_is_refused(devices: tuple[str, ...]) -> None:
     x = tensor([1.0, 4.0])
     with pytest.raises(DTypeError, match="sqrt: the result must be castable to int64"):
         interlock.sqrt(x, out=tensor([0, 0]))
-    with pytest.raises(ShapeError, match=r"sqrt: out must be of shape \(2,\), or a tensor without elements"):
-        interlock.sqrt(x, out=interlock.zeros(3))
-    with pytest.raises(ShapeError, match="sqrt: out must be of shape"):
-        interlock.sqrt(x, out=interlock.zeros(3)[:0])
     with pytest.raises(RuntimeError, match="sqrt: tensors must be on one device"):
         interlock.sqrt(x, out=interlock.zeros(2, device=devices[0]))
     with pytest.raises(TypeError, match="sqrt: out must be a Tensor or None, got int"):

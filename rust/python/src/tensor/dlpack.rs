@@ -105,7 +105,7 @@ impl Tensor {
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
         check_not_recorded("__dlpack__", &self.0)?;
         let (tensor, is_copy) = exported(py, &self.0, dl_device, copy)?;
-        // Layout and storage of an alias belong together, also if another thread gives the tensor elements.
+        // The layout of an alias does not change, also if another thread resizes the tensor.
         let tensor = tensor.detach();
         let storage = tensor.storage();
         match storage.device_memory().into_py_result(py)? {

@@ -54,6 +54,7 @@ mod program;
 mod random;
 mod rearrange;
 mod reduce;
+mod resizing;
 mod return_types;
 mod saved_tensors_hooks;
 mod scalars;
@@ -109,6 +110,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     spaced::register(&module)?;
     random::register(&module)?;
     attribute_functions::register(&module)?;
+    resizing::register(&module)?;
     view_functions::register(&module)?;
     dims::register(&module)?;
     transposes::register(&module)?;

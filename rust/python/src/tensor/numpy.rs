@@ -233,6 +233,7 @@ impl Tensor {
         }
         let bfloat16 = import_bfloat16(py)?;
         // float16 has elements of the same size and is a dtype of NumPy.
+        let plain_tensor = plain_tensor.detach();
         let (shape, strides) = (plain_tensor.shape(), plain_tensor.strides());
         let (storage, offset) = (plain_tensor.storage(), plain_tensor.storage_offset());
         let bits = CoreTensor::from_storage(storage, CoreDType::Float16, shape, strides, offset);
@@ -283,7 +284,7 @@ impl Tensor {
                 "__buffer__: the tensor must have the requested memory order; contiguous() copies it",
             ));
         }
-        // Layout and storage of an alias belong together, also if another thread gives the tensor elements.
+        // The layout of an alias does not change, also if another thread resizes the tensor.
         let tensor = tensor.detach();
         let size = tensor.dtype().size();
         let mut exported = Box::new(BufferExport {
@@ -291,6 +292,8 @@ impl Tensor {
             strides: signed(tensor.strides(), size),
             _tensor: tensor.clone(),
         });
+        // The consumer would not see the memory that the storage moves to.
+        tensor.storage().disable_resizing();
         view.buf = tensor.data_ptr().cast::<c_void>();
         view.len = isize::try_from(tensor.numel().saturating_mul(size)).unwrap_or(isize::MAX);
         view.readonly = 0;

@@ -108,6 +108,11 @@ impl fmt::Display for Error {
                 f,
                 "an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"
             ),
+            Error::NotResizable { op } => write!(
+                f,
+                "{op}: the memory must not be shared with NumPy or another library, because the storage is too small and \
+                 must grow; clone() the tensor"
+            ),
             Error::NoVersion => {
                 f.write_str("an inference tensor has no version counter; clone() returns a normal tensor")
             }

@@ -247,6 +247,11 @@ pub enum Error {
         /// The attempted action, after "an inference tensor cannot".
         action: &'static str,
     },
+    /// More elements for a tensor whose memory belongs to another library, or is shared with NumPy.
+    NotResizable {
+        /// The operation.
+        op: &'static str,
+    },
     /// A query of the version counter of an inference tensor.
     NoVersion,
     /// `requires_grad` set to false for the result of a recorded operation.

@@ -59,16 +59,23 @@ impl ForeignLaunch<'_> {
     /// Calls the kernel while the locks of the operands are held. No other thread has the results yet.
     fn run_on_cpu(&self, results: &[Tensor]) -> Result<(), Stop<Error>> {
         let slices = self.operands.iter().filter_map(|(operand, _)| operand.storage_handle().raw_slice());
-        RawSlice::read_all(&slices.collect::<Vec<_>>(), || self.call(results, 0))
+        // The address of a storage does not change while its lock is held.
+        RawSlice::read_all(&slices.collect::<Vec<_>>(), || {
+            let address = |tensor: &Tensor| tensor.storage_handle().pointer();
+            self.call(results, &self.tensors(results).map(address).collect::<Vec<_>>(), 0)
+        })
     }
 
     /// Calls the kernel, which queues its work on the current stream.
     fn queue(&self, device: Device, results: &[Tensor]) -> Result<(), Stop<Error>> {
         let stream = current_stream(Some(device)).map_err(Error::from)?;
-        let tensors = self.operands.iter().map(|(operand, _)| *operand).chain(results);
-        let prepared = tensors.map(|tensor| tensor.storage_handle().prepare_use(&stream));
-        let kept: Vec<_> = prepared.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        self.call(results, stream.handle().map_err(Error::from)?.raw)?;
+        let (mut kept, mut addresses) = (Vec::new(), Vec::new());
+        for tensor in self.tensors(results) {
+            let (address, keep_alive) = tensor.storage_handle().prepare_use(&stream)?;
+            addresses.push(address);
+            kept.extend(keep_alive);
+        }
+        self.call(results, &addresses, stream.handle().map_err(Error::from)?.raw)?;
         // A graph that captures the work of the kernel keeps the memory.
         if !kept.is_empty() {
             let keep = HostFn::new(self.op, move || {
@@ -80,7 +87,17 @@ impl ForeignLaunch<'_> {
         Ok(())
     }
 
-    fn call(&self, results: &[Tensor], stream: u64) -> Result<(), Stop<Error>> {
+    /// Returns the operands and the results.
+    fn tensors<'a>(&'a self, results: &'a [Tensor]) -> impl Iterator<Item = &'a Tensor> {
+        self.operands.iter().map(|(operand, _)| *operand).chain(results)
+    }
+
+    /// Calls the kernel with the addresses of the storages of the operands and of the results.
+    fn call(&self, results: &[Tensor], addresses: &[*mut u8], stream: u64) -> Result<(), Stop<Error>> {
+        let mut addresses = addresses.iter();
+        let mut described = |tensor: &Tensor, layout: &Layout| {
+            described(tensor, layout, addresses.next().copied().unwrap_or(std::ptr::null_mut()))
+        };
         let inputs: Vec<_> =
             self.operands.iter().map(|(operand, layout)| described(operand, layout)).collect();
         let outputs: Vec<_> = results.iter().map(|result| described(result, result.layout())).collect();
@@ -97,10 +114,9 @@ impl ForeignLaunch<'_> {
     }
 }
 
-/// Describes a tensor with a layout of its storage.
-fn described(tensor: &Tensor, layout: &Layout) -> ForeignTensor {
-    let offset = layout.offset.wrapping_mul(tensor.dtype().size());
-    let data = tensor.storage_handle().pointer().wrapping_add(offset);
+/// Describes a tensor with a layout of its storage, which is at an address.
+fn described(tensor: &Tensor, layout: &Layout, address: *mut u8) -> ForeignTensor {
+    let data = address.wrapping_add(layout.offset.wrapping_mul(tensor.dtype().size()));
     foreign_tensor(tensor.device(), tensor.dtype(), &layout.shape)
         .with_strides(&layout.strides)
         .with_data(data.cast())

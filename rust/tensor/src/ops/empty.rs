@@ -67,8 +67,13 @@ pub static EMPTY: Op<Empty> = Op::new(&[
     Kernel::<Empty>::new("uninitialized", run_uninitialized),
 ]);
 
+/// Returns whether the flags request that memory is filled that an operation does not initialize.
+pub(super) fn is_filled() -> bool {
+    DETERMINISTIC_ALGORITHMS.get() && DETERMINISTIC_FILL_UNINITIALIZED_MEMORY.get()
+}
+
 /// Returns a value of a type that shows that an element was not written: NaN, the largest integer or true.
-fn marker(dtype: DType) -> Scalar {
+pub(super) fn marker(dtype: DType) -> Scalar {
     if dtype.is_floating_point() {
         return Scalar::Float(f64::NAN);
     }

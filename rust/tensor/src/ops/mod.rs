@@ -57,6 +57,7 @@ mod reduce;
 mod remainder;
 mod repeat;
 mod replace;
+mod resize;
 mod rounded_division;
 mod rounding;
 mod sampling;

@@ -8,7 +8,8 @@ use super::inplace::overwritten;
 use super::operand::check_device;
 use crate::autograd::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::error::Tuple;
-use crate::{Error, Placement, Result, Tensor};
+use crate::shape::Layout;
+use crate::{Error, Result, Tensor};
 
 /// Returns the node of a comparison in place: its gradients are zeros, also that of the other tensor.
 fn comparison_node(op: &str, with_tensor: bool) -> Option<&'static str> {
@@ -90,11 +91,12 @@ impl Tensor {
         Ok(old)
     }
 
-    /// Writes the result of an operation on `inputs` to this tensor: the argument `out` of PyTorch's functions.
+    /// Writes the result of an operation on `inputs` to this tensor: the argument `out` of PyTorch's functions. A tensor
+    /// of another shape is resized like by [`resize_`](Tensor::resize_), with a warning if it has elements.
     ///
     /// # Errors
-    /// Fails without effect if gradients are recorded for a tensor, if this tensor has elements and another shape, or
-    /// another device, or a type or memory in which the result cannot be stored.
+    /// Fails without effect if gradients are recorded for a tensor, or if this tensor has another device, or a type or
+    /// memory in which the result cannot be stored.
     pub fn write_result(
         &self,
         op: &'static str,
@@ -120,35 +122,11 @@ impl Tensor {
             return Err(Error::ResultType { op, argument, result, target });
         }
         if result.shape() != self.shape() {
-            return self.take_result(op, result);
+            self.resize_for_result(op, inputs, &result)?;
         }
         super::transfer::copy_into(self, &result.detach(), false)?;
         self.storage_handle().bump_version();
         Ok(self)
-    }
-
-    /// Gives a tensor without elements the shape and the elements of a result. As PyTorch announces, tensors with elements
-    /// are not resized: PyTorch still does so with a warning.
-    fn take_result(&self, op: &'static str, result: Tensor) -> Result<&Tensor> {
-        let shape = result.shape().to_vec();
-        let refused = || {
-            let expected =
-                format!("be of shape {}, or a tensor without elements that is no view", Tuple(&shape));
-            Error::shape(op, "out", expected, self.shape())
-        };
-        if self.numel() != 0 || self.meta().view.is_some() {
-            return Err(refused());
-        }
-        let version = self.storage_handle().version();
-        let placement = if self.is_pinned() { Placement::Pinned } else { self.placement() };
-        // The copy has the mode of this tensor, which inference mode must not change.
-        let _mode = interlock::autograd::inference_mode(self.is_inference());
-        let taken = result.detach().cast(self.dtype())?.to((self.dtype(), placement), false)?;
-        drop(result);
-        let is_own = taken.owns_storage() && taken.is_inference() == self.is_inference();
-        let taken = if is_own { taken } else { taken.copy()? };
-        taken.storage_handle().set_version(version.wrapping_add(1));
-        if self.replace_empty(&taken) { Ok(self) } else { Err(refused()) }
     }
 
     /// Returns whether the memory of two dense tensors overlaps without being the same elements in the same order: ATen's
@@ -161,12 +139,12 @@ impl Tensor {
         {
             return false;
         }
-        let range = |tensor: &Tensor| {
-            let size = tensor.dtype().size();
-            let start = tensor.storage_offset().saturating_mul(size);
-            (start, start.saturating_add(tensor.numel().saturating_mul(size)))
+        let range = |layout: &Layout, size: usize| {
+            let start = layout.offset.saturating_mul(size);
+            (start, start.saturating_add(layout.numel().saturating_mul(size)))
         };
-        let ((start, end), (other_start, other_end)) = (range(self), range(other));
+        let (start, end) = range(own, self.dtype().size());
+        let (other_start, other_end) = range(others, other.dtype().size());
         let intersects = start.max(other_start) < end.min(other_end);
         let same = (start, end) == (other_start, other_end) && own.strides == others.strides;
         intersects && !same
@@ -240,8 +218,7 @@ mod tests {
         assert!(matches!(tail.write_result("sqrt", &[&head], || head.sqrt()), Err(Error::Aliased { .. })));
         x.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
         assert_close(&x, &[1.0, 2.0, 3.0]);
-        let other_shape = Tensor::zeros(&[2], DType::Float64).unwrap();
-        assert!(matches!(other_shape.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::Shape { .. })));
+        assert!(matches!(x.write_result("sum", &[&x], || x.sum(None, false)), Err(Error::Shape { .. })));
         let ints = Tensor::zeros(&[3], DType::Int64).unwrap();
         assert!(matches!(ints.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::ResultType { .. })));
         let leaf = doubles(&[1.0], &[1]);
@@ -262,8 +239,30 @@ mod tests {
         let again = doubles(&[9.0, 16.0], &[2, 1]);
         out.write_result("sqrt", &[&again], || again.sqrt()).unwrap();
         assert_eq!((out.to_vec::<f32>().unwrap(), out.version()), (vec![3.0, 4.0], Ok(2)));
-        let part = x.slice(0, Some(0), Some(0), 1).unwrap();
-        assert!(matches!(part.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::Shape { .. })));
+    }
+
+    #[test]
+    fn write_result_resizes_a_view_from_its_offset_on() {
+        let x = doubles(&[1.0, 4.0, 9.0], &[3]);
+        let out = doubles(&[0.0; 4], &[4]);
+        let part = out.slice(0, Some(1), Some(2), 1).unwrap();
+        part.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_close(&part, &[1.0, 2.0, 3.0]);
+        assert_close(&out, &[0.0, 1.0, 2.0, 3.0]);
+        let end = out.slice(0, Some(3), Some(3), 1).unwrap();
+        end.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_close(&end, &[1.0, 2.0, 3.0]);
+        assert_close(&out, &[0.0, 1.0, 2.0, 1.0]);
+        assert_eq!((out.version(), end.storage_offset(), end.storage().nbytes()), (Ok(2), 3, 6 * 8));
+    }
+
+    #[test]
+    fn write_result_preserves_the_memory_order_of_the_result() {
+        let x = doubles(&[1.0, 4.0, 9.0, 16.0, 25.0, 36.0], &[2, 3]).t().unwrap();
+        let out = doubles(&[0.0; 2], &[2]);
+        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
+        assert_eq!((out.shape(), out.strides()), (&[3, 2][..], &[1, 3][..]));
+        assert_close(&out, &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 
     #[test]

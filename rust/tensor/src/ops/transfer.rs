@@ -89,7 +89,8 @@ fn resolve_index(placement: Placement) -> Result<Placement> {
     }
 }
 
-/// Copies a tensor without history to another placement, with the same strides if they are dense.
+/// Copies a tensor without history to another placement, with the same strides if they are dense. It is new or an alias,
+/// which no other thread resizes.
 fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Result<Tensor> {
     let source = if source.layout().is_dense() { source } else { source.detach().copy()? };
     let placement = match placement {
@@ -120,7 +121,7 @@ fn copy_if_shared(source: Tensor) -> Result<Tensor> {
     }
 }
 
-/// Copies the bytes of a dense `source` to an offset in `target`. At least one of them is on a device. A copy from or
+/// Copies the bytes of a dense `source`, which is new or an alias, to an offset in `target`. At least one of them is on a device. A copy from or
 /// to the CPU is synchronous unless `non_blocking` is set.
 fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_blocking: bool) -> Result<()> {
     let (from, to) = (source.storage_handle().current_process_bytes()?, target.current_process_bytes()?);
@@ -144,14 +145,15 @@ fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_block
 
 /// Returns a part of a storage as an operand of a copy on a stream.
 fn copy_operand(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<CopyOperand> {
-    let keep_alive = match storage.bytes() {
+    let buffer = storage.bytes();
+    let keep_alive = match buffer {
         Bytes::Device(memory) => {
             return Ok(CopyOperand::Device(memory.slice(start..start.saturating_add(bytes))?));
         }
         Bytes::Pinned(memory) => memory.prepare_use(stream)?,
         Bytes::Cpu(_) => Some(storage.clone() as KeepAlive),
     };
-    let pointer = storage.pointer().wrapping_add(start);
+    let pointer = buffer.pointer().wrapping_add(start);
     // SAFETY: `keep_alive` owns the bytes, which are a part of the storage. Pageable memory is not used by other code
     // meanwhile: it is a private copy, or is not visible to the program until the copy has completed. For pinned
     // memory the program guarantees this until the stream has completed the copy, as the documentation of

@@ -46,6 +46,15 @@ impl Bytes {
         }
     }
 
+    /// Returns the placement of the memory.
+    pub fn placement(&self) -> Placement {
+        match self {
+            Bytes::Cpu(_) => Placement::Cpu,
+            Bytes::Pinned(_) => Placement::Pinned,
+            Bytes::Device(memory) => Placement::Device(memory.device()),
+        }
+    }
+
     /// Returns the address of the first byte; for device memory an address in the device's address space.
     pub fn pointer(&self) -> *mut u8 {
         match self {

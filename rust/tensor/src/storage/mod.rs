@@ -8,13 +8,14 @@ mod raw_slice;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use interlock::accelerator::driver::KeepAlive;
-use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
+use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer, PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
 use interlock::base::fork;
+use once_cell::race::OnceBox;
 
 pub use placement::{Placement, TensorOptions};
 
@@ -23,6 +24,7 @@ pub(crate) use bytes::Bytes;
 pub(crate) use placement::current_stream_of;
 pub(crate) use raw_slice::{KernelArg, RawSlice};
 
+use crate::append_vec::AppendVec;
 use crate::drop_queue::Deferred;
 use crate::element::Bool8;
 use crate::fork_rwlock::RawForkRwLock;
@@ -32,8 +34,11 @@ use bytes::StorageLock;
 /// Memory of one or more tensors, with the version counter that in-place operations increment. A tensor's views share
 /// its storage.
 pub struct Storage {
-    /// Moved out only by `drop`.
+    /// The first buffer. Moved out only by `drop`.
     bytes: ManuallyDrop<Bytes>,
+    /// Set when the storage grows for the first time.
+    grown: OnceBox<Grown>,
+    resizable: AtomicBool,
     version: AtomicU32,
     inference: bool,
     lock: StorageLock,
@@ -41,11 +46,25 @@ pub struct Storage {
     generation: u32,
 }
 
+/// The memory of a storage that has grown.
+///
+/// Earlier buffers remain until the storage is dropped, because references and exported memory may refer to them.
+struct Grown {
+    /// The buffers after the first one. The last one is used.
+    buffers: AppendVec<Bytes>,
+    /// The size of the storage, at most that of the last buffer. Stored after the buffer, and therefore read before it.
+    nbytes: AtomicUsize,
+    /// Held by the thread that makes the storage grow.
+    lock: RawForkRwLock,
+}
+
 impl Storage {
     fn of(bytes: Bytes) -> Arc<Self> {
         Arc::new(Storage {
             lock: StorageLock::for_bytes(&bytes),
             bytes: ManuallyDrop::new(bytes),
+            grown: OnceBox::new(),
+            resizable: AtomicBool::new(true),
             version: AtomicU32::new(0),
             inference: is_inference_mode_enabled(),
             generation: fork::generation(),
@@ -75,27 +94,103 @@ impl Storage {
     /// frees it or writes to it, or reads it if the operation writes: the lock of the storage is known to this crate
     /// only, and does not cover other storages over the same bytes.
     pub unsafe fn foreign(buffer: RawBuffer) -> Arc<Self> {
-        Self::of(Bytes::Cpu(buffer))
+        let storage = Self::of(Bytes::Cpu(buffer));
+        storage.disable_resizing();
+        storage
     }
 
     /// Returns the device on which the memory is.
     pub fn device(&self) -> Device {
-        self.bytes.device()
+        self.bytes().device()
     }
 
     /// Returns the address of the first byte. On a device it is an address in the device's address space.
     pub fn pointer(&self) -> *mut u8 {
-        self.bytes.pointer()
+        self.bytes().pointer()
     }
 
     /// Returns the size of the storage in bytes, as `torch.UntypedStorage.nbytes` does.
     pub fn nbytes(&self) -> usize {
-        self.bytes.nbytes()
+        match self.grown.get() {
+            Some(grown) => grown.nbytes.load(Ordering::Acquire),
+            None => self.bytes.nbytes(),
+        }
+    }
+
+    /// Returns whether the storage can grow. Memory of other libraries cannot, nor memory that NumPy shares.
+    pub fn is_resizable(&self) -> bool {
+        self.resizable.load(Ordering::Acquire)
+    }
+
+    /// Prevents the storage from growing, because another library shares its memory.
+    pub fn disable_resizing(&self) {
+        self.resizable.store(false, Ordering::Release);
+    }
+
+    /// Makes the storage at least `nbytes` bytes large. The bytes that it has are copied if the buffer has no room: on
+    /// a device, on the current stream. The others are zero on the CPU, and uninitialized on a device.
+    ///
+    /// Every tensor of the storage uses the new buffer. From the second time on its size at least doubles, so that the
+    /// buffers of a storage that grows often are not many times its size together.
+    pub(crate) fn grow(&self, op: &'static str, nbytes: usize) -> Result<()> {
+        if nbytes <= self.nbytes() {
+            return Ok(());
+        }
+        if !self.is_resizable() {
+            return Err(Error::NotResizable { op });
+        }
+        let before = self.current_process_bytes()?;
+        let grown = self.grown.get_or_init(|| {
+            let (buffers, lock) = (AppendVec::default(), RawForkRwLock::default());
+            Box::new(Grown { buffers, nbytes: AtomicUsize::new(self.bytes.nbytes()), lock })
+        });
+        // Allocated before the lock is acquired: callbacks of the allocator may resize tensors.
+        let buffer = if nbytes > before.nbytes() {
+            let doubled = if grown.buffers.last().is_some() { before.nbytes().saturating_mul(2) } else { 0 };
+            Some(Bytes::new(op, before.placement(), nbytes.max(doubled))?)
+        } else {
+            None
+        };
+        let _growing = grown.lock.write();
+        if nbytes <= self.nbytes() {
+            return Ok(());
+        }
+        if nbytes > self.bytes().nbytes()
+            && let Some(buffer) = buffer
+        {
+            self.move_to(buffer, &grown.buffers)?;
+        }
+        grown.nbytes.store(nbytes, Ordering::Release);
+        Ok(())
+    }
+
+    /// Copies the bytes to a larger buffer, which becomes the last one.
+    fn move_to(&self, buffer: Bytes, buffers: &AppendVec<Bytes>) -> Result<()> {
+        let nbytes = self.nbytes();
+        if let (Bytes::Device(old), Bytes::Device(new)) = (self.bytes(), &buffer) {
+            if nbytes > 0 {
+                let part = |memory: &DeviceBuffer| memory.slice(0..nbytes).map(CopyOperand::Device);
+                memory::copy(&part(new)?, &part(old)?, None, false)?;
+            }
+            buffers.push(buffer);
+            return Ok(());
+        }
+        let source = self.raw_slice().unwrap_or(RawSlice::EMPTY);
+        let lock = RawForkRwLock::default();
+        // SAFETY: the memory is on the CPU, and `buffers` owns it before another thread accesses it. `write` zeroes it.
+        let target = unsafe { RawSlice::new(buffer.pointer(), buffer.nbytes(), &lock) };
+        let target = if matches!(buffer, Bytes::Pinned(_)) { target.streamed() } else { target };
+        target.write(true, [source, RawSlice::EMPTY], |new: &mut [u8], old: &[u8], _: &[u8]| {
+            new.iter_mut().zip(old).for_each(|(new, old)| *new = *old);
+            // While the lock of the storage is held: a write to the old buffer would be lost.
+            buffers.push(buffer);
+        });
+        Ok(())
     }
 
     /// Returns whether the memory is pinned (page-locked) CPU memory.
     pub fn is_pinned(&self) -> bool {
-        match &*self.bytes {
+        match self.bytes() {
             Bytes::Pinned(_) => true,
             Bytes::Cpu(buffer) => PinnedMemory::is_pinned(buffer.pointer().as_ptr()),
             Bytes::Device(_) => false,
@@ -122,8 +217,9 @@ impl Storage {
         }
     }
 
+    /// Returns the buffer in use. Its size may exceed that of the storage.
     pub(crate) fn bytes(&self) -> &Bytes {
-        &self.bytes
+        self.grown.get().and_then(|grown| grown.buffers.last()).unwrap_or(&self.bytes)
     }
 
     /// Returns whether the memory is on a device, where operations are queued on streams.
@@ -136,7 +232,7 @@ impl Storage {
         if self.is_on_device() && self.generation != fork::generation() {
             return Err(interlock::accelerator::Error::Forked { what: "a Tensor on a device" }.into());
         }
-        Ok(&self.bytes)
+        Ok(self.bytes())
     }
 
     /// Returns whether the storage was created in inference mode.
@@ -161,29 +257,39 @@ impl Storage {
 
     /// Returns the bytes with their lock, if they are CPU memory.
     pub(crate) fn raw_slice(&self) -> Option<RawSlice<'_>> {
+        let (pointer, nbytes) = self.pointer_and_nbytes();
         // SAFETY: the memory is borrowed for as long as the lock. It is initialized, because the creator of a storage
-        // writes all of it first.
-        let slice = (!self.is_on_device())
-            .then(|| unsafe { RawSlice::new(self.pointer(), self.nbytes(), &self.lock) })?;
+        // writes all of it first, and `grow` zeroes what it adds.
+        let slice = (!self.is_on_device()).then(|| unsafe { RawSlice::new(pointer, nbytes, &self.lock) })?;
         let is_pinned = matches!(&*self.bytes, Bytes::Pinned(_));
-        Some(if is_pinned { slice.streamed() } else { slice })
+        Some(if is_pinned { slice.streamed() } else { slice }.of_storage(self))
+    }
+
+    /// Returns the address of the buffer in use and the size of the storage, which fits it also if another thread makes
+    /// the storage grow.
+    fn pointer_and_nbytes(&self) -> (*mut u8, usize) {
+        let nbytes = self.nbytes();
+        (self.pointer(), nbytes)
     }
 
     fn lock(&self) -> &RawForkRwLock {
         &self.lock
     }
 
-    /// Prepares device memory for work that is queued on `stream` next, which must own the returned object.
-    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
-        match self.current_process_bytes()? {
-            Bytes::Device(memory) => Ok(memory.prepare_use(stream)?),
-            Bytes::Cpu(_) | Bytes::Pinned(_) => Ok(None),
-        }
+    /// Prepares device memory for work that is queued on `stream` next, which must own the returned object. Returns the
+    /// address that the work may use as well.
+    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<(*mut u8, Option<KeepAlive>)> {
+        let bytes = self.current_process_bytes()?;
+        Ok(match bytes {
+            Bytes::Device(memory) => (bytes.pointer(), memory.prepare_use(stream)?),
+            Bytes::Cpu(_) | Bytes::Pinned(_) => (bytes.pointer(), None),
+        })
     }
 
     /// Returns the argument for a kernel that is queued on `stream` next, or `None` if the CPU cannot access the
     /// memory.
     pub(crate) fn kernel_arg(self: &Arc<Self>, stream: &Stream) -> Result<Option<KernelArg>> {
+        let nbytes = self.nbytes();
         let (Bytes::Device(memory), StorageLock::Shared(lock)) = (self.current_process_bytes()?, &self.lock)
         else {
             return Ok(Some(KernelArg::on_cpu(self.clone())));
@@ -192,11 +298,11 @@ impl Storage {
         // Zero bytes need no host pointer.
         let pointer = match memory.pointer() {
             Some(pointer) => pointer.as_ptr(),
-            None if memory.bytes() == 0 => std::ptr::null_mut(),
+            None if nbytes == 0 => std::ptr::null_mut(),
             None => return Ok(None),
         };
-        // SAFETY: `pointer` is the host address of the bytes, and `keep_alive` was prepared for this stream.
-        Ok(Some(unsafe { KernelArg::on_device(pointer, memory.bytes(), lock.clone(), keep_alive) }))
+        // SAFETY: `pointer` is the host address of at least as many bytes, and `keep_alive` was prepared for this stream.
+        Ok(Some(unsafe { KernelArg::on_device(pointer, nbytes, lock.clone(), keep_alive) }))
     }
 
     /// Returns whether the two storages share bytes.

@@ -21,6 +21,8 @@ pub(crate) struct RawSlice<'a> {
     pointer: *mut u8,
     bytes: usize,
     lock: Option<&'a RawForkRwLock>,
+    /// The storage of the bytes, which may move them before the lock is acquired.
+    storage: Option<&'a Storage>,
     /// Whether copies and fills of streams, which do not acquire the lock, may use the bytes as well.
     streamed: bool,
 }
@@ -31,6 +33,7 @@ impl<'a> RawSlice<'a> {
         pointer: NonNull::<u64>::dangling().as_ptr().cast(),
         bytes: 0,
         lock: None,
+        storage: None,
         streamed: false,
     };
 
@@ -40,13 +43,27 @@ impl<'a> RawSlice<'a> {
         if bytes == 0 {
             RawSlice::EMPTY
         } else {
-            RawSlice { pointer, bytes, lock: Some(lock), streamed: false }
+            RawSlice { pointer, bytes, lock: Some(lock), storage: None, streamed: false }
         }
     }
 
     /// Marks the bytes as memory that copies and fills of streams may use as well.
     pub fn streamed(self) -> Self {
         RawSlice { streamed: true, ..self }
+    }
+
+    /// Marks the bytes as those of a storage.
+    pub fn of_storage(self, storage: &'a Storage) -> Self {
+        RawSlice { storage: self.lock.map(|_| storage), ..self }
+    }
+
+    /// Returns the slice with the current address and size of the storage. The caller holds the lock: a writer excludes
+    /// that the storage moves its bytes, and for readers those that were moved remain.
+    fn located(self) -> Self {
+        match self.storage.map(Storage::pointer_and_nbytes) {
+            Some((pointer, bytes)) => RawSlice { pointer, bytes, ..self },
+            None => self,
+        }
     }
 
     fn range(&self, written: bool) -> Option<ByteRange> {
@@ -59,7 +76,7 @@ impl<'a> RawSlice<'a> {
     /// # Safety
     /// No other thread uses them while the returned slice is used.
     pub unsafe fn unlocked(self) -> Self {
-        RawSlice { lock: None, ..self }
+        RawSlice { lock: None, storage: None, ..self }
     }
 
     /// Returns the address of the lock. Locks are acquired in the order of their addresses.
@@ -90,9 +107,10 @@ impl<'a> RawSlice<'a> {
     /// Calls `read` with all elements while the lock is held for reading.
     pub fn read<T: Element, R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
         let _guard = self.lock.map(RawForkRwLock::read);
-        let _access = self.range(false).map(|range| memory::Access::new(&[range]));
+        let located = self.located();
+        let _access = located.range(false).map(|range| memory::Access::new(&[range]));
         // SAFETY: the guards outlive the slice.
-        read(unsafe { self.slice() })
+        read(unsafe { located.slice() })
     }
 
     /// Calls `access` while the locks of all slices are held for reading.
@@ -102,14 +120,17 @@ impl<'a> RawSlice<'a> {
         // A second read lock could wait for a writer that waits for the first.
         locks.dedup_by(|lock, before| std::ptr::eq(*lock, *before));
         let _guards: Vec<_> = locks.into_iter().map(RawForkRwLock::read).collect();
-        let ranges: Vec<_> = slices.iter().filter_map(|slice| slice.range(false)).collect();
+        let ranges: Vec<_> = slices.iter().filter_map(|slice| slice.located().range(false)).collect();
         let _access = (!ranges.is_empty()).then(|| memory::Access::new(&ranges));
         access()
     }
 
     /// Returns whether the two slices share bytes. Slices of two storages overlap only in foreign memory, such as two
-    /// slices of one NumPy array.
+    /// slices of one NumPy array. Slices of one storage overlap even if it has moved its bytes in between.
     pub fn overlaps(&self, other: &RawSlice<'_>) -> bool {
+        if self.lock.zip(other.lock).is_some_and(|(own, other)| std::ptr::eq(own, other)) {
+            return true;
+        }
         let range = |slice: &RawSlice<'_>| (slice.pointer.addr(), slice.pointer.addr() + slice.bytes);
         let ((start, end), (other_start, other_end)) = (range(self), range(other));
         start.max(other_start) < end.min(other_end)
@@ -144,19 +165,20 @@ impl<'a> RawSlice<'a> {
             (_first, _second) = (reads(first), reads(second));
             _target = self.lock.map(RawForkRwLock::write);
         }
+        let (target, a, b) = (self.located(), a.located(), b.located());
         // Acquired together and after the locks: work that holds an access waits for nothing.
-        let ranges = [self.range(true), a.range(false), b.range(false)];
+        let ranges = [target.range(true), a.range(false), b.range(false)];
         let _access = ranges.iter().any(Option::is_some).then(|| {
             let [target, a, b] = ranges.map(|range| range.unwrap_or(ByteRange::read(std::ptr::null(), 0)));
             memory::Access::new(&[target, a, b])
         });
         if fresh {
             // SAFETY: the bytes are writable, and the lock is held for writing.
-            unsafe { self.pointer.write_bytes(0, self.bytes) };
+            unsafe { target.pointer.write_bytes(0, target.bytes) };
         }
         // SAFETY: all slices are locked, the target shares no byte with a source (a fresh one is not visible to other
         // threads), and the guards outlive the slices.
-        Some(write(unsafe { self.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
+        Some(write(unsafe { target.slice_mut() }, unsafe { a.slice() }, unsafe { b.slice() }))
     }
 
     /// Like [`write`](RawSlice::write), with several targets and any number of sources. Returns `None` also if two
@@ -174,8 +196,6 @@ impl<'a> RawSlice<'a> {
         }
         let written = targets.iter().map(|target| (target, true));
         let mut slices: Vec<_> = written.chain(sources.iter().map(|source| (source, false))).collect();
-        let accessed: Vec<_> =
-            slices.iter().filter_map(|(slice, is_written)| slice.range(*is_written)).collect();
         // Sources with the same lock acquire it once: a second read lock could wait for a writer that waits for the
         // first. No target shares a lock.
         slices.sort_by_key(|(slice, _)| slice.order());
@@ -183,6 +203,11 @@ impl<'a> RawSlice<'a> {
         let locks = slices.iter().filter_map(|(slice, is_written)| Some((slice.lock?, *is_written)));
         let _guards: Vec<_> =
             locks.map(|(lock, is_written)| if is_written { lock.write() } else { lock.read() }).collect();
+        let targets = targets.map(RawSlice::located);
+        let sources: Vec<_> = sources.iter().map(|source| source.located()).collect();
+        let written = targets.iter().filter_map(|target| target.range(true));
+        let accessed: Vec<_> =
+            written.chain(sources.iter().filter_map(|source| source.range(false))).collect();
         // Acquired together and after the locks: work that holds an access waits for nothing.
         let _access = (!accessed.is_empty()).then(|| memory::Access::new(&accessed));
         if zeroed {
@@ -232,7 +257,7 @@ impl KernelArg {
     }
 
     pub fn on_cpu(storage: Arc<Storage>) -> Self {
-        let (pointer, bytes) = (storage.pointer(), storage.nbytes());
+        let (pointer, bytes) = storage.pointer_and_nbytes();
         KernelArg { pointer, bytes, lock: KernelArgLock::OnCpu(storage), _keep_alive: None }
     }
 
