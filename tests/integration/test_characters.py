@@ -18,6 +18,7 @@ def printed(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_few_steps_reduce_the_loss_equally_on_every_device() -> None:
     # The loss of the first step is 4.7.
     lines = printed("--steps", "10", "--bound", "3.5")

@@ -24,12 +24,14 @@ def kernels(lines: list[str]) -> list[str]:
     return [line.partition(" -> ")[2] for line in lines if line.startswith("conv2d")]
 
 
+@pytest.mark.slow
 def test_convolution_on_the_cpu_names_the_kernel_of_each_layer() -> None:
     lines = printed("--epochs", "1")
     assert kernels(lines) == ["native"] * 8
     assert float(lines[1].removeprefix("accuracy ").removesuffix("%")) > 50
 
 
+@pytest.mark.slow
 def test_convolution_on_a_device_shows_what_the_flags_of_cudnn_change() -> None:
     lines = printed("--epochs", "1", "--device", "host:0", "--compare")
     tf32 = "cudnn, inputs tf32"

@@ -11,8 +11,8 @@ from tests.helpers.subprocess import PROGRAMS, Result, run_command
 
 EXTENSIONS = [
     pytest.param("extension_c", id="C"),
-    pytest.param("extension_pybind11", id="pybind11"),
-    pytest.param("extension_pyo3", id="PyO3"),
+    pytest.param("extension_pybind11", id="pybind11", marks=pytest.mark.slow),
+    pytest.param("extension_pyo3", id="PyO3", marks=pytest.mark.slow),
 ]
 
 
