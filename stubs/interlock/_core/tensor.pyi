@@ -6856,7 +6856,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         A matrix of shape [n, m].
 
     Raises:
-        DTypeError: The dtypes differ or are bool.
+        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
         ShapeError: A tensor is not a matrix, or the inner sizes differ.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6879,7 +6879,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         A tensor of shape [b, n, m].
 
     Raises:
-        DTypeError: The dtypes differ or are bool.
+        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
         ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6914,7 +6914,7 @@ def addmm(
         A matrix of shape [n, m].
 
     Raises:
-        DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+        DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
         ShapeError: The shapes are incompatible.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6961,7 +6961,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 
     Raises:
-        DTypeError: The dtypes differ or are bool.
+        DTypeError: The dtypes differ or are bool, or `out` has another dtype.
         ShapeError: The shapes are incompatible.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -9903,7 +9903,7 @@ def where(
         A tensor; without `input` and `other` the tuple of `nonzero(condition, as_tuple=True)`.
 
     Raises:
-        DTypeError: `condition` is not a bool tensor.
+        DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
         TypeError: Only one of `input` and `other` is passed, or `out` without them.

@@ -359,6 +359,7 @@ def test_function_runs_on_devices_and_among_operations() -> None:
     assert gradient(x) == [24.0, 48.0]
 
 
+@pytest.mark.usefixtures("driver")
 def test_gradient_on_another_device_is_refused_but_for_numbers() -> None:
     x = interlock.ones(2, device="host:0", requires_grad=True)
     moved = function(backward=lambda ctx, grad: grad.cpu())

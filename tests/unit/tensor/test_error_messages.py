@@ -302,6 +302,16 @@ CASES: list[tuple[str, type[Exception], str]] = [
     ("ones(()) @ ones(2)", ShapeError, "matmul: an operand has no dimension for shapes () and (2,)"),
     ("ones(2, dtype=int64) @ ones(2)", DTypeError, "matmul: dtypes must match, got int64 and float32"),
     (
+        "mm(ones(2, 2), ones(2, 2), out=ones(2, 2, dtype=int64))",
+        DTypeError,
+        "mm: out must be float32, the dtype of the result, got int64",
+    ),
+    (
+        "where(ones(2) > 0, 1.0, 2.0, out=ones(2, dtype=float64))",
+        DTypeError,
+        "where: out must be float32, the dtype of the result, got float64",
+    ),
+    (
         "tensor([True]) @ tensor([True])",
         DTypeError,
         "matmul: both operands must be numeric, got bool; long() converts them",

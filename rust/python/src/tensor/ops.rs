@@ -60,7 +60,7 @@ fn is_inference(input: &Bound<'_, PyAny>) -> PyResult<bool> {
 ///     A tensor of shape [..., n, m], without the dimension of a one-dimensional operand.
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool.
+///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
 ///     ShapeError: The shapes are incompatible.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
@@ -90,7 +90,7 @@ fn matmul<'py>(
 ///     A matrix of shape [n, m].
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool.
+///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
 ///     ShapeError: A tensor is not a matrix, or the inner sizes differ.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
@@ -121,7 +121,7 @@ fn mm<'py>(
 ///     A tensor of shape [b, n, m].
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool.
+///     DTypeError: The dtypes differ or are bool, or `out` has another dtype.
 ///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///
@@ -156,7 +156,7 @@ fn bmm<'py>(
 ///     A matrix of shape [n, m].
 ///
 /// Raises:
-///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
+///     DTypeError: The dtypes differ or are bool, do not fit `beta` or `alpha`, or `out` has another dtype.
 ///     ShapeError: The shapes are incompatible.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///

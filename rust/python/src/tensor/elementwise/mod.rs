@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use super::Tensor;
 use super::args::{OptionalArg, TensorOrScalar, extract_tensor};
 pub(super) use basic::rounding_mode;
-pub(super) use out::{compute, compute_long, replace};
+pub(super) use out::{compute, compute_exact, compute_long, replace};
 
 type NewTensor<'py> = PyResult<Bound<'py, Tensor>>;
 

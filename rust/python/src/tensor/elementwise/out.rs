@@ -1,6 +1,6 @@
 //! The argument `out`, and in-place forms of operations.
 
-use interlock_tensor::{Result, Tensor as CoreTensor};
+use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use super::{NewTensor, OptionalArg};
@@ -20,7 +20,19 @@ pub(in crate::tensor) fn compute<'py>(
     compute_sized(py, op, (inputs, size), out, operation)
 }
 
-/// Like [`compute`], for an operation that may take long for few elements.
+/// Like [`compute`], for an operation that does not convert its result to another dtype of `out`.
+pub(in crate::tensor) fn compute_exact<'py>(
+    py: Python<'py>,
+    op: &'static str,
+    inputs: &[&CoreTensor],
+    out: OptionalArg<'_, 'py>,
+    operation: impl FnOnce() -> Result<CoreTensor> + Send,
+) -> NewTensor<'py> {
+    let target = dtype_of(out);
+    compute(py, op, inputs, out, || with_dtype(op, operation()?, target))
+}
+
+/// Like [`compute_exact`], for an operation that may take long for few elements.
 pub(in crate::tensor) fn compute_long<'py>(
     py: Python<'py>,
     op: &'static str,
@@ -28,7 +40,23 @@ pub(in crate::tensor) fn compute_long<'py>(
     out: OptionalArg<'_, 'py>,
     operation: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
-    compute_sized(py, op, (inputs, DETACH_THRESHOLD), out, operation)
+    let target = dtype_of(out);
+    compute_sized(py, op, (inputs, DETACH_THRESHOLD), out, || with_dtype(op, operation()?, target))
+}
+
+fn dtype_of(out: OptionalArg<'_, '_>) -> Option<DType> {
+    Some(out?.cast::<Tensor>().ok()?.get().0.dtype())
+}
+
+/// Returns a result, or an error if `out` has another dtype.
+fn with_dtype(op: &'static str, result: CoreTensor, target: Option<DType>) -> Result<CoreTensor> {
+    match target {
+        Some(given) if given != result.dtype() => {
+            let expected = format!("{}, the dtype of the result", result.dtype());
+            Err(Error::DType { op, argument: "out", expected, given, cure: "" })
+        }
+        _ => Ok(result),
+    }
 }
 
 fn compute_sized<'py>(

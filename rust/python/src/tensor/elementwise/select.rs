@@ -4,7 +4,7 @@ use interlock_tensor::{Result, Tensor as CoreTensor, elementwise};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::{NewTensor, OptionalArg, compute, replace, tensors};
+use super::{NewTensor, OptionalArg, compute, compute_exact, replace, tensors};
 use crate::tensor::Tensor;
 use crate::tensor::args::{TensorOrScalar, extract_tensor, extract_tensor_object};
 use crate::tensor::index_ops::nonzero;
@@ -31,7 +31,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     A tensor; without `input` and `other` the tuple of `nonzero(condition, as_tuple=True)`.
 ///
 /// Raises:
-///     DTypeError: `condition` is not a bool tensor.
+///     DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
 ///     ShapeError: The shapes cannot be broadcast.
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 ///     TypeError: Only one of `input` and `other` is passed, or `out` without them.
@@ -72,7 +72,7 @@ fn selected<'py>(
     let (x, y) =
         (TensorOrScalar::extract("where: input", input)?, TensorOrScalar::extract("where: other", other)?);
     let inputs: Vec<_> = std::iter::once(chosen).chain(tensors([&x, &y])).collect();
-    compute(condition.py(), "where", &inputs, out, || {
+    compute_exact(condition.py(), "where", &inputs, out, || {
         elementwise::where_cond(chosen, x.operand(), y.operand())
     })
 }
