@@ -190,6 +190,13 @@ def test_loss_of_a_target_without_dimensions_has_the_wider_dtype(name: str) -> N
     assert loss(x, target).dtype is loss(target, x).dtype is interlock.float64
 
 
+def test_sum_of_losses_of_integers_is_int64() -> None:
+    x = interlock.tensor([100, 100], dtype=interlock.int8)
+    assert functional.l1_loss(x, x.neg(), reduction="none").dtype is interlock.int8
+    loss = functional.l1_loss(x, interlock.zeros(2, dtype=interlock.int8), reduction="sum")
+    assert (loss.dtype, loss.item()) == (interlock.int64, 200)
+
+
 def test_gradient_reaches_probabilities_and_binary_targets() -> None:
     x, target = double(LOGITS), double(PROBABILITIES).requires_grad_()
     binary = double(BINARY).requires_grad_()

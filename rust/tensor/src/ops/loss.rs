@@ -49,7 +49,7 @@ fn difference(op: &'static str, input: &Tensor, target: &Tensor) -> Result<(Tens
 }
 
 /// Multiplies losses by the weights of the elements of `input`, if there are any, reduces them and rounds them to
-/// `dtype`.
+/// `dtype`. Sums of integers remain int64.
 fn reduce_weighted(
     op: &'static str,
     input: &Tensor,
@@ -57,14 +57,18 @@ fn reduce_weighted(
     weight: Option<&Tensor>,
     reduction: Reduction,
 ) -> Result<Tensor> {
-    let Some(weight) = weight else { return reduction.of(losses)?.cast(dtype) };
+    let rounded = |losses: Tensor, dtype: DType| {
+        let is_sum = reduction == Reduction::Sum && !dtype.is_floating_point();
+        if is_sum { Ok(losses) } else { losses.cast(dtype) }
+    };
+    let Some(weight) = weight else { return rounded(reduction.of(losses)?, dtype) };
     if weight.shape() != input.shape() {
         let expected = format!("have the shape of the input, {}", Tuple(input.shape()));
         return Err(Error::shape(op, "weight", expected, weight.shape()));
     }
     let dtype = dtype.promote(weight.dtype());
     let weight = weight.cast(dtype.compute())?;
-    reduction.apply(losses.mul(&weight)?, || weight.sum(None, false))?.cast(dtype)
+    rounded(reduction.apply(losses.mul(&weight)?, || weight.sum(None, false))?, dtype)
 }
 
 impl Tensor {
