@@ -2,6 +2,7 @@
 
 use super::masked::zero_where;
 use super::reduce::{err_nothing_to_reduce, reduced_dims};
+use crate::autograd::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, kernel};
 
 impl Tensor {
@@ -37,7 +38,12 @@ impl Tensor {
             let sizes = x.abs()?;
             if order > 0.0 { sizes.amax(dims, keepdim)? } else { sizes.amin(dims, keepdim)? }
         } else if order == 0.0 {
-            kernel::cast(&x.detach().not_equal(0i64)?, x.dtype())?.sum(dims, keepdim)?
+            let count = kernel::cast(&x.detach().not_equal(0i64)?, x.dtype())?.sum(dims, keepdim)?;
+            // As in PyTorch a count has a history, but no gradient.
+            if let Some(builder) = NodeBuilder::new("LinalgVectorNormBackward0", &[&x])? {
+                builder.set_history(&count, |_, _| Ok(vec![None]));
+            }
+            count
         } else if order == 1.0 {
             x.abs()?.sum(dims, keepdim)?
         } else {
