@@ -6,6 +6,7 @@ The state is stored in Rust: a Rust program that embeds Python reads and writes 
 from __future__ import annotations
 
 import os
+from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
 from interlock._version import VERSION as _VERSION
@@ -406,6 +407,7 @@ __all__ = [
     "dot",
     "double",
     "dtype",
+    "e",
     "einsum",
     "empty",
     "empty_like",
@@ -458,6 +460,7 @@ __all__ = [
     "index_fill",
     "index_put",
     "index_select",
+    "inf",
     "inference_mode",
     "int",
     "int8",
@@ -513,6 +516,7 @@ __all__ = [
     "multinomial",
     "multiply",
     "mv",
+    "nan",
     "nan_to_num",
     "narrow",
     "ne",
@@ -528,6 +532,7 @@ __all__ = [
     "ones_like",
     "outer",
     "permute",
+    "pi",
     "positive",
     "pow",
     "prod",
