@@ -151,8 +151,9 @@ class disable_saved_tensors_hooks:
     """
 
     def __init__(self, error_message: str) -> None:
-        if not isinstance(error_message, str):
-            given = type(error_message).__name__
+        message: object = error_message
+        if not isinstance(message, str):
+            given = type(message).__name__
             raise TypeError(f"disable_saved_tensors_hooks: error_message must be a str, got {given}")
         self._scope = _SavedTensorsHooksDisabled(error_message)
 
