@@ -6,7 +6,6 @@ The state is stored in Rust: a Rust program that embeds Python reads and writes 
 from __future__ import annotations
 
 import os
-from math import e, inf, nan, pi
 from typing import TYPE_CHECKING
 
 from interlock._version import VERSION as _VERSION
@@ -36,6 +35,7 @@ if __version__ != _VERSION:
     )
 
 from interlock import accelerator, autograd, backends, dispatch, errors, nn, return_types, state, utils
+from interlock._constants import e, inf, nan, pi
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import (
     is_anomaly_check_nan_enabled,

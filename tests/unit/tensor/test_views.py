@@ -359,10 +359,13 @@ def test_type_as_converts_to_the_dtype_and_device_of_another_tensor() -> None:
     assert (double.dtype, double.requires_grad) == (interlock.float64, True)
     whole = x.type_as(other=interlock.tensor(0))
     assert (whole.tolist(), whole.requires_grad) == ([1, 2], False)
-    there = x.type_as(interlock.zeros(1, device="host:1"))
-    assert (str(there.device), there.tolist()) == ("host:1", [1.5, 2.5])
     other = interlock.zeros(1, dtype=interlock.float64)
     gradcheck.check(lambda x: (x * x).type_as(other), ARRAY)
     for wrong in (3, interlock.float64, None):
         with pytest.raises(TypeError, match="type_as: other must be a Tensor, got"):
             x.type_as(wrong)  # type: ignore[arg-type]
+
+
+def test_type_as_moves_to_the_device_of_another_tensor(devices: tuple[str, ...]) -> None:
+    there = interlock.tensor([1.5, 2.5]).type_as(interlock.zeros(1, device=devices[0], dtype=interlock.int64))
+    assert (str(there.device), there.tolist()) == (devices[0], [1, 2])

@@ -7,6 +7,7 @@ mod attention;
 mod attribute_functions;
 mod attributes;
 mod broadcasting;
+mod checkpoint;
 mod conv;
 mod conversion;
 mod copy;
@@ -107,6 +108,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     hooks::register(&module)?;
     node::register(&module)?;
+    checkpoint::register(&module)?;
     function::register(&module)?;
     dtype::register(&module)?;
     conversion::register(&module)?;
