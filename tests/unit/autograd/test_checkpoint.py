@@ -327,6 +327,20 @@ def test_a_checkpoint_stores_no_activations(devices: tuple[str, ...]) -> None:
     assert checkpointed[1] <= 4 + 8 + 5
 
 
+def test_recomputed_tensors_of_a_retained_graph_are_freed_after_the_pass(devices: tuple[str, ...]) -> None:
+    x = interlock.ones(1 << 16, device=devices[0], requires_grad=True)
+    y = checkpoint(lambda x: x.sin().cos().exp(), x).sum()
+    y.backward(retain_graph=True)
+    interlock.accelerator.synchronize(devices[0])
+    before = memory.memory_allocated(devices[0])
+    y.backward(retain_graph=True)
+    gc.collect()
+    interlock.accelerator.synchronize(devices[0])
+    assert memory.memory_allocated(devices[0]) == before
+    # The result and the argument with its gradient: no activations.
+    assert before <= 2 * x.nbytes + 1024
+
+
 def test_activations_are_not_stored_in_the_outer_checkpoint() -> None:
     activations: list[weakref.ref[Tensor]] = []
 

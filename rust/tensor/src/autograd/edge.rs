@@ -167,6 +167,22 @@ impl From<Tensor> for EdgeOrTensor {
 }
 
 /// Types whose gradient a backward pass starts with or computes: [`Tensor`], [`GradientEdge`] and [`EdgeOrTensor`].
+///
+/// ```
+/// use interlock_tensor::autograd::{BackwardArgs, Differentiable, backward};
+/// use interlock_tensor::{Result, Tensor};
+///
+/// fn differentiate<T: Differentiable>(output: T) -> Result<()> {
+///     let (outputs, gradients) = (&[output], &[None]);
+///     backward(&BackwardArgs { outputs, gradients, retain_graph: false, create_graph: false }, None)
+/// }
+///
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
+/// leaf.set_requires_grad(true)?;
+/// differentiate(leaf.mul(2.0)?)?;
+/// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![2.0])));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
 pub trait Differentiable: private::Differentiable {}
 
 impl<T: private::Differentiable> Differentiable for T {}

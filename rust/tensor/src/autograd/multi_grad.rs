@@ -58,6 +58,23 @@ impl<F: Fn(&[Option<Tensor>]) -> Result<()> + Any + Send + Sync> MultiGradHook f
 }
 
 /// When a backward pass calls a hook of several tensors.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlock_tensor::autograd::{MultiGradMode, register_multi_grad_hook};
+/// use interlock_tensor::{Result, Tensor};
+///
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
+/// leaf.set_requires_grad(true)?;
+/// let result = leaf.mul(2.0)?;
+/// let first = |gradients: &[Option<Tensor>]| -> Result<()> {
+///     assert_eq!(gradients.len(), 1);
+///     Ok(())
+/// };
+/// register_multi_grad_hook(&[leaf, result.clone()], Arc::new(first), MultiGradMode::Any)?;
+/// result.backward()?;
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MultiGradMode {
     /// Once, after the last gradient that the pass computes.
