@@ -272,6 +272,16 @@ def test_multi_hook_does_not_wait_for_gradients_that_are_none() -> None:
     assert log == [[True, False], [True, False]]
 
 
+def test_multi_hook_of_any_ignores_gradients_that_are_none() -> None:
+    got: list[Tensor] = []
+    a, b = leaf(1), leaf(2)
+    m = b * 1
+    u, v = DropSecond.apply(a, m)
+    with register_multi_grad_hook((b, m, a), got.append, mode="any"):
+        (u + v).sum().backward()
+    assert [gradient.tolist() for gradient in got] == [[1.0]]
+
+
 def test_multi_hook_of_a_tensor_follows_the_value_before_a_change_in_place() -> None:
     log: Log = []
     a = leaf(1)

@@ -340,6 +340,17 @@ def test_base_of_a_view_is_the_tensor_that_is_not_a_view() -> None:
         assert x[:2]._base is x
 
 
+def test_base_without_grad_is_the_same_tensor() -> None:
+    x = interlock.ones(4)
+    view = x[:2]
+    base = view._base
+    assert base is not None
+    assert view._base is base
+    base[0] = 5
+    assert x.tolist() == [5.0, 1.0, 1.0, 1.0]
+    assert hash(base) == hash(x)
+
+
 def test_tensors_that_are_not_views_have_no_base() -> None:
     x = interlock.ones(4)
     with interlock.inference_mode():

@@ -184,7 +184,7 @@ impl Tensor {
     }
 
     /// The tensor of which this one is a view, never a view itself, or None. In-place changes of the view are recorded on
-    /// it. The result of `detach()` shares memory and is not a view.
+    /// it. The result of `detach()` shares memory and is not a view. The Python object may be a new one of the same tensor.
     #[getter]
     fn _base<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Tensor>>> {
         self.0.base().map(|base| tensor_object(py, &base)).transpose()

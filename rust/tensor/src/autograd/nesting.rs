@@ -83,7 +83,8 @@ impl Drop for OpenPass {
     fn drop(&mut self) {
         let open = OPEN.get().saturating_sub(1);
         OPEN.set(open);
-        let object = OBJECTS.with_borrow_mut(|objects| if objects.len() > open { objects.pop() } else { None });
+        let object =
+            OBJECTS.with_borrow_mut(|objects| if objects.len() > open { objects.pop() } else { None });
         // After the borrow: the drop may run code of the program.
         drop(object);
     }
