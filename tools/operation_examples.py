@@ -264,6 +264,7 @@ OPERATIONS = {
     },
     "Conversion and copies": {
         "to": "x.float().to(T.float64)",
+        "type_as": "x.float().type_as(T.tensor(0.0, dtype=T.float64))",
         "half": "x.half()",
         "bfloat16": "x.bfloat16()",
         "float": "x.double().float()",

@@ -35,6 +35,7 @@ if __version__ != _VERSION:
     )
 
 from interlock import accelerator, autograd, backends, dispatch, errors, nn, return_types, state, utils
+from interlock._constants import e, inf, nan, pi
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import (
     is_anomaly_check_nan_enabled,
@@ -460,6 +461,7 @@ __all__ = [
     "dot",
     "double",
     "dtype",
+    "e",
     "einsum",
     "empty",
     "empty_like",
@@ -521,6 +523,7 @@ __all__ = [
     "index_put",
     "index_put_",
     "index_select",
+    "inf",
     "inference_mode",
     "int",
     "int8",
@@ -580,6 +583,7 @@ __all__ = [
     "multinomial",
     "multiply",
     "mv",
+    "nan",
     "nan_to_num",
     "nan_to_num_",
     "narrow",
@@ -597,6 +601,7 @@ __all__ = [
     "ones_like",
     "outer",
     "permute",
+    "pi",
     "positive",
     "pow",
     "prod",

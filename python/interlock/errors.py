@@ -274,6 +274,14 @@ class GradcheckError(InterlockError, RuntimeError):
     """
 
 
+class CheckpointError(InterlockError, RuntimeError):
+    """The recomputation of a checkpoint saved other tensors than the first call.
+
+    The function must do the same in each call. With `debug=True` the message lists the lines that save
+    tensors.
+    """
+
+
 class ScopeWarning(RuntimeWarning):
     """A scope is open in a suspended coroutine, was exited out of order, or was never exited.
 

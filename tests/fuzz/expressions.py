@@ -265,6 +265,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "x.nan_to_num().clamp(-9, 9).short()",
         "x.nan_to_num().clamp(-9, 9).int()",
         "x.nan_to_num().clamp(0, 100).to({dtype})",
+        "x.nan_to_num().clamp(0, 100).type_as(y)",
         "(x.register_hook(lambda gradient: gradient * 2), x * 1)[1]",
         "x.clone().detach_()",
         "x.take_along_dim(T.argmax(x, {dim}, keepdim=True), {dim})",

@@ -21,7 +21,7 @@ NOT_DRAWN = {
     **dict.fromkeys(("randperm", "bernoulli_", "uniform_", "normal_", "multinomial", "manual_seed"), RANDOM),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "a setting of the process"),
     **dict.fromkeys(("is_pinned", "pin_memory", "record_stream", "data_ptr", "stride"), PROPERTY),
-    **dict.fromkeys(("grad_fn", "output_nr"), PROPERTY),
+    **dict.fromkeys(("grad_fn", "output_nr", "increment_version"), PROPERTY),
     "register_post_accumulate_grad_hook": "the order of hooks has tests of its own",
     "multi_head_attention": "an internal function of interlock.nn, composed of drawn ones",
     "conv2d": "the step convolution",

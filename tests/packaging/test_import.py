@@ -48,6 +48,7 @@ NOT_OF_INTERLOCK = (
     "interlock.aio",
     "interlock.backends.xeon",
     "interlock.testing",
+    "interlock.utils.checkpoint",
 )
 
 INSTALLED = sysconfig.get_path("platlib")

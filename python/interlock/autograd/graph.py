@@ -1,11 +1,171 @@
-"""The autograd graph: its nodes, and hooks of the tensors that they save."""
+"""The autograd graph: its nodes and edges, hooks of several tensors, and hooks of saved tensors."""
 
 from __future__ import annotations
 
-from interlock._core.accelerator import device
-from interlock._core.tensor import Node, Tensor, saved_tensors_hooks
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
-__all__ = ["Node", "save_on_cpu", "saved_tensors_hooks"]
+from interlock._core.accelerator import device
+from interlock._core.tensor import (
+    Node,
+    RemovableHandle,
+    Tensor,
+    _gradient_edge,
+    _register_multi_grad_hook,
+    _SavedTensorsHooksDisabled,
+    increment_version,
+    saved_tensors_hooks,
+)
+from interlock._scope_decorator import decorate
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class GradientEdge(NamedTuple):
+    """The place in the autograd graph where the gradient of a tensor is computed; see `get_gradient_edge`.
+
+    `autograd.grad` and `autograd.backward` accept it instead of the tensor. It keeps the graph alive, but not
+    the elements of the tensor.
+    """
+
+    node: Node
+    """The node that receives the gradient: the `grad_fn` of the tensor, or `AccumulateGrad` for a leaf."""
+    output_nr: int
+    """The position of the tensor among the results of the node."""
+    ownership_token: Node | None = None
+    """A node that keeps the graph of an `autograd.Function` alive, whose own node does not; else None."""
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Return the place in the autograd graph where the gradient of a tensor is computed.
+
+    `autograd.grad(loss, get_gradient_edge(x))` equals `autograd.grad(loss, x)`, also after `x` was deleted or
+    changed in place.
+
+    Args:
+        tensor: A tensor that requires grad.
+
+    Raises:
+        RuntimeError: The tensor does not require grad.
+        TypeError: `tensor` is not a tensor.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(1, requires_grad=True)
+        >>> y = x * 2
+        >>> edge = interlock.autograd.graph.get_gradient_edge(y)
+        >>> loss = y * y
+        >>> del y
+        >>> interlock.autograd.grad(loss, edge)
+        (tensor([4.]),)
+
+    """
+    return GradientEdge(*_gradient_edge(tensor))
+
+
+@overload
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[list[Tensor | None]], object], *, mode: Literal["all"] = "all"
+) -> RemovableHandle: ...
+
+
+@overload
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Tensor], object], *, mode: Literal["any"]
+) -> RemovableHandle: ...
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., object], *, mode: Literal["all", "any"] = "all"
+) -> RemovableHandle:
+    """Register a function that a backward pass calls with the gradients of several tensors.
+
+    A pass ignores the tensors that its outputs do not depend on and, if `inputs` are passed to it, those
+    whose gradients it does not compute. If backward functions return no gradient for a tensor, the hook is
+    called at the end of the pass. A hook that is registered during a pass takes effect in the next one.
+
+    Args:
+        tensors: The tensors.
+        fn: Called once in each pass that computes a gradient of the tensors. In the mode `"all"` it is called
+            after the last of them, with a list that has None for a tensor without a gradient. In the mode
+            `"any"` it is called with the first gradient. Its result is ignored, and it must not change the
+            gradients.
+        mode: `"all"` or `"any"`.
+
+    Returns:
+        A handle whose `remove` removes the hook.
+
+    Raises:
+        RuntimeError: A tensor does not require grad, in the mode `"all"`. The mode `"any"` ignores it.
+        TypeError: `fn` is not callable, or `tensors` is not a sequence of tensors.
+        ValueError: `mode` has another value.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.autograd.graph import register_multi_grad_hook
+        >>> x = interlock.ones(1, requires_grad=True)
+        >>> y, z = x * 2, x * 3
+        >>> handle = register_multi_grad_hook((x, y, z), lambda gradients: print(gradients))
+        >>> y.backward()
+        [tensor([2.]), tensor([1.]), None]
+
+    """
+    return _register_multi_grad_hook(tensors, fn, mode)
+
+
+class disable_saved_tensors_hooks:
+    """Make `saved_tensors_hooks` and its subclasses raise, for code that they would break.
+
+    A context manager and a decorator. It applies to the thread that enters it, and to other threads and tasks
+    to which a captured state is applied. An inner scope replaces the message.
+
+    Args:
+        error_message: The message of the RuntimeError.
+
+    Raises:
+        RuntimeError: It is entered where hooks are active, with `error_message`.
+        TypeError: `error_message` is not a str.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.autograd import graph
+        >>> with graph.disable_saved_tensors_hooks("this model offloads its tensors itself"):
+        ...     try:
+        ...         with graph.save_on_cpu():
+        ...             pass
+        ...     except RuntimeError as error:
+        ...         print(error)
+        this model offloads its tensors itself
+
+    """
+
+    def __init__(self, error_message: str) -> None:
+        message: object = error_message
+        if not isinstance(message, str):
+            given = type(message).__name__
+            raise TypeError(f"disable_saved_tensors_hooks: error_message must be a str, got {given}")
+        self._scope = _SavedTensorsHooksDisabled(error_message)
+
+    def __enter__(self) -> None:
+        self._scope.__enter__()
+
+    def __exit__(self, *args: object) -> None:
+        self._scope.__exit__(None, None, None)
+
+    def __call__(self, function: _Function, /) -> _Function:
+        """Return a wrapper of a function that disables hooks during each call."""
+        return decorate(self, function)
 
 
 class save_on_cpu(saved_tensors_hooks):

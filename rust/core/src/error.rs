@@ -1,6 +1,7 @@
 //! The errors of this crate, with the data of their messages.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::base::location::SourceLocation;
 
@@ -166,6 +167,11 @@ pub enum Error {
     },
     /// A step of a task began while another step of it runs.
     TaskIsRunning,
+    /// Hooks of saved tensors were activated where they are disabled, or disabled where they are active.
+    SavedTensorHooksDisabled {
+        /// The message of the caller that disabled them.
+        message: Arc<str>,
+    },
 }
 
 crate::messages! { Error {
@@ -201,6 +207,7 @@ crate::messages! { Error {
         "unknown vendor library {name:?}; known: {allowed}";
     Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned status {status}";
     Error::TaskIsRunning => "the state of this task is active already: another step of the task is running";
+    Error::SavedTensorHooksDisabled { message } => "{message}";
 } }
 
 impl std::error::Error for Error {}

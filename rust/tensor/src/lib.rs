@@ -64,7 +64,7 @@ pub use ops::{
     MULTI_HEAD_ATTENTION, Matmul, MatmulArgs, MatmulCall, MultiHeadArgs, MultiHeadAttention, MultiHeadCall,
     Operand, PUT, PathOptimizer, PathRequest, Put, Reduction, Rows, SCATTER_ADD, ScatterAdd, ScatterArgs,
     ScatterCall, ScatterReduce, Tolerance, WriteTo, broadcast_tensors, cat, einsum, explain_einsum, hstack,
-    lstm, manual_seed, register_foreign_kernel, stack, vstack,
+    lstm, manual_seed, random_state, register_foreign_kernel, stack, vstack,
 };
 pub use shape::MAX_DIMENSIONS;
 pub use storage::{Placement, Storage, TensorOptions};

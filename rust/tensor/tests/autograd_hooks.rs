@@ -6,9 +6,10 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use interlock::autograd::{ModeContext, ModeKind, no_grad};
+use interlock::autograd::{ModeContext, ModeKind, SavedTensorHooksDisabledContext, no_grad};
 use interlock_tensor::autograd::{
-    CustomFunction, CustomRecord, ForwardStack, NextFunction, SavedTensorHooks, record,
+    BackwardArgs, CustomFunction, CustomRecord, EdgeOrTensor, ForwardStack, GradientEdge, MultiGradMode,
+    NextFunction, SavedTensorHooks, backward, grad, record, register_multi_grad_hook,
     saved_tensor_hooks_context, set_forward_stack_provider,
 };
 use interlock_tensor::{Error, ForeignError, Result, Tensor};
@@ -179,7 +180,7 @@ fn saved_tensor_hooks_replace_saved_tensors() {
     }
     let x = leaf(&[3.0]);
     let hooks = saved_tensor_hooks_context(Arc::new(Negated));
-    hooks.enter();
+    hooks.enter().unwrap();
     let y = x.mul(&x).unwrap();
     hooks.exit();
     y.backward().unwrap();
@@ -206,4 +207,96 @@ fn anomaly_mode_reports_the_stack_of_the_failing_node() {
     let x = leaf(&[0.0]);
     x.log().unwrap().mul(0.0).unwrap().backward().unwrap();
     assert!(gradient(&x)[0].is_nan());
+}
+
+/// Registers a hook that logs which gradients it receives.
+fn log_gradients(tensors: &[Tensor], mode: MultiGradMode) -> Arc<Mutex<Vec<Vec<bool>>>> {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let calls = log.clone();
+    let hook = move |gradients: &[Option<Tensor>]| {
+        calls.lock().unwrap().push(gradients.iter().map(Option::is_some).collect());
+        Ok(())
+    };
+    register_multi_grad_hook(tensors, Arc::new(hook), mode).unwrap();
+    log
+}
+
+#[test]
+fn multi_grad_hook_waits_for_the_gradients_of_a_pass() {
+    let (a, b) = (leaf(&[1.0]), leaf(&[2.0]));
+    let (c, d) = (a.mul(&b).unwrap(), a.mul(&b).unwrap());
+    let all = log_gradients(&[a.clone(), b.clone(), c.clone(), d], MultiGradMode::All);
+    let any = log_gradients(&[a.clone(), c.clone()], MultiGradMode::Any);
+    let outputs = [c];
+    let args =
+        BackwardArgs { outputs: &outputs, gradients: &[None], retain_graph: true, create_graph: false };
+    backward(&args, None).unwrap();
+    backward(&args, Some(&[a])).unwrap();
+    grad(&args, &[b], false).unwrap();
+    let expected = [[true, true, true, false], [true, false, true, false], [false, true, true, false]];
+    assert_eq!(*all.lock().unwrap(), expected);
+    assert_eq!(*any.lock().unwrap(), [[true]; 3]);
+}
+
+#[test]
+fn multi_grad_hook_of_a_tensor_without_grad_is_not_registered() {
+    let (a, plain) = (leaf(&[1.0]), Tensor::from_slice(&[1.0], &[1]).unwrap());
+    let hook = Arc::new(|_: &[Option<Tensor>]| -> Result<()> { panic!("the hook was registered") });
+    let result = register_multi_grad_hook(&[a.clone(), plain], hook, MultiGradMode::All);
+    assert!(matches!(result, Err(Error::NoGraph { op: "register_multi_grad_hook" })));
+    a.mul(2.0).unwrap().backward().unwrap();
+}
+
+#[test]
+fn gradient_edge_replaces_its_tensor() {
+    let x = leaf(&[3.0]);
+    let y = x.mul(2.0).unwrap();
+    let (edge, node) = (GradientEdge::of(&y).unwrap(), y.grad_fn().unwrap().unwrap());
+    assert!(matches!(edge.node(), NextFunction::Node(found) if Arc::ptr_eq(&found, &node)));
+    assert!(GradientEdge::new(NextFunction::Node(node), 1).is_err());
+    assert!(GradientEdge::of(&y.detach()).is_err());
+    let outputs = [EdgeOrTensor::from(y.mul(&y).unwrap())];
+    let args =
+        BackwardArgs { outputs: &outputs, gradients: &[None], retain_graph: true, create_graph: false };
+    let inputs = [edge.clone().into(), GradientEdge::of(&x).unwrap().into()];
+    let gradients = grad(&args, &inputs, false).unwrap();
+    let values = |gradient: &Option<Tensor>| gradient.as_ref().unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(gradients.iter().map(values).collect::<Vec<_>>(), [[12.0], [24.0]]);
+    let edges = [edge];
+    let args = BackwardArgs { outputs: &edges, gradients: &[None], retain_graph: false, create_graph: false };
+    backward(&args, None).unwrap();
+    assert_eq!((gradient(&x), y.retains_grad()), (vec![2.0], false));
+}
+
+#[test]
+fn saved_tensor_hooks_are_disabled_in_a_scope() {
+    struct Identity;
+    impl SavedTensorHooks for Identity {
+        fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn Any + Send + Sync>> {
+            Ok(Arc::new(tensor.clone()))
+        }
+
+        fn unpack(&self, packed: &(dyn Any + Send + Sync)) -> Result<Option<Tensor>> {
+            Ok(packed.downcast_ref::<Tensor>().cloned())
+        }
+    }
+    let hooks = saved_tensor_hooks_context(Arc::new(Identity));
+    let disabled = SavedTensorHooksDisabledContext::new("not here");
+    disabled.enter().unwrap();
+    assert_eq!(hooks.enter().map_err(|error| error.to_string()), Err("not here".to_owned()));
+    assert!(hooks.guard().is_err());
+    disabled.exit();
+    let _guard = hooks.guard().unwrap();
+    assert!(disabled.enter().is_err() && disabled.guard().is_err());
+}
+
+#[test]
+fn views_report_their_base() {
+    let x = leaf(&[1.0, 2.0]);
+    let view = x.select(0, 0).unwrap().view(&[1]).unwrap();
+    assert!(view.is_view() && view.base().unwrap().is(&x));
+    assert!(!x.is_view() && !view.detach().is_view());
+    let before = x.version().unwrap();
+    view.increment_version();
+    assert_eq!(x.version().unwrap(), before + 1);
 }

@@ -18,6 +18,7 @@ from typing import (
 import numpy.typing as npt
 from interlock import return_types as _return_types
 from interlock._core.accelerator import _CudaStream, device as _DeviceObject
+from interlock.autograd.graph import GradientEdge as _GradientEdge
 from typing_extensions import disjoint_base
 
 __all__ = [
@@ -141,6 +142,7 @@ __all__ = [
     "half",
     "hstack",
     "hypot",
+    "increment_version",
     "index_add",
     "index_copy",
     "index_fill",
@@ -304,7 +306,7 @@ _Dims: TypeAlias = int | Sequence[int]
 _Sizes: TypeAlias = tuple[int, ...] | list[int]
 _Nested: TypeAlias = _Number | Tensor | Sequence[_Nested]
 _Part: TypeAlias = SupportsIndex | slice | EllipsisType | Tensor | list[Any] | npt.NDArray[Any] | None
-_Tensors: TypeAlias = Tensor | Iterable[Tensor]
+_Tensors: TypeAlias = Tensor | _GradientEdge | Iterable[Tensor | _GradientEdge]
 _Gradients: TypeAlias = Tensor | Iterable[Tensor | None]
 
 @final
@@ -475,6 +477,52 @@ def _record_function(
     saved: tuple[Tensor | None, ...],
     materialize_grads: builtins.bool,
 ) -> tuple[Tensor, ...]: ...
+def _gradient_edge(tensor: Tensor) -> tuple[Node, int, Node | None]: ...
+def _register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., object], mode: str
+) -> RemovableHandle: ...
+
+@final
+class _BackwardPass: ...
+
+@final
+class _SavedInput:
+    def __new__(cls, tensor: Tensor) -> Self: ...
+    def unpack(self) -> Tensor: ...
+
+def _backward_pass() -> _BackwardPass | None: ...
+def _random_state() -> int: ...
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Record that tensors were changed in place by code that interlock does not know, such as a kernel of the program.
+
+    A backward pass that needs the old elements of a tensor then raises RuntimeError. Operations of interlock record their
+    changes themselves. Inference tensors have no version counter and are ignored.
+
+    Args:
+        tensor: The tensor, or an iterable of tensors.
+
+    Raises:
+        TypeError: `tensor` is neither a tensor nor an iterable of tensors.
+
+    Example:
+        >>> import interlock
+        >>> x = interlock.ones(2)
+        >>> interlock.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
+
+@final
+class _SavedTensorsHooksDisabled:
+    def __new__(cls, error_message: str) -> Self: ...
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
 
 @disjoint_base
 class saved_tensors_hooks:
@@ -618,6 +666,9 @@ class Tensor:
     @property
     def _version(self) -> builtins.int: ...
     def _set_version(self, version: builtins.int) -> None: ...
+    @property
+    def _base(self) -> Tensor | None: ...
+    def _is_view(self) -> builtins.bool: ...
     def is_inference(self) -> builtins.bool:
         """Return whether the tensor was created in inference mode."""
     @property
@@ -749,7 +800,7 @@ class Tensor:
             gradient: The gradient of this tensor, of its shape. None means 1, for a tensor of one element.
             retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
             create_graph: Whether the backward pass is recorded.
-            inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+            inputs: One tensor, `GradientEdge` or several in which gradients are accumulated. None means all leaves.
 
         Raises:
             RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
@@ -2439,6 +2490,23 @@ class Tensor:
         Example:
             >>> import interlock
             >>> interlock.tensor([1.5, 2.5]).to(interlock.int64)
+            tensor([1, 2])
+        """
+    def type_as(self, other: Tensor) -> Tensor:
+        """Convert the tensor to the dtype and device of another one.
+
+        Args:
+            other: The tensor whose dtype and device are used.
+
+        Returns:
+            The tensor itself if nothing changes, else a new tensor.
+
+        Raises:
+            TypeError: `other` is not a tensor.
+
+        Example:
+            >>> import interlock
+            >>> interlock.tensor([1.5, 2.5]).type_as(interlock.tensor(0))
             tensor([1, 2])
         """
     def cpu(self) -> Tensor:
@@ -8385,11 +8453,12 @@ def backward(
     With `create_graph` it issues a UserWarning, because each leaf and its `grad` then form a reference cycle.
 
     Args:
-        tensors: The tensor or tensors to differentiate.
+        tensors: The tensor, `GradientEdge` or several of them to differentiate.
         grad_tensors: The gradient of each tensor. None means 1, for tensors of one element.
         retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
         create_graph: Whether the backward pass is recorded.
-        inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+        inputs: One tensor, `GradientEdge` or several in which gradients are accumulated. None means all leaves. An edge
+            of a tensor that is not a leaf accumulates nothing.
 
     Raises:
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
@@ -8418,8 +8487,8 @@ def grad(
     """Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
 
     Args:
-        outputs: The tensor or tensors to differentiate.
-        inputs: The tensor or tensors whose gradients are returned.
+        outputs: The tensor, `GradientEdge` or several of them to differentiate.
+        inputs: The tensor, `GradientEdge` or several of them whose gradients are returned.
         grad_outputs: The gradient of each output. None means 1, for outputs of one element.
         retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
         create_graph: Whether the backward pass is recorded.
@@ -8431,6 +8500,7 @@ def grad(
 
     Raises:
         RuntimeError: The outputs do not depend on an input, and neither option is True.
+        RuntimeError: The outputs do not depend on an edge in `inputs`, and `materialize_grads` is True.
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
         RuntimeError: A saved tensor was changed in place.
         ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.

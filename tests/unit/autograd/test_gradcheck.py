@@ -317,6 +317,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "x[index] = value": (lambda x, y: assigned(x, y) ** 2, (X, Y)),
     "to": (lambda x: x.to(float64, copy=True) ** 2, (X,)),
     "double": (lambda x: x.double() ** 2, (X,)),
+    "type_as": (lambda x: x.type_as(interlock.zeros(1, dtype=float64)) ** 2, (X,)),
     "cpu": (lambda x: x.cpu() ** 2, (X,)),
     "clone": (lambda x: x.clone() ** 2, (X,)),
     "contiguous": (lambda x: x.t().contiguous() ** 2, (X,)),

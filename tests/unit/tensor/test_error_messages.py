@@ -775,7 +775,11 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "backward: inputs must contain at least one tensor, got none",
     ),
     ("leaf(1).sum().backward(retain_graph=1)", TypeError, "backward: retain_graph must be a bool, got int"),
-    ("grad(1, ones(1))", TypeError, "grad: outputs must be a Tensor or a sequence of Tensors, got int"),
+    (
+        "grad(1, ones(1))",
+        TypeError,
+        "grad: outputs must be a Tensor, a GradientEdge or a sequence of them, got int",
+    ),
     ("grad(leaf(1) * 2, [])", ArgumentError, "grad: inputs must contain at least one tensor, got none"),
     (
         "grad(leaf(1) * 2, leaf(1))",

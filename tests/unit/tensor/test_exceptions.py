@@ -132,7 +132,7 @@ def test_grad_passes_an_exception_of_iter_unchanged() -> None:
         interlock.autograd.grad(x.sum(), Items())
     with pytest.raises(KeyboardInterrupt):
         interlock.autograd.grad(x.sum(), x, Items())
-    with pytest.raises(TypeError, match="a Tensor or a sequence of Tensors"):
+    with pytest.raises(TypeError, match="a Tensor, a GradientEdge or a sequence of them"):
         interlock.autograd.grad(x.sum(), 5)  # type: ignore[arg-type]
 
 

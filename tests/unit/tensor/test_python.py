@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -160,3 +161,8 @@ def test_every_entry_point_is_documented() -> None:
     for entry in entry_points():
         if not entry.__name__.startswith("_"):
             assert inspect.getdoc(entry), entry
+
+
+def test_constants_are_those_of_math() -> None:
+    assert (interlock.e, interlock.pi, interlock.inf) == (math.e, math.pi, math.inf)
+    assert math.isnan(interlock.nan)

@@ -326,3 +326,57 @@ def test_operands_that_overlap_the_target_are_read_first() -> None:
     assert x.tolist() == [0.0, 1.0, 3.0, 5.0]
     x[1:].copy_(x[:-1])
     assert x.tolist() == [0.0, 0.0, 1.0, 3.0]
+
+
+def test_base_of_a_view_is_the_tensor_that_is_not_a_view() -> None:
+    x = interlock.ones(4).requires_grad_()
+    view = x[:2]
+    for each in (view, view[:1], x.t(), x.expand(2, 4), x.view_as(x), *x.split(2), x[0]):
+        assert each._is_view()
+        assert each._base is x
+    with interlock.no_grad():
+        assert x[:2]._base is x
+    with interlock.inference_mode():
+        assert x[:2]._base is x
+
+
+def test_base_without_grad_is_the_same_tensor() -> None:
+    x = interlock.ones(4)
+    view = x[:2]
+    base = view._base
+    assert base is not None
+    assert view._base is base
+    base[0] = 5
+    assert x.tolist() == [5.0, 1.0, 1.0, 1.0]
+    assert hash(base) == hash(x)
+
+
+def test_tensors_that_are_not_views_have_no_base() -> None:
+    x = interlock.ones(4)
+    with interlock.inference_mode():
+        inference = interlock.ones(2)
+        assert not inference[:1]._is_view()
+    for each in (x, x[:2].detach(), x.data, x[[0]], x * 1, inference, inference[:1]):
+        assert not each._is_view()
+        assert each._base is None
+    with pytest.raises(AttributeError):
+        x._base = x  # type: ignore[misc]
+
+
+def test_type_as_converts_to_the_dtype_and_device_of_another_tensor() -> None:
+    x = interlock.tensor([1.5, 2.5], requires_grad=True)
+    assert x.type_as(interlock.zeros(3)) is x
+    double = x.type_as(interlock.zeros(1, dtype=interlock.float64))
+    assert (double.dtype, double.requires_grad) == (interlock.float64, True)
+    whole = x.type_as(other=interlock.tensor(0))
+    assert (whole.tolist(), whole.requires_grad) == ([1, 2], False)
+    other = interlock.zeros(1, dtype=interlock.float64)
+    gradcheck.check(lambda x: (x * x).type_as(other), ARRAY)
+    for wrong in (3, interlock.float64, None):
+        with pytest.raises(TypeError, match="type_as: other must be a Tensor, got"):
+            x.type_as(wrong)  # type: ignore[arg-type]
+
+
+def test_type_as_moves_to_the_device_of_another_tensor(devices: tuple[str, ...]) -> None:
+    there = interlock.tensor([1.5, 2.5]).type_as(interlock.zeros(1, device=devices[0], dtype=interlock.int64))
+    assert (str(there.device), there.tolist()) == (devices[0], [1, 2])

@@ -11,7 +11,10 @@ pub use guard::{enable_grad, inference_mode, no_grad, set_grad_enabled};
 #[doc(hidden)]
 pub use guard::{enter_bits, write_bits};
 pub use mode::Mode;
-pub use saved_tensor_hooks::{SavedTensorHooksContext, saved_tensor_hooks};
+pub use saved_tensor_hooks::{
+    SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled,
+    saved_tensor_hooks,
+};
 
 /// Returns whether operations of this thread record the autograd graph.
 #[inline]

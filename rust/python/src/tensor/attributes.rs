@@ -183,6 +183,18 @@ impl Tensor {
         self.0.set_version(version).into_py_result(py)
     }
 
+    /// The tensor of which this one is a view, never a view itself, or None. In-place changes of the view are recorded on
+    /// it. The result of `detach()` shares memory and is not a view. The Python object may be a new one of the same tensor.
+    #[getter]
+    fn _base<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Tensor>>> {
+        self.0.base().map(|base| tensor_object(py, &base)).transpose()
+    }
+
+    /// Return whether the tensor is a view of another one, which is its `_base`.
+    fn _is_view(&self) -> bool {
+        self.0.is_view()
+    }
+
     /// Return whether the tensor was created in inference mode.
     fn is_inference(&self) -> bool {
         self.0.is_inference()

@@ -2,15 +2,16 @@
 
 use std::ffi::CStr;
 
-use interlock_tensor::autograd::{self as core, BackwardArgs};
-use interlock_tensor::{Result, Tensor as CoreTensor};
-use pyo3::exceptions::{PyUserWarning, PyValueError};
+use interlock_tensor::Tensor as CoreTensor;
+use interlock_tensor::autograd::{self as core, BackwardArgs, EdgeOrTensor};
+use pyo3::exceptions::{PyRuntimeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detach::detach;
 use pyo3::types::PyTuple;
 
 use super::args::{OptionalArg, try_iter_arg};
+use super::node::try_extract_edge;
 use super::{Tensor, fallible_alloc};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
@@ -21,20 +22,65 @@ const REFERENCE_CYCLE: &CStr =
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(backward, module)?)?;
-    module.add_function(wrap_pyfunction!(grad, module)?)
+    module.add_function(wrap_pyfunction!(grad, module)?)?;
+    module.add_function(wrap_pyfunction!(increment_version, module)?)
 }
 
-/// Extracts one tensor or several.
-fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
+/// Extracts a tensor or an edge. Returns `None` for other objects.
+fn try_extract(given: &Bound<'_, PyAny>) -> PyResult<Option<EdgeOrTensor>> {
+    match given.cast::<Tensor>() {
+        Ok(tensor) => Ok(Some(EdgeOrTensor::Tensor(tensor.get().0.clone()))),
+        Err(_) => Ok(try_extract_edge(given)?.map(EdgeOrTensor::Edge)),
+    }
+}
+
+/// Extracts one tensor or edge, or several.
+fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<EdgeOrTensor>> {
+    if let Some(one) = try_extract(given)? {
+        return Ok(vec![one]);
+    }
+    let wanted = "a Tensor, a GradientEdge or a sequence of them";
+    let items = try_iter_arg(what, wanted, given)?;
+    let one = |item: Bound<'_, PyAny>| try_extract(&item)?.ok_or_else(|| new_type_error(what, wanted, &item));
+    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
+}
+
+/// Extracts one tensor or several, for `increment_version`.
+fn only_tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![tensor.get().0.clone()]);
     }
-    let items = try_iter_arg(what, "a Tensor or a sequence of Tensors", given)?;
+    let wanted = "a Tensor or an iterable of Tensors";
     let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => Err(new_type_error(what, "a Tensor or a sequence of Tensors", &item)),
+        Err(_) => Err(new_type_error(what, wanted, &item)),
     };
+    let items = try_iter_arg(what, wanted, given)?;
     fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
+}
+
+/// Record that tensors were changed in place by code that interlock does not know, such as a kernel of the program.
+///
+/// A backward pass that needs the old elements of a tensor then raises RuntimeError. Operations of interlock record their
+/// changes themselves. Inference tensors have no version counter and are ignored.
+///
+/// Args:
+///     tensor: The tensor, or an iterable of tensors.
+///
+/// Raises:
+///     TypeError: `tensor` is neither a tensor nor an iterable of tensors.
+///
+/// Example:
+///     >>> import interlock
+///     >>> x = interlock.ones(2)
+///     >>> interlock.autograd.graph.increment_version(x)
+///     >>> x._version
+///     1
+#[pyfunction]
+fn increment_version(tensor: &Bound<'_, PyAny>) -> PyResult<()> {
+    let tensors = only_tensors("increment_version: tensor", tensor)?;
+    tensors.iter().for_each(CoreTensor::increment_version);
+    Ok(())
 }
 
 /// Extracts the gradients of `count` outputs: none, one, or several of which some may be None.
@@ -67,7 +113,7 @@ impl Tensor {
     ///     gradient: The gradient of this tensor, of its shape. None means 1, for a tensor of one element.
     ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
     ///     create_graph: Whether the backward pass is recorded.
-    ///     inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+    ///     inputs: One tensor, `GradientEdge` or several in which gradients are accumulated. None means all leaves.
     ///
     /// Raises:
     ///     RuntimeError: The tensor does not require grad, or has several elements and no gradient is passed.
@@ -99,11 +145,12 @@ impl Tensor {
 /// With `create_graph` it issues a UserWarning, because each leaf and its `grad` then form a reference cycle.
 ///
 /// Args:
-///     tensors: The tensor or tensors to differentiate.
+///     tensors: The tensor, `GradientEdge` or several of them to differentiate.
 ///     grad_tensors: The gradient of each tensor. None means 1, for tensors of one element.
 ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
 ///     create_graph: Whether the backward pass is recorded.
-///     inputs: One tensor or several in which gradients are accumulated. None means all leaves.
+///     inputs: One tensor, `GradientEdge` or several in which gradients are accumulated. None means all leaves. An edge
+///         of a tensor that is not a leaf accumulates nothing.
 ///
 /// Raises:
 ///     RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
@@ -156,8 +203,8 @@ fn run_backward(
 /// Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
 ///
 /// Args:
-///     outputs: The tensor or tensors to differentiate.
-///     inputs: The tensor or tensors whose gradients are returned.
+///     outputs: The tensor, `GradientEdge` or several of them to differentiate.
+///     inputs: The tensor, `GradientEdge` or several of them whose gradients are returned.
 ///     grad_outputs: The gradient of each output. None means 1, for outputs of one element.
 ///     retain_graph: Whether the saved tensors are retained. None means the value of `create_graph`.
 ///     create_graph: Whether the backward pass is recorded.
@@ -169,6 +216,7 @@ fn run_backward(
 ///
 /// Raises:
 ///     RuntimeError: The outputs do not depend on an input, and neither option is True.
+///     RuntimeError: The outputs do not depend on an edge in `inputs`, and `materialize_grads` is True.
 ///     RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
 ///     RuntimeError: A saved tensor was changed in place.
 ///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
@@ -213,7 +261,7 @@ fn grad<'py>(
     });
     let found = found.into_py_result(py)?.into_iter().zip(&inputs).map(|(gradient, input)| {
         let gradient = match gradient {
-            None if materialize_grads => Some(zeros(input, create_graph).into_py_result(py)?),
+            None if materialize_grads => Some(zeros(py, input, create_graph)?),
             other => other,
         };
         gradient.map(Tensor).into_pyobject(py)
@@ -222,9 +270,14 @@ fn grad<'py>(
 }
 
 /// Returns the gradient of an unused input. As in PyTorch it is a leaf that requires grad if the backward pass is
-/// recorded.
-fn zeros(input: &CoreTensor, requires_grad: bool) -> Result<CoreTensor> {
-    let zeros = CoreTensor::zeros(input.shape(), input.options())?;
-    zeros.set_requires_grad(requires_grad)?;
+/// recorded. An edge has no tensor whose kind the zeros could have.
+fn zeros(py: Python<'_>, input: &EdgeOrTensor, requires_grad: bool) -> PyResult<CoreTensor> {
+    let EdgeOrTensor::Tensor(input) = input else {
+        return Err(PyRuntimeError::new_err(
+            "grad: materialize_grads must be False if an unused input is a GradientEdge, got True",
+        ));
+    };
+    let zeros = CoreTensor::zeros(input.shape(), input.options()).into_py_result(py)?;
+    zeros.set_requires_grad(requires_grad).into_py_result(py)?;
     Ok(zeros)
 }

@@ -1,20 +1,24 @@
 //! Hooks of tensors and nodes.
 
 use std::any::Any;
+use std::sync::Arc;
 
-use interlock_tensor::autograd::{self as core, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+use interlock_tensor::autograd::{
+    self as core, MultiGradHook, MultiGradMode, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook,
+};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
+use super::args::try_iter_arg;
 use super::function::FunctionBackward;
 use super::identity::{self, remember_tensor, tensor_object};
 use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
-use super::{Tensor, drain_deferred};
+use super::{Tensor, drain_deferred, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::{call, call_with, is_nothing_detached};
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::detach::{attach, call, call_with, is_nothing_detached};
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
 
 /// A Python function that a backward pass calls.
 pub(super) struct PyHook(DeferredDrop);
@@ -50,6 +54,78 @@ impl PostAccumulateHook for PyHook {
     }
 }
 
+/// A Python function that a backward pass calls with the gradients of several tensors.
+struct MultiPyHook {
+    function: DeferredDrop,
+    mode: MultiGradMode,
+}
+
+impl MultiGradHook for MultiPyHook {
+    fn call(&self, gradients: &[Option<CoreTensor>]) -> Result<()> {
+        call_program(|py| {
+            let gradients = tuple_of(py, gradients)?;
+            // As in PyTorch: a list, or in the mode "any" the only gradient.
+            let argument = match self.mode {
+                MultiGradMode::All => gradients.to_list().into_any(),
+                MultiGradMode::Any => gradients.get_item(0)?,
+            };
+            call(self.function.bind(py), &argument).map(drop)
+        })
+    }
+
+    fn share(self: Arc<Self>) -> Arc<dyn MultiGradHook> {
+        let share = |py: Python<'_>| {
+            let function = DeferredDrop::new(self.function.bind(py).clone());
+            Arc::new(MultiPyHook { function, mode: self.mode }) as Arc<dyn MultiGradHook>
+        };
+        attach(share).unwrap_or_else(|| self.clone())
+    }
+}
+
+/// Register a function for `autograd.graph.register_multi_grad_hook`.
+#[pyfunction]
+#[pyo3(signature = (tensors, r#fn, mode))]
+fn _register_multi_grad_hook(
+    tensors: &Bound<'_, PyAny>,
+    r#fn: &Bound<'_, PyAny>,
+    mode: &Bound<'_, PyAny>,
+) -> PyResult<RemovableHandle> {
+    let py = tensors.py();
+    let (op, wanted) = ("register_multi_grad_hook: tensors", "a sequence of Tensors");
+    let mode = match mode.extract::<&str>() {
+        Ok("all") => MultiGradMode::All,
+        Ok("any") => MultiGradMode::Any,
+        _ => {
+            let message =
+                format!("register_multi_grad_hook: mode must be \"all\" or \"any\", got {}", mode.repr()?);
+            return Err(new_exception(py, "ArgumentError", message));
+        }
+    };
+    if !r#fn.is_callable() {
+        return Err(new_type_error("register_multi_grad_hook: fn", "callable", r#fn));
+    }
+    // The rows of a tensor are new tensors that no other object can use.
+    if tensors.is_instance_of::<Tensor>() {
+        return Err(new_type_error(op, wanted, tensors));
+    }
+    let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
+        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Err(_) => Err(new_type_error(op, wanted, &item)),
+    };
+    let items = try_iter_arg(op, wanted, tensors)?;
+    let tensors = fallible_alloc::try_collect(py, items.map(|item| one(item?)))?;
+    let hook = MultiPyHook { function: DeferredDrop::new(r#fn.clone()), mode };
+    let handle = core::register_multi_grad_hook(&tensors, Arc::new(hook), mode).into_py_result(py);
+    drain_deferred(py);
+    handle.map(RemovableHandle)
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<RemovableHandle>()?;
+    // Not in `__all__`: private.
+    module.setattr("_register_multi_grad_hook", wrap_pyfunction!(_register_multi_grad_hook, module)?)
+}
+
 impl NodePreHook for PyHook {
     fn call(&self, gradients: &[Option<CoreTensor>]) -> Result<Option<Vec<Option<CoreTensor>>>> {
         call_program(|py| {
@@ -77,6 +153,9 @@ impl NodePostHook for PyHook {
 pub(super) fn traverse(owned: &dyn Any, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
     if let Some(hook) = owned.downcast_ref::<PyHook>() {
         return hook.0.traverse(visit);
+    }
+    if let Some(hook) = owned.downcast_ref::<MultiPyHook>() {
+        return hook.function.traverse(visit);
     }
     match owned.downcast_ref::<FunctionBackward>() {
         Some(function) => function.traverse(visit),

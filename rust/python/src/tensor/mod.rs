@@ -7,6 +7,7 @@ mod attention;
 mod attribute_functions;
 mod attributes;
 mod broadcasting;
+mod checkpoint;
 mod conv;
 mod conversion;
 mod copy;
@@ -100,8 +101,15 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = submodule(parent, "tensor")?;
     module.add_class::<Tensor>()?;
     module.add_class::<node::Node>()?;
-    module.add_class::<hooks::RemovableHandle>()?;
     module.add_class::<saved_tensors_hooks::SavedTensorsHooks>()?;
+    // Not in `__all__`: private.
+    module.setattr(
+        "_SavedTensorsHooksDisabled",
+        module.py().get_type::<saved_tensors_hooks::SavedTensorsHooksDisabled>(),
+    )?;
+    hooks::register(&module)?;
+    node::register(&module)?;
+    checkpoint::register(&module)?;
     function::register(&module)?;
     dtype::register(&module)?;
     conversion::register(&module)?;

@@ -2,19 +2,21 @@
 
 use std::sync::{Arc, Weak};
 
-use interlock_tensor::autograd::{self as core, ForwardStack, NextFunction};
+use interlock_tensor::autograd::{self as core, ForwardStack, GradientEdge, NextFunction};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
+use super::args::{extract_int, extract_tensor};
 use super::function::FunctionBackward;
 use super::hooks::{self, PyHook, RemovableHandle};
 use super::identity::{metadata, node_object, tensor_object};
 use super::{Tensor, fallible_alloc};
 use crate::call_site;
 use crate::detach::is_nothing_detached;
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
 
 /// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
 #[pyclass(frozen, weakref, subclass, module = "interlock.autograd.graph", name = "Node")]
@@ -245,6 +247,49 @@ impl Node {
         });
         result
     }
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Not in `__all__`: private.
+    module.setattr("_gradient_edge", wrap_pyfunction!(_gradient_edge, module)?)
+}
+
+/// The members of a `GradientEdge`: the node, the position among its results, and a token that owns the node.
+type EdgeMembers<'py> = (Bound<'py, PyAny>, usize, Option<Bound<'py, Node>>);
+
+/// Return the members of the `GradientEdge` of a tensor.
+#[pyfunction]
+fn _gradient_edge<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<EdgeMembers<'py>> {
+    let py = tensor.py();
+    let edge = GradientEdge::of(&extract_tensor("get_gradient_edge: tensor", tensor)?).into_py_result(py)?;
+    let node = next_object(py, edge.node())?;
+    // The graph owns the `ctx` of a function, which does not own the graph.
+    let is_function = matches!(node.cast::<Node>()?.get().0, Reference::Function(_));
+    let token = is_function.then(|| Bound::new(py, Node::of(edge.node()))).transpose()?;
+    Ok((node, edge.output_nr(), token))
+}
+
+/// Extracts a `GradientEdge` of Python. Returns `None` for other objects.
+pub(super) fn try_extract_edge(given: &Bound<'_, PyAny>) -> PyResult<Option<GradientEdge>> {
+    let py = given.py();
+    // The class is a named tuple, so only subclasses of tuple are compared with it.
+    if !given.is_instance_of::<PyTuple>() || given.is_exact_instance_of::<PyTuple>() {
+        return Ok(None);
+    }
+    let class = py.import("interlock.autograd.graph")?.getattr("GradientEdge")?;
+    if !given.is_instance(&class)? {
+        return Ok(None);
+    }
+    let node = given.get_item(0)?;
+    let Ok(node) = node.cast::<Node>() else {
+        return Err(new_type_error("GradientEdge: node", "an autograd.graph.Node", &node));
+    };
+    let (what, output) = ("GradientEdge: output_nr", given.get_item(1)?);
+    let output = extract_int(what, &output)?;
+    let output = usize::try_from(output).map_err(|_| {
+        new_exception(py, "ArgumentError", format!("{what} must not be negative, got {output}"))
+    })?;
+    GradientEdge::new(node.get().get()?, output).into_py_result(py).map(Some)
 }
 
 /// Makes nodes store the Python stack in anomaly mode.

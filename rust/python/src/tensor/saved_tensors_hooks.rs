@@ -3,9 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use interlock::autograd::SavedTensorHooksContext;
+use interlock::autograd::{
+    SavedTensorHooksContext, SavedTensorHooksDisabledContext, check_saved_tensor_hooks_enabled,
+};
 use interlock_tensor::autograd::{SavedTensorHooks, saved_tensor_hooks_context};
 use interlock_tensor::{Result, Tensor as CoreTensor};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use super::Tensor;
@@ -15,6 +18,11 @@ use crate::deferred_drop::DeferredDrop;
 use crate::detach::call;
 use crate::errors::new_type_error;
 use crate::scope_debug;
+
+/// Returns the exception of PyTorch: RuntimeError with the message of the caller.
+fn err_disabled(error: interlock::Error) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
 
 /// The two functions. Nodes own them as long as they have tensors that were packed.
 struct Functions {
@@ -96,7 +104,11 @@ impl SavedTensorsHooks {
 
     /// Use the hooks on this thread until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.context.scope(), || self.context.enter())
+        check_saved_tensor_hooks_enabled().map_err(err_disabled)?;
+        scope_debug::enter(py, self.context.scope(), || {
+            // Enabled, as checked above.
+            let _ = self.context.enter();
+        })
     }
 
     /// Remove the innermost layer of this object.
@@ -109,5 +121,38 @@ impl SavedTensorsHooks {
     ) -> PyResult<()> {
         let _ = (exc_value, traceback);
         scope_debug::exit(exc_type.py(), self.context.scope())
+    }
+}
+
+/// A scope in which hooks of saved tensors are disabled. `autograd.graph.disable_saved_tensors_hooks` is its public class.
+#[pyclass(frozen, weakref, module = "interlock._core.tensor", name = "_SavedTensorsHooksDisabled")]
+pub(super) struct SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext);
+
+#[pymethods]
+impl SavedTensorsHooksDisabled {
+    #[new]
+    fn new(error_message: &str) -> Self {
+        SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext::new(error_message))
+    }
+
+    /// Disable hooks on this thread until `__exit__`.
+    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.check().map_err(err_disabled)?;
+        scope_debug::enter(py, self.0.scope(), || {
+            // No hooks are active, as checked above.
+            let _ = self.0.enter();
+        })
+    }
+
+    /// Remove the innermost layer of this object.
+    #[pyo3(signature = (exc_type, exc_value, traceback, /))]
+    fn __exit__(
+        &self,
+        exc_type: &Bound<'_, PyAny>,
+        exc_value: &Bound<'_, PyAny>,
+        traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let _ = (exc_value, traceback);
+        scope_debug::exit(exc_type.py(), self.0.scope())
     }
 }

@@ -5,7 +5,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
-use super::args::{checked_sizes, extract_int, extract_int_or_ints, extract_ints_or_named, placement};
+use super::args::{
+    checked_sizes, extract_int, extract_int_or_ints, extract_ints_or_named, extract_tensor, placement,
+};
 use super::dtype::{DType, NAMES};
 use super::{Tensor, reduce, run_op, work_size};
 use crate::accelerator::parse;
@@ -276,6 +278,26 @@ impl Tensor {
         options.placement = placement(py, "to", device, false, options.placement)?;
         options.dtype = super::args::extract_dtype("to", dtype)?.unwrap_or(options.dtype);
         to_options(slf, options, non_blocking, copy)
+    }
+
+    /// Convert the tensor to the dtype and device of another one.
+    ///
+    /// Args:
+    ///     other: The tensor whose dtype and device are used.
+    ///
+    /// Returns:
+    ///     The tensor itself if nothing changes, else a new tensor.
+    ///
+    /// Raises:
+    ///     TypeError: `other` is not a tensor.
+    ///
+    /// Example:
+    ///     >>> import interlock
+    ///     >>> interlock.tensor([1.5, 2.5]).type_as(interlock.tensor(0))
+    ///     tensor([1, 2])
+    fn type_as<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+        let options = extract_tensor("type_as: other", other)?.options();
+        to_options(slf, options, false, false)
     }
 
     /// Return the tensor on the CPU, or the tensor itself if it is there.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use interlock::accelerator::{Device, Stream};
 
-use super::hooks::{HookHandle, NodePostHook, NodePreHook};
+use super::hooks::{GradientKind, HookHandle, NodePostHook, NodePreHook};
 use super::{GradFn, Node};
-use crate::{DType, Result, Tensor, ops};
+use crate::{DType, Error, Result, Tensor, ops};
 
 /// The edges of a node, one per input. `None` for inputs without a gradient.
 pub(crate) type Edges = Vec<Option<Edge>>;
@@ -51,6 +51,11 @@ impl Edge {
         }
     }
 
+    /// Returns the shape, type and device of the gradient.
+    pub(super) fn kind(&self) -> GradientKind<'_> {
+        GradientKind { shape: self.shape(), dtype: self.dtype(), device: self.device() }
+    }
+
     /// Converts a gradient to the shape, type and device of the tensor that it belongs to.
     pub fn convert(&self, gradient: &Tensor) -> Result<Tensor> {
         let gradient = ops::sum_to(gradient, self.shape())?.cast(self.dtype())?;
@@ -62,6 +67,158 @@ impl Edge {
         match self {
             Edge::Leaf(_) => None,
             Edge::Node(grad_fn) => grad_fn.node.stream.as_ref(),
+        }
+    }
+}
+
+/// The place in the graph where the gradient of a tensor is computed: PyTorch's `GradientEdge`. It keeps the graph alive,
+/// but not the elements of the tensor.
+///
+/// ```
+/// use interlock_tensor::Tensor;
+/// use interlock_tensor::autograd::{BackwardArgs, EdgeOrTensor, GradientEdge, grad};
+///
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
+/// leaf.set_requires_grad(true)?;
+/// let middle = leaf.mul(2.0)?;
+/// let edge = GradientEdge::of(&middle)?;
+/// let output = middle.mul(&middle)?;
+/// drop(middle);
+/// let (outputs, inputs) = ([EdgeOrTensor::from(output)], [EdgeOrTensor::from(edge)]);
+/// let args = BackwardArgs { outputs: &outputs, gradients: &[None], retain_graph: false, create_graph: false };
+/// let gradients = grad(&args, &inputs, false)?;
+/// assert_eq!(gradients[0].as_ref().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![12.0])));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct GradientEdge(Edge);
+
+impl GradientEdge {
+    /// Returns the edge of a tensor that requires grad.
+    pub fn of(tensor: &Tensor) -> Result<Self> {
+        super::engine::target("get_gradient_edge", tensor).map(GradientEdge)
+    }
+
+    /// Returns the edge of a result of a node, or of a leaf.
+    pub fn new(node: NextFunction, output: usize) -> Result<Self> {
+        let count = match &node {
+            NextFunction::Node(node) => node.result_count(),
+            NextFunction::Leaf(_) => 1,
+        };
+        if output >= count {
+            let expected = format!("be less than {count}, the number of results of the node");
+            return Err(Error::value("GradientEdge", "output_nr", expected, output));
+        }
+        Ok(GradientEdge(match node {
+            NextFunction::Node(node) => Edge::Node(GradFn { node, output }),
+            NextFunction::Leaf(leaf) => Edge::Leaf(leaf),
+        }))
+    }
+
+    pub(super) fn edge(&self) -> &Edge {
+        &self.0
+    }
+
+    /// Returns the node that receives the gradient.
+    pub fn node(&self) -> NextFunction {
+        match &self.0 {
+            Edge::Node(grad_fn) => NextFunction::Node(grad_fn.node.clone()),
+            Edge::Leaf(leaf) => NextFunction::Leaf(leaf.clone()),
+        }
+    }
+
+    /// Returns which result of the node the tensor is.
+    pub fn output_nr(&self) -> usize {
+        match &self.0 {
+            Edge::Node(grad_fn) => grad_fn.output,
+            Edge::Leaf(_) => 0,
+        }
+    }
+}
+
+/// An output or an input of [`backward`](super::backward) and [`grad`](super::grad).
+///
+/// ```
+/// use interlock_tensor::Tensor;
+/// use interlock_tensor::autograd::EdgeOrTensor;
+///
+/// let tensor = Tensor::from_slice(&[3.0], &[])?;
+/// assert!(matches!(EdgeOrTensor::from(tensor), EdgeOrTensor::Tensor(_)));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub enum EdgeOrTensor {
+    /// The edge of a tensor that may no longer exist.
+    Edge(GradientEdge),
+    /// A tensor.
+    Tensor(Tensor),
+}
+
+impl From<GradientEdge> for EdgeOrTensor {
+    fn from(edge: GradientEdge) -> Self {
+        EdgeOrTensor::Edge(edge)
+    }
+}
+
+impl From<Tensor> for EdgeOrTensor {
+    fn from(tensor: Tensor) -> Self {
+        EdgeOrTensor::Tensor(tensor)
+    }
+}
+
+/// Types whose gradient a backward pass starts with or computes: [`Tensor`], [`GradientEdge`] and [`EdgeOrTensor`].
+///
+/// ```
+/// use interlock_tensor::autograd::{BackwardArgs, Differentiable, backward};
+/// use interlock_tensor::{Result, Tensor};
+///
+/// fn differentiate<T: Differentiable>(output: T) -> Result<()> {
+///     let (outputs, gradients) = (&[output], &[None]);
+///     backward(&BackwardArgs { outputs, gradients, retain_graph: false, create_graph: false }, None)
+/// }
+///
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
+/// leaf.set_requires_grad(true)?;
+/// differentiate(leaf.mul(2.0)?)?;
+/// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![2.0])));
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+pub trait Differentiable: private::Differentiable {}
+
+impl<T: private::Differentiable> Differentiable for T {}
+
+pub(super) mod private {
+    use super::{EdgeOrTensor, GradientEdge};
+    use crate::Tensor;
+
+    /// A reference to a tensor or an edge.
+    pub enum Source<'a> {
+        Edge(&'a GradientEdge),
+        Tensor(&'a Tensor),
+    }
+
+    pub trait Differentiable {
+        fn source(&self) -> Source<'_>;
+    }
+
+    impl Differentiable for Tensor {
+        fn source(&self) -> Source<'_> {
+            Source::Tensor(self)
+        }
+    }
+
+    impl Differentiable for GradientEdge {
+        fn source(&self) -> Source<'_> {
+            Source::Edge(self)
+        }
+    }
+
+    impl Differentiable for EdgeOrTensor {
+        fn source(&self) -> Source<'_> {
+            match self {
+                EdgeOrTensor::Edge(edge) => edge.source(),
+                EdgeOrTensor::Tensor(tensor) => tensor.source(),
+            }
         }
     }
 }

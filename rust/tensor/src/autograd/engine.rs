@@ -8,20 +8,22 @@ use std::sync::Arc;
 use interlock::accelerator::Stream;
 use interlock::autograd::set_grad_enabled;
 
-use super::edge::Edge;
-use super::hooks::{HookCalls, calls_of};
+use super::edge::private::Source;
+use super::edge::{Differentiable, Edge};
+use super::hooks::{GradientKind, HookCalls, calls_of};
+use super::multi_grad::{self, MultiGradCalls};
 use super::nesting::OpenPass;
 use super::node::Node;
 use super::stream_sync::StreamSync;
 use super::{GradFn, anomaly};
 use crate::error::Tuple;
 use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
-use crate::{Error, Result, Tensor, ops};
+use crate::{Error, Result, Tensor, TensorOptions, ops};
 
 /// The arguments of a backward pass.
-pub struct BackwardArgs<'a> {
-    /// The tensors to differentiate.
-    pub outputs: &'a [Tensor],
+pub struct BackwardArgs<'a, T = Tensor> {
+    /// The tensors or edges to differentiate.
+    pub outputs: &'a [T],
     /// The gradient of each output. `None` is an implicit 1, for outputs of one element.
     pub gradients: &'a [Option<Tensor>],
     /// Whether the saved tensors are retained, to run the graph again.
@@ -31,8 +33,8 @@ pub struct BackwardArgs<'a> {
 }
 
 /// Accumulates the gradients of the outputs in the [`grad`](Tensor::grad) of leaves, or only of `inputs` if any are
-/// given: `torch.autograd.backward`.
-pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result<()> {
+/// given: `torch.autograd.backward`. An edge of a tensor that is not a leaf accumulates nothing, as in PyTorch.
+pub fn backward<T: Differentiable>(request: &BackwardArgs<'_, T>, inputs: Option<&[T]>) -> Result<()> {
     let Some(inputs) = inputs else {
         return GraphTask::new("backward", request, None)?.run().map(drop);
     };
@@ -41,7 +43,11 @@ pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result
     }
     let targets = targets("backward", inputs)?;
     // The gradient of a result of an operation is retained in its `grad`.
-    inputs.iter().try_for_each(Tensor::retain_grad)?;
+    for input in inputs {
+        if let Source::Tensor(tensor) = input.source() {
+            tensor.retain_grad()?;
+        }
+    }
     let mut task = GraphTask::new("backward", request, Some(&targets))?;
     task.accumulates = true;
     task.run().map(drop)
@@ -49,9 +55,9 @@ pub fn backward(request: &BackwardArgs<'_>, inputs: Option<&[Tensor]>) -> Result
 
 /// Returns the gradients of the outputs with respect to `inputs`, without accumulating in any leaf:
 /// `torch.autograd.grad`. An input that the outputs do not depend on is an error, or `None` with `allow_unused`.
-pub fn grad(
-    request: &BackwardArgs<'_>,
-    inputs: &[Tensor],
+pub fn grad<T: Differentiable>(
+    request: &BackwardArgs<'_, T>,
+    inputs: &[T],
     allow_unused: bool,
 ) -> Result<Vec<Option<Tensor>>> {
     if inputs.is_empty() {
@@ -65,17 +71,25 @@ pub fn grad(
     }
 }
 
-fn targets(op: &'static str, inputs: &[Tensor]) -> Result<Vec<Edge>> {
+fn targets<T: Differentiable>(op: &'static str, inputs: &[T]) -> Result<Vec<Edge>> {
     let mut targets = try_with_capacity(inputs.len())?;
     for input in inputs {
-        targets.push(match Edge::of(input)? {
-            Some(edge) => edge,
-            // No output depends on a view without recorded history.
-            None if input.requires_grad() => Edge::Leaf(input.clone()),
-            None => return Err(Error::NoGraph { op }),
+        targets.push(match input.source() {
+            Source::Tensor(tensor) => target(op, tensor)?,
+            Source::Edge(edge) => edge.edge().clone(),
         });
     }
     Ok(targets)
+}
+
+/// Returns the edge of a tensor that requires grad.
+pub(super) fn target(op: &'static str, tensor: &Tensor) -> Result<Edge> {
+    match Edge::of(tensor)? {
+        Some(edge) => Ok(edge),
+        // No output depends on a view without recorded history.
+        None if tensor.requires_grad() => Ok(Edge::Leaf(tensor.clone())),
+        None => Err(Error::NoGraph { op }),
+    }
 }
 
 /// A node whose gradient is complete, ordered from the newest to the oldest.
@@ -123,12 +137,17 @@ struct GraphTask<'a> {
     grads: Vec<Option<Tensor>>,
     /// The nodes from which a target is reachable, by sequence number.
     needed_nodes: HashSet<u64>,
+    multi_grad_calls: MultiGradCalls,
     stream_sync: StreamSync,
     _open: OpenPass,
 }
 
 impl<'a> GraphTask<'a> {
-    fn new(op: &'static str, request: &BackwardArgs<'_>, targets: Option<&'a [Edge]>) -> Result<Self> {
+    fn new<T: Differentiable>(
+        op: &'static str,
+        request: &BackwardArgs<'_, T>,
+        targets: Option<&'a [Edge]>,
+    ) -> Result<Self> {
         let (given, needed) = (request.gradients.len(), request.outputs.len());
         if given != needed {
             let argument = if op == "grad" { "grad_outputs" } else { "grad_tensors" };
@@ -146,17 +165,27 @@ impl<'a> GraphTask<'a> {
             accumulates: targets.is_none(),
             grads: try_from_elem(None, targets.map_or(0, <[Edge]>::len))?,
             needed_nodes: HashSet::new(),
+            multi_grad_calls: MultiGradCalls::default(),
             stream_sync: StreamSync::default(),
             _open: OpenPass::begin(op)?,
         };
         let mut roots = try_with_capacity(needed)?;
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
-            let edge = Edge::of(output)?.ok_or(Error::NoGraph { op })?;
-            roots.push((edge, root_gradient(op, output, gradient.as_ref())?));
+            let (edge, kind) = match output.source() {
+                Source::Tensor(tensor) => {
+                    (Edge::of(tensor)?.ok_or(Error::NoGraph { op })?, GradientKind::of(tensor))
+                }
+                Source::Edge(edge) => (edge.edge().clone(), edge.edge().kind()),
+            };
+            roots.push((edge, root_gradient(op, &kind, gradient.as_ref())?));
         }
         let graph = Graph::of(roots.iter().map(|(edge, _)| edge))?;
         if let Some(targets) = targets {
             task.needed_nodes = graph.reachable_to(targets)?;
+        }
+        if multi_grad::any_registered() {
+            let roots = roots.iter().map(|(edge, _)| edge);
+            task.multi_grad_calls = graph.multi_grad_calls(roots, |edge| task.needs(edge));
         }
         task.last_nodes = graph.last_nodes;
         let _mode = set_grad_enabled(task.create_graph);
@@ -166,7 +195,7 @@ impl<'a> GraphTask<'a> {
 
     fn run(mut self) -> Result<Vec<Option<Tensor>>> {
         let _mode = set_grad_enabled(self.create_graph);
-        let done = self.visit_all();
+        let done = self.visit_all().and_then(|()| self.multi_grad_calls.finish());
         // The program can access gradients that were delivered before an error, too.
         let joined = self.stream_sync.sync_current_streams();
         done.and(joined).map(|()| self.grads)
@@ -203,7 +232,7 @@ impl<'a> GraphTask<'a> {
     fn visit(&mut self, node: &Arc<Node>, mut gradients: Vec<Option<Tensor>>) -> Result<()> {
         let hooks = calls_of(&node.hooks);
         if let Some(hooks) = &hooks {
-            hooks.call_tensor(&mut gradients)?;
+            hooks.call_tensor(&mut gradients, &mut self.multi_grad_calls)?;
             for (result, tensor) in hooks.retained() {
                 if let Some(Some(gradient)) = gradients.get(*result) {
                     self.stream_sync.record_use(gradient);
@@ -302,7 +331,7 @@ impl<'a> GraphTask<'a> {
         let hooks = HookCalls::of(&leaf.meta().leaf_hooks);
         let Some(hooks) = hooks else { return self.store(&leaf, sum) };
         let mut gradients = vec![Some(sum)];
-        hooks.call_tensor(&mut gradients)?;
+        hooks.call_tensor(&mut gradients, &mut self.multi_grad_calls)?;
         if !self.accumulates {
             return gradients.pop().flatten().map_or(Ok(()), |gradient| self.store(&leaf, gradient));
         }
@@ -376,6 +405,30 @@ impl Graph {
         Ok(graph)
     }
 
+    /// Returns the hooks of several tensors that wait for gradients of this graph. `needs` returns whether the pass
+    /// computes the gradient of an edge.
+    fn multi_grad_calls<'e>(
+        &'e self,
+        roots: impl Iterator<Item = &'e Edge>,
+        needs: impl Fn(&Edge) -> bool,
+    ) -> MultiGradCalls {
+        let mut calls = MultiGradCalls::default();
+        for node in self.nodes.values() {
+            let output = |output| needs(&Edge::Node(GradFn { node: node.clone(), output }));
+            calls.expect(&node.hooks.read(), output);
+        }
+        let edges = self.nodes.values().flat_map(|node| node.edges.iter().flatten());
+        let mut seen = HashSet::new();
+        for edge in edges.chain(roots) {
+            if let Edge::Leaf(leaf) = edge
+                && seen.insert(leaf.identity())
+            {
+                calls.expect(&leaf.meta().leaf_hooks, |_| needs(edge));
+            }
+        }
+        calls
+    }
+
     /// Returns the nodes from which a target is reachable, by sequence number.
     fn reachable_to(&self, targets: &[Edge]) -> Result<HashSet<u64>> {
         // Oldest first, so that the result for an edge is known when the edge is visited.
@@ -410,18 +463,22 @@ fn node_of(edge: &Edge) -> Option<Arc<Node>> {
     }
 }
 
-fn root_gradient(op: &'static str, output: &Tensor, given: Option<&Tensor>) -> Result<Tensor> {
+/// Returns the gradient of an output of this kind: the given one, or 1.
+fn root_gradient(op: &'static str, output: &GradientKind<'_>, given: Option<&Tensor>) -> Result<Tensor> {
+    let (shape, dtype, device) = (output.shape, output.dtype, output.device);
     match given {
-        Some(gradient) if gradient.device() != output.device() => {
-            Err(Error::Devices { op, left: output.device(), right: gradient.device() })
+        Some(gradient) if gradient.device() != device => {
+            Err(Error::Devices { op, left: device, right: gradient.device() })
         }
-        Some(gradient) if gradient.shape() == output.shape() => Ok(gradient.clone()),
+        Some(gradient) if gradient.shape() == shape => Ok(gradient.clone()),
         Some(gradient) => {
-            let expected = format!("be of shape {}, as the output", Tuple(output.shape()));
+            let expected = format!("be of shape {}, as the output", Tuple(shape));
             Err(Error::shape(op, "the gradient", expected, gradient.shape()))
         }
-        None if output.numel() == 1 => Tensor::full(output.shape(), 1.0.into(), output.options()),
-        None => Err(Error::ImplicitGradient { op, shape: output.shape().to_vec() }),
+        None if shape.iter().all(|&size| size == 1) => {
+            Tensor::full(shape, 1.0.into(), TensorOptions { dtype, placement: device.into() })
+        }
+        None => Err(Error::ImplicitGradient { op, shape: shape.to_vec() }),
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use super::multi_grad::{MultiGradCalls, MultiGradPart, MultiGradState};
 use super::node::Node;
 use crate::error::Tuple;
 use crate::fallible_alloc::try_push;
@@ -159,7 +160,7 @@ struct Lists {
     post_accumulate: Vec<Registered<dyn PostAccumulateHook>>,
 }
 
-fn new_id() -> u64 {
+pub(super) fn new_id() -> u64 {
     static LAST_ID: AtomicU64 = AtomicU64::new(0);
     LAST_ID.fetch_add(1, Ordering::Relaxed)
 }
@@ -227,10 +228,21 @@ impl Hooks {
             .or_else(|| take(&mut lists.post_accumulate, id).map(|hook| hook as Arc<dyn Any + Send + Sync>))
     }
 
+    /// Returns the parts of hooks of several tensors, with the result of the node that the tensor is.
+    pub(super) fn multi_grad_parts(&self) -> impl Iterator<Item = (usize, &MultiGradPart)> {
+        let tensor = self.0.iter().flat_map(|lists| &lists.tensor);
+        tensor.filter_map(|(output, registered)| {
+            Some((*output, (&*registered.hook as &dyn Any).downcast_ref::<MultiGradPart>()?))
+        })
+    }
+
     /// Calls `visit` with each hook.
     pub fn visit(&self, visit: &mut dyn FnMut(&dyn Any)) {
         let Some(lists) = &self.0 else { return };
-        lists.tensor.iter().for_each(|(_, registered)| visit(&*registered.hook as &dyn Any));
+        lists.tensor.iter().for_each(|(_, registered)| {
+            let hook = &*registered.hook as &dyn Any;
+            visit(hook.downcast_ref::<MultiGradPart>().map_or(hook, MultiGradPart::owned));
+        });
         lists.pre.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
         lists.post.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
         lists.post_accumulate.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
@@ -263,7 +275,7 @@ impl GradientKind<'_> {
         Ok(replacement)
     }
 
-    fn of(tensor: &Tensor) -> GradientKind<'_> {
+    pub fn of(tensor: &Tensor) -> GradientKind<'_> {
         GradientKind { shape: tensor.shape(), dtype: tensor.dtype(), device: tensor.device() }
     }
 }
@@ -294,10 +306,14 @@ impl HookCalls {
     }
 
     /// Calls the hooks of tensors in the order of registration. Each may replace the gradient.
-    pub fn call_tensor(&self, gradients: &mut [Option<Tensor>]) -> Result<()> {
+    pub fn call_tensor(&self, gradients: &mut [Option<Tensor>], calls: &mut MultiGradCalls) -> Result<()> {
         for (output, hook) in &self.tensor {
             // A result without a gradient has none to change.
             let Some(Some(gradient)) = gradients.get_mut(*output) else { continue };
+            if let Some(part) = (&**hook as &dyn Any).downcast_ref::<MultiGradPart>() {
+                calls.deliver(part, gradient)?;
+                continue;
+            }
             if let Some(replacement) = hook.call(gradient)? {
                 *gradient = GradientKind::of(gradient).check("register_hook", replacement)?;
             }
@@ -366,6 +382,8 @@ fn replace_all(
 enum Owner {
     Node(Weak<Node>),
     Leaf(Weak<Inner>),
+    /// The handles of the parts of a hook of several tensors.
+    Parts(Arc<MultiGradState>, Vec<HookHandle>),
 }
 
 /// A registered hook, which [`remove`](HookHandle::remove) removes: PyTorch's `RemovableHandle`. The hook stays
@@ -398,6 +416,10 @@ impl HookHandle {
         HookHandle { id, owner: Owner::Leaf(leaf.downgrade()) }
     }
 
+    pub(super) fn of_parts(state: Arc<MultiGradState>, parts: Vec<HookHandle>) -> Self {
+        HookHandle { id: state.id(), owner: Owner::Parts(state, parts) }
+    }
+
     /// Returns a number that no other hook of the process has. Hooks that were registered later have greater numbers.
     pub fn id(&self) -> u64 {
         self.id
@@ -410,15 +432,23 @@ impl HookHandle {
             Owner::Leaf(leaf) => {
                 Tensor::upgrade(leaf).and_then(|leaf| leaf.meta_mut().leaf_hooks.remove(self.id))
             }
+            Owner::Parts(state, parts) => {
+                state.set_removed();
+                return parts.iter().for_each(HookHandle::remove);
+            }
         };
         drop(removed);
     }
 }
 
 /// Registers a hook of a tensor, for [`Tensor::register_hook`].
-pub(super) fn register_tensor_hook(tensor: &Tensor, hook: Arc<dyn TensorHook>) -> Result<HookHandle> {
+pub(super) fn register_tensor_hook(
+    op: &'static str,
+    tensor: &Tensor,
+    hook: Arc<dyn TensorHook>,
+) -> Result<HookHandle> {
     if !tensor.requires_grad() {
-        return Err(Error::NoGraph { op: "register_hook" });
+        return Err(Error::NoGraph { op });
     }
     match super::grad_fn(tensor)? {
         Some(grad_fn) => {

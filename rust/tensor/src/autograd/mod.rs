@@ -10,6 +10,7 @@ mod custom;
 mod edge;
 mod engine;
 mod hooks;
+mod multi_grad;
 mod nesting;
 mod node;
 mod node_builder;
@@ -29,13 +30,16 @@ pub use crate::forward_stack::{Creator, ForwardStack};
 pub use anomaly::set_forward_stack_provider;
 pub use custom::{CustomFunction, CustomRecord, ForwardResult, record};
 pub(crate) use edge::Edges;
-pub use edge::NextFunction;
+pub use edge::{Differentiable, EdgeOrTensor, GradientEdge, NextFunction};
 pub use engine::{BackwardArgs, backward, grad};
 pub(crate) use hooks::Hooks;
 pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
+pub use multi_grad::{MultiGradHook, MultiGradMode, register_multi_grad_hook};
+pub use nesting::pass_object;
 pub use node::Node;
 pub(crate) use node::{BackwardContext, Gradients, SavedValues};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
+pub use saved_tensor::SavedInput;
 pub use saved_tensor_hooks::{SavedTensorHooks, saved_tensor_hooks_context};
 use views::retain_grad;
 pub(crate) use views::{check_inplace, grad_fn, rebase_history, track_view, track_view_of_several};
@@ -129,10 +133,27 @@ impl Tensor {
         Ok(self)
     }
 
+    /// Returns whether this tensor is a view of another one whose history it shares. The result of
+    /// [`detach`](Tensor::detach) is not.
+    pub fn is_view(&self) -> bool {
+        self.meta().view.is_some()
+    }
+
+    /// Returns the tensor of which this one is a view: never a view itself.
+    pub fn base(&self) -> Option<Tensor> {
+        self.meta().view.as_ref().map(|view| view.base.clone())
+    }
+
+    /// Increments the version counter, after other code has changed the elements in place: a backward pass that needs
+    /// the old elements then fails. An inference tensor has no counter, and is not changed.
+    pub fn increment_version(&self) {
+        self.storage_handle().bump_version();
+    }
+
     /// Registers a hook that is called with the gradient of this tensor in each backward pass, and may replace it. The
     /// hook of a tensor that is changed in place later receives the gradient of the value before the change.
     pub fn register_hook(&self, hook: Arc<dyn TensorHook>) -> Result<HookHandle> {
-        hooks::register_tensor_hook(self, hook)
+        hooks::register_tensor_hook("register_hook", self, hook)
     }
 
     /// Registers a hook that is called after a backward pass has accumulated a gradient in the

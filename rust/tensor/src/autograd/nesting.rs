@@ -1,6 +1,8 @@
 //! The limit of backward passes that run inside of each other, because a backward function or a hook starts one.
 
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use interlock::base::stack;
 
@@ -13,8 +15,49 @@ const LIMIT: usize = 30;
 /// calls.
 const STACK_BYTES: usize = 128 << 10;
 
+type PassObject = Arc<dyn Any + Send + Sync>;
+
 thread_local! {
     static OPEN: Cell<usize> = const { Cell::new(0) };
+    /// The objects of the open passes, from the outermost pass. It ends with the last pass that has one.
+    static OBJECTS: RefCell<Vec<Option<PassObject>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Returns an object that exists once for the innermost backward pass that is open on this thread, or `None` if no pass
+/// is open. `make` creates it in the first call; the end of the pass drops it.
+///
+/// A hook uses it to store data of one pass.
+///
+/// ```
+/// use std::sync::Arc;
+/// use interlock_tensor::Tensor;
+/// use interlock_tensor::autograd::pass_object;
+///
+/// assert!(pass_object(|| Arc::new(())).is_none());
+/// let leaf = Tensor::from_slice(&[3.0], &[])?;
+/// leaf.set_requires_grad(true)?;
+/// leaf.register_hook(Arc::new(|_: &Tensor| {
+///     let object = pass_object(|| Arc::new("the pass"));
+///     assert!(object.is_some_and(|object| object.is::<&str>()));
+///     Ok(None)
+/// }))?;
+/// leaf.mul(2.0)?.backward()?;
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+pub fn pass_object(make: impl FnOnce() -> PassObject) -> Option<PassObject> {
+    let index = OPEN.get().checked_sub(1)?;
+    let found = OBJECTS.with_borrow(|objects| objects.get(index).cloned().flatten());
+    if found.is_some() {
+        return found;
+    }
+    // `make` may run code of the program, so the objects are not borrowed meanwhile.
+    let made = make();
+    OBJECTS.with_borrow_mut(|objects| {
+        if objects.len() <= index {
+            objects.resize(index + 1, None);
+        }
+        Some(objects.get_mut(index)?.get_or_insert(made).clone())
+    })
 }
 
 /// Counts a pass on this thread until it is dropped.
@@ -38,7 +81,12 @@ impl OpenPass {
 
 impl Drop for OpenPass {
     fn drop(&mut self) {
-        OPEN.set(OPEN.get().saturating_sub(1));
+        let open = OPEN.get().saturating_sub(1);
+        OPEN.set(open);
+        let object =
+            OBJECTS.with_borrow_mut(|objects| if objects.len() > open { objects.pop() } else { None });
+        // After the borrow: the drop may run code of the program.
+        drop(object);
     }
 }
 

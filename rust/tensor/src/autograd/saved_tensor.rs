@@ -1,6 +1,7 @@
 //! Values that nodes save for the backward pass.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::edge::Edge;
@@ -80,36 +81,90 @@ impl SavedTensor {
 
     /// Returns an error if the tensor was changed in place after it was saved.
     pub fn check_version(&self, owner: &Node) -> Result<()> {
+        self.check_version_for(|| owner.shared_name())
+    }
+
+    fn check_version_for(&self, owner: impl FnOnce() -> Cow<'static, str>) -> Result<()> {
         let Content::Tensor { tensor, version } = &self.content else { return Ok(()) };
         let now = tensor.version()?;
         if now == *version {
             return Ok(());
         }
         let shape = tensor.shape().to_vec();
-        Err(Error::Modified { node: owner.shared_name(), shape, saved: *version, now })
+        Err(Error::Modified { node: owner(), shape, saved: *version, now })
     }
 
     pub fn unpack(&self, owner: &Arc<Node>) -> Result<Tensor> {
         self.check_version(owner)?;
-        let unpacked = match &self.content {
-            Content::Tensor { tensor, .. } => tensor.clone(),
-            Content::Packed(packed) => packed.unpack()?,
-        };
-        let grad_fn = match &self.producer {
-            Producer::None => return Ok(unpacked),
+        match self.producer {
+            Producer::Output(output) => {
+                let tensor = self.content()?;
+                Ok(with_history(&tensor, GradFn { node: owner.clone(), output }))
+            }
+            _ => self.unpack_input(),
+        }
+    }
+
+    /// Unpacks a tensor that is not a result of the node that saved it.
+    fn unpack_input(&self) -> Result<Tensor> {
+        let unpacked = self.content()?;
+        match &self.producer {
+            Producer::None | Producer::Output(_) => Ok(unpacked),
+            Producer::Leaf(leaf) if leaf.is(&unpacked) => Ok(unpacked),
+            Producer::Leaf(leaf) => leaf_copy(&unpacked, leaf),
             Producer::Unconnected => {
                 let tensor = unpacked.alias(unpacked.layout().clone());
                 tensor.meta_mut().requires_grad = true;
-                return Ok(tensor);
+                Ok(tensor)
             }
-            Producer::Leaf(leaf) if leaf.is(&unpacked) => return Ok(unpacked),
-            Producer::Leaf(leaf) => return leaf_copy(&unpacked, leaf),
-            Producer::Input(grad_fn) => grad_fn.clone(),
-            Producer::Output(output) => GradFn { node: owner.clone(), output: *output },
-        };
-        let tensor = unpacked.alias(unpacked.layout().clone());
-        tensor.meta_mut().grad_fn = Some(grad_fn);
-        Ok(tensor)
+            Producer::Input(grad_fn) => Ok(with_history(&unpacked, grad_fn.clone())),
+        }
+    }
+
+    fn content(&self) -> Result<Tensor> {
+        match &self.content {
+            Content::Tensor { tensor, .. } => Ok(tensor.clone()),
+            Content::Packed(packed) => packed.unpack(),
+        }
+    }
+}
+
+/// Returns an alias that is a result of a node.
+fn with_history(unpacked: &Tensor, grad_fn: GradFn) -> Tensor {
+    let tensor = unpacked.alias(unpacked.layout().clone());
+    tensor.meta_mut().grad_fn = Some(grad_fn);
+    tensor
+}
+
+/// A tensor that is saved as an input of a node is, without a node: hooks of saved tensors pack it, and changes in place
+/// are detected. For code that computes an operation again in the backward pass.
+///
+/// ```
+/// use interlock_tensor::Tensor;
+/// use interlock_tensor::autograd::SavedInput;
+///
+/// let tensor = Tensor::from_slice(&[3.0], &[])?;
+/// let saved = SavedInput::new("recompute", &tensor)?;
+/// assert_eq!(saved.unpack()?.to_vec::<f64>()?, [3.0]);
+/// tensor.add_(&tensor.detach())?;
+/// assert!(saved.unpack().is_err());
+/// # Ok::<(), interlock_tensor::Error>(())
+/// ```
+pub struct SavedInput {
+    owner: &'static str,
+    saved: SavedTensor,
+}
+
+impl SavedInput {
+    /// Saves a tensor. Errors of [`unpack`](SavedInput::unpack) name `owner`.
+    pub fn new(owner: &'static str, tensor: &Tensor) -> Result<Self> {
+        Ok(SavedInput { owner, saved: SavedTensor::input(tensor)? })
+    }
+
+    /// Returns the tensor, with its history at the time when it was saved. Returns an error if it was changed in place.
+    pub fn unpack(&self) -> Result<Tensor> {
+        self.saved.check_version_for(|| self.owner.into())?;
+        self.saved.unpack_input()
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{Error, Result, Tensor};
 /// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// let hooks = saved_tensor_hooks_context(Arc::new(Rounded));
-/// let guard = hooks.guard();
+/// let guard = hooks.guard().ok();
 /// let square = leaf.mul(&leaf)?;
 /// drop(guard);
 /// square.backward()?;

@@ -19,6 +19,11 @@ pub fn manual_seed(seed: u64) {
     NEXT_SEED.store(seed, Ordering::Relaxed);
 }
 
+/// Returns the state of the random numbers, a seed with which [`manual_seed`] restores it.
+pub fn random_state() -> u64 {
+    NEXT_SEED.load(Ordering::Relaxed)
+}
+
 /// Returns the seed of the next tensor, whose numbers are the same on every device.
 pub(super) fn next_seed() -> u64 {
     // The golden ratio in 64 bits: consecutive seeds share no bit pattern (Weyl sequence).
