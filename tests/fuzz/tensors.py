@@ -33,6 +33,7 @@ from tests.fuzz.torch_process import PyTorch
 
 MEMORY = 256 << 20
 MOST_STEPS = 16
+MOST_ERRORS = 8
 
 
 class Program:
@@ -93,6 +94,8 @@ class Program:
             self.tensors.append(None)
             return "planted" if wrong else None
         try:
+            if self.device != "cpu":
+                accelerator.synchronize(self.device)  # The read of a tensor without elements does not wait.
             results = [result_of(tensor) for tensor in made]
         except interlock.AcceleratorError as error:
             # An operation on a device fails there, and the first read of its result raises. So does the read
@@ -131,10 +134,11 @@ class Program:
         return compared_with_numpy(step, self.tensors, operands, made, size)
 
     def discard_errors(self) -> None:
-        """Wait for the device and discard the errors of its work."""
-        if self.device != "cpu":
+        """Wait for the device and discard the errors of its work: one for each operation of a step."""
+        for _ in range(MOST_ERRORS if self.device != "cpu" else 0):
             with contextlib.suppress(interlock.AcceleratorError):
                 accelerator.synchronize(self.device)
+                return
 
     def inputs(self, step: Step, calls: dispatch.Recording) -> str:
         """Return the precision to which a recorded product has rounded its inputs, "float32" without one."""

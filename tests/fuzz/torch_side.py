@@ -114,14 +114,14 @@ class Earlier(NamedTuple):
 
     steps: list[Step]
     products: set[int]
-    """The tensors that are products of elements, or results of copysign."""
+    """The tensors that are products of elements, or results of copysign or hypot."""
     has_infinite_product: bool
     """Whether an operand or a result of such a product is not finite."""
 
 
 def is_product(step: Step) -> bool:
-    """Return whether PyTorch computes a step's gradient from its result: a product or copysign."""
-    return re.search(r"prod\(|copysign", str(step.arguments[:1])) is not None
+    """Return whether PyTorch computes the gradient of a step from its result."""
+    return re.search(r"prod\(|copysign|hypot", str(step.arguments[:1])) is not None
 
 
 def is_finite(tensor: Any) -> bool:
