@@ -353,21 +353,6 @@ def test_multi_hooks_of_passes_on_threads_are_separate() -> None:
     assert sorted(log) == [[True, False]] * 100 + [[True, True]] * 100
 
 
-@pytest.mark.parametrize("mode", ["all", "any"])
-def test_multi_hook_in_a_reference_cycle_is_freed(mode: Any) -> None:
-    class Owner:
-        """Owns tensors whose hook refers to it."""
-
-    owner: Any = Owner()
-    owner.tensors = (leaf(1), leaf(1) * 2)
-    owner.handle = register_multi_grad_hook(owner.tensors, lambda _, owner=owner: None, mode=mode)
-    alive = weakref.ref(owner)
-    owner.tensors[1].sum().backward(retain_graph=True)
-    del owner
-    gc.collect()
-    assert alive() is None
-
-
 def test_multi_hook_of_a_tensor_that_lives_on_is_not_cleared() -> None:
     log: Log = []
     a = leaf(1)

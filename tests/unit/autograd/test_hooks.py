@@ -9,11 +9,12 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import interlock
 import pytest
 from interlock import Tensor
+from interlock.autograd import graph
 from interlock.errors import ArgumentError, DTypeError, ShapeError
 
 from tests.helpers.subprocess import eval_python, run_program
@@ -329,6 +330,20 @@ def _post_accumulate_hook(marker: Marker) -> None:
     x.register_post_accumulate_grad_hook(lambda leaf: print(x, marker))
 
 
+def _multi_grad_hook(marker: Marker, mode: Literal["all", "any"]) -> None:
+    x, y = leaf(1), leaf(1) * 2
+    graph.register_multi_grad_hook((x, y), lambda _: print(x, y, marker), mode=mode)
+    y.sum().backward(retain_graph=True)
+
+
+def _multi_grad_hook_of_all(marker: Marker) -> None:
+    _multi_grad_hook(marker, "all")
+
+
+def _multi_grad_hook_of_any(marker: Marker) -> None:
+    _multi_grad_hook(marker, "any")
+
+
 def _metadata(marker: Marker) -> None:
     y = leaf(1) * 2
     assert y.grad_fn is not None
@@ -353,6 +368,8 @@ def _context_of_a_function(marker: Marker) -> None:
         _hook_of_a_result,
         _hook_of_a_node,
         _post_accumulate_hook,
+        _multi_grad_hook_of_all,
+        _multi_grad_hook_of_any,
         _metadata,
         _context_of_a_function,
     ],
