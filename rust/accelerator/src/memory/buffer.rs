@@ -74,6 +74,14 @@ impl DeviceBuffer {
         block.map_or(Address(0), |block| Address(block.address.0 + self.offset as u64))
     }
 
+    /// Returns an error in a forked child of the process that allocated the bytes.
+    ///
+    /// # Errors
+    /// Returns [`Error::Forked`].
+    pub fn check_process(&self) -> Result<()> {
+        self.accelerator().driver_for(WHAT).map(drop)
+    }
+
     /// Returns a CPU pointer to the first byte, if the CPU can access memory of the device. While the caller uses it,
     /// no queued work may use the bytes.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
