@@ -123,6 +123,20 @@ fn freeing_and_exiting_null_has_no_effect() {
 }
 
 #[test]
+fn entry_into_an_open_guard_replaces_what_the_guard_exits() {
+    let api = table();
+    let mut guard = InterlockGuard { layer: 0, owner: 0 };
+    let is_grad_enabled = interlock::autograd::is_grad_enabled;
+    for _ in 0..2 {
+        let code = unsafe { (api.modes_enter)(INTERLOCK_MODE_GRAD, 0, &raw mut guard, null_mut()) };
+        assert_eq!(code, INTERLOCK_OK);
+    }
+    unsafe { (api.guard_exit)(&raw mut guard) };
+    unsafe { (api.guard_exit)(&raw mut guard) };
+    assert!(!is_grad_enabled(), "nothing exits the first entry");
+}
+
+#[test]
 fn error_of_any_size_is_filled_as_far_as_it_goes() {
     let api = table();
     let find = |size: usize| {

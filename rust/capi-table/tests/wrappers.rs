@@ -187,6 +187,32 @@ fn registered_flag_of_each_type_has_its_default_and_range() {
 }
 
 #[test]
+fn nodes_of_the_precision_tree_are_emptied_by_a_text() {
+    import();
+    let node = find::<Value>("cuda.matmul.fp32_precision").unwrap();
+    node.set(Value::Text("ieee")).unwrap();
+    assert_eq!(node.set(Value::None).unwrap_err().code(), ErrorCode::FlagType);
+    assert_eq!(node.get(), Value::Text("ieee"));
+    node.set(Value::Text("none")).unwrap();
+    assert_eq!(node.get(), Value::Text("none"));
+}
+
+#[test]
+fn flags_are_frozen_for_writes_and_not_for_scopes() {
+    import();
+    let benchmark = find::<bool>("cudnn.benchmark").unwrap();
+    let scope = benchmark.scope(true).unwrap();
+    let outer = scope.guard().unwrap();
+    let freeze = interlock::backends::FreezeScope::default();
+    freeze.enter(interlock::backends::SourceLocation::caller());
+    assert_eq!(benchmark.set(false).unwrap_err().code(), ErrorCode::FlagsFrozen);
+    drop(outer);
+    let _inner = scope.guard().unwrap();
+    assert!(benchmark.get());
+    freeze.exit();
+}
+
+#[test]
 fn register_with_another_type_registers_nothing() {
     import();
     let flag_type = FlagType::Count { default: 4, maximum: 64 };
@@ -388,6 +414,14 @@ fn memory_is_used_in_the_order_of_its_stream() {
     assert_eq!(seen.load(Ordering::SeqCst), 42);
     assert!(stream.query().unwrap() && event.query().unwrap());
     assert_eq!(Arc::strong_count(&seen), 1, "the work is dropped once it is done");
+}
+
+#[test]
+fn priority_below_the_range_of_the_device_is_the_greatest() {
+    host();
+    let priorities = [-1, -3, -100].map(|given| Stream::new(None, given).unwrap().priority().unwrap());
+    assert_eq!(priorities, [-1, -3, -3]);
+    assert!(Stream::new(None, 1).is_err());
 }
 
 #[test]

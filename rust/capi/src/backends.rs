@@ -23,7 +23,7 @@ use crate::{Error, ErrorCode, Result};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// None, or an empty node of the precision tree.
+    /// None. Nodes of the precision tree refuse it: the text `none` empties a node, and an empty node reads as that text.
     None,
     /// A bool.
     Bool(bool),
@@ -451,16 +451,16 @@ pub enum FlagType<'a> {
     Count {
         /// The default.
         default: u64,
-        /// The maximum.
+        /// The maximum, at most 2**60.
         maximum: u64,
     },
     /// An integer.
     Integer {
         /// The default.
         default: i64,
-        /// The minimum.
+        /// The minimum, at least -2**60.
         minimum: i64,
-        /// The maximum.
+        /// The maximum, at most 2**60.
         maximum: i64,
     },
     /// A float except NaN.
