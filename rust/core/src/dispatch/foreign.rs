@@ -98,16 +98,17 @@ impl ForeignKernel {
         };
         let gate = |gate: &ForeignGate| {
             let (flag, value) = (text("gates: flag", gate.flag)?, text("gates: value", gate.value)?);
-            Gate::named(flag, value).map_err(|error| match error {
-                Error::FlagValue { name, given, allowed } | Error::FlagType { name, given, allowed } => {
-                    let argument = "gates: value";
-                    Error::KernelDescriptor {
-                        argument,
-                        given,
-                        allowed: format!("a value of {name}, {allowed}"),
+            Gate::named(flag, value).map_err(|error| {
+                let of_gate = |name: &str| format!("register_kernel: gates: value of {name}");
+                match error {
+                    Error::FlagValue { name, given, allowed } => {
+                        Error::FlagValue { name: of_gate(&name), given, allowed }
                     }
+                    Error::FlagType { name, given, allowed } => {
+                        Error::FlagType { name: of_gate(&name), given, allowed }
+                    }
+                    other => other,
                 }
-                other => other,
             })
         };
         let gates = gates.iter().map(gate).collect::<Result<_>>()?;
@@ -499,7 +500,18 @@ mod tests {
                 with_gate(&unknown),
                 "there is no flag backends.nnpack.enable; did you mean backends.nnpack.enabled?",
             ),
-            (with_gate(&invalid), "backends.cuda.blas_library must be "),
+            (
+                with_gate(&invalid),
+                "register_kernel: gates: value of backends.cuda.blas_library must be 'default', ",
+            ),
+            (
+                ForeignKernelDescriptor { name: c"two words".as_ptr(), ..good },
+                "register_kernel: name must be a text without whitespace and control characters, got \"two words\"",
+            ),
+            (
+                ForeignKernelDescriptor { num_gates: usize::MAX, ..with_gate(&unknown) },
+                "register_kernel: num_gates must be at most ",
+            ),
             (
                 with_gate(&number),
                 "register_kernel: gates: flag must be a flag with bools or names, got cudnn.benchmark_limit",
