@@ -17,10 +17,14 @@ FILE = re.compile(r"(?:#|/\*) ([\w.]+)(?: \*/)?\n")
 
 MODULES = ["meter", "product", "ramp"]
 
-# For some modules: code with a mistake, a variable of the environment, and a line that the program prints to stderr.
+# For some modules: code with a mistake, a variable of the environment, and what the program prints to stderr.
 MISTAKES = {
     # The number of bytes wraps to 8 in 64 bits.
-    "ramp": ("import ramp; ramp.last('host:0', 2**61 + 1)", {"INTERLOCK_ACCELERATOR": "host"}, "OutOfMemoryError: "),
+    "ramp": (
+        "import ramp; ramp.last('host:0', 2**61 + 1)",
+        {"INTERLOCK_ACCELERATOR": "host"},
+        "OutOfMemoryError: ",
+    ),
     "meter": ("import meter", {"METER_LEVEL": "many"}, "RuntimeWarning: METER_LEVEL is ignored: "),
 }
 

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.helpers.extensions import build, environment_with
-from tests.helpers.subprocess import run_command
-
-SETUP = """
-import interlock
-from setuptools import Extension, setup
-
-module = Extension("reading", ["reading.c"], include_dirs=[interlock.get_include()])
-setup(name="reading", version="1.0", ext_modules=[module], py_modules=[])
-"""
+from tests.helpers.extensions import environment_with_module
+from tests.helpers.subprocess import PROGRAMS, run_command
 
 MODULE = r"""
 #include <Python.h>
@@ -23,7 +15,8 @@ MODULE = r"""
 /* Returns what the header reads of a flag, and the code of a write. */
 static PyObject *read_flag(const InterlockApi *api, const InterlockFlag *flag) {
     int32_t code = interlock_set(api, flag, interlock_value_of_bool(true), NULL);
-    return Py_BuildValue("(iLi)", interlock_bool(api, flag), (long long)interlock_integer(api, flag), (int)code);
+    long long integer = (long long)interlock_integer(api, flag);
+    return Py_BuildValue("(iLi)", interlock_bool(api, flag), integer, (int)code);
 }
 
 static PyObject *read_flags(PyObject *module, PyObject *ignored) {
@@ -53,28 +46,18 @@ static PyObject *read_flags(PyObject *module, PyObject *ignored) {
 }
 
 static PyMethodDef methods[] = {{"read", read_flags, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "reading", NULL, 0, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "reading", NULL, 0, methods, NULL, NULL, NULL, NULL,
+};
 
 PyMODINIT_FUNC PyInit_reading(void) { return PyModuleDef_Init(&definition); }
 """
 
-PROGRAM = """
-from interlock import backends
-import reading
-
-print(reading.read())
-with backends.override(**{"cudnn.benchmark": True}):
-    print(reading.read())
-"""
+PROGRAM = PROGRAMS / "extensions" / "header_reads_flags_that_are_not_plain.py"
 
 
 def test_reads_of_flags_that_are_not_plain_return_0(tmp_path: Path) -> None:
-    project = tmp_path / "reading"
-    project.mkdir()
-    (project / "setup.py").write_text(SETUP)
-    (project / "reading.c").write_text(MODULE)
-    (tmp_path / "build").mkdir()
-    python = environment_with([build(project, tmp_path / "build")], tmp_path / "environment")
-    done = run_command([str(python), "-c", PROGRAM])
+    python = environment_with_module("reading", MODULE, tmp_path)
+    done = run_command([str(python), str(PROGRAM)])
     # 6 is INTERLOCK_ERROR_UNKNOWN_FLAG, and 2 INTERLOCK_ERROR_FLAG_TYPE.
     assert done == (0, "((0, 0, 6), (0, 0, 2))\n" * 2, "")

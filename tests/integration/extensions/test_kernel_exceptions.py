@@ -6,16 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.extensions import build, environment_with
-from tests.helpers.subprocess import run_command
-
-SETUP = """
-import interlock
-from setuptools import Extension, setup
-
-module = Extension("raising", ["raising.c"], include_dirs=[interlock.get_include()])
-setup(name="raising", version="1.0", ext_modules=[module], py_modules=[])
-"""
+from tests.helpers.extensions import environment_with_module
+from tests.helpers.subprocess import PROGRAMS, run_command
 
 MODULE = r"""
 #include <Python.h>
@@ -61,32 +53,20 @@ static int execute(PyObject *module) {
 
 static PyMethodDef methods[] = {{"add", add, METH_O, NULL}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)execute}, {0, NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "raising", NULL, 0, methods, slots, NULL, NULL, NULL};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "raising", NULL, 0, methods, slots, NULL, NULL, NULL,
+};
 
 PyMODINIT_FUNC PyInit_raising(void) { return PyModuleDef_Init(&definition); }
 """
 
-PROGRAM = """
-import sys
-import interlock, raising
-
-raising.add(int(sys.argv[1]))
-x = interlock.ones(2, 2)
-try:
-    x @ x
-except Exception as error:
-    print(repr(error), repr(error.__context__), sep=" | ")
-"""
+PROGRAM = PROGRAMS / "extensions" / "kernel_leaves_an_exception.py"
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the interpreter of an environment with the module."""
-    project = tmp_path_factory.mktemp("raising")
-    (project / "setup.py").write_text(SETUP)
-    (project / "raising.c").write_text(MODULE)
-    folder = tmp_path_factory.mktemp("build")
-    return environment_with([build(project, folder)], folder / "environment")
+    return environment_with_module("raising", MODULE, tmp_path_factory.mktemp("raising"))
 
 
 @pytest.mark.parametrize(
@@ -102,5 +82,5 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_exception_that_a_kernel_leaves_set_is_raised(python: Path, status: int, printed: str) -> None:
-    done = run_command([str(python), "-c", PROGRAM, str(status)])
+    done = run_command([str(python), str(PROGRAM), str(status)])
     assert done == (0, printed, "")
