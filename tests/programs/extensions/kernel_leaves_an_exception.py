@@ -1,4 +1,4 @@
-"""Prints what a product raises while a kernel leaves an exception set and returns the status of the argument."""
+"""Prints what a product raises while a kernel leaves an exception set and returns the given status."""
 
 import sys
 
