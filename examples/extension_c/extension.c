@@ -113,11 +113,13 @@ static int32_t sum_on_stream(int64_t count, int64_t *sum, InterlockError *error)
     InterlockBuffer *buffer = NULL;
     InterlockEvent *event = NULL;
     InterlockBufferInfo info;
+    /* A product that does not fit would wrap: no device has so much memory, so the allocation fails. */
+    uint64_t bytes = (uint64_t)count > UINT64_MAX / sizeof(int64_t) ? UINT64_MAX : (uint64_t)count * sizeof(int64_t);
     int32_t code;
     info.size = (uint32_t)sizeof info;
     code = api->stream_current(NULL, &stream, error);
     if (code == INTERLOCK_OK) {
-        code = api->buffer_allocate(NULL, stream, (uint64_t)count * sizeof(int64_t), &buffer, error);
+        code = api->buffer_allocate(NULL, stream, bytes, &buffer, error);
     }
     if (code == INTERLOCK_OK) {
         code = api->buffer_info(buffer, &info, error);

@@ -100,7 +100,9 @@ int64_t sum_on_stream(int64_t n) {
     const auto stream = make<InterlockStream>(api->stream_free, [](InterlockStream **place, InterlockError *error) {
         return api->stream_current(nullptr, place, error);
     });
-    const auto bytes = static_cast<uint64_t>(n) * sizeof(int64_t);
+    // A product that does not fit would wrap: no device has so much memory, so the allocation fails.
+    const auto count = static_cast<uint64_t>(n);
+    const auto bytes = count > UINT64_MAX / sizeof(int64_t) ? UINT64_MAX : count * sizeof(int64_t);
     const auto buffer = make<InterlockBuffer>(api->buffer_free, [&](InterlockBuffer **place, InterlockError *error) {
         return api->buffer_allocate(nullptr, stream.get(), bytes, place, error);
     });

@@ -52,6 +52,25 @@ def build(project: Path, folder: Path) -> Path:
     return found
 
 
+SETUP = """\
+import interlock
+from setuptools import Extension, setup
+
+module = Extension("{name}", ["{name}.c"], include_dirs=[interlock.get_include()])
+setup(name="{name}", version="1.0", ext_modules=[module], py_modules=[])
+"""
+
+
+def environment_with_module(name: str, source: str, folder: Path) -> Path:
+    """Compile a module in C, and create an environment with it and interlock; return its interpreter."""
+    project, built = folder / name, folder / "build"
+    for path in (project, built):
+        path.mkdir()
+    (project / "setup.py").write_text(SETUP.format(name=name))
+    (project / f"{name}.c").write_text(source)
+    return environment_with([build(project, built)], folder / "environment")
+
+
 def environment_with(wheels: list[Path], folder: Path) -> Path:
     """Create an environment with interlock and these wheels, and nothing else; return its interpreter."""
     venv.EnvBuilder(with_pip=False).create(folder)

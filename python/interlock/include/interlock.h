@@ -88,8 +88,8 @@ extern "C" {
 #define INTERLOCK_ERROR_OTHER 20
 
 /**
- * None. In a declaration: no limit. In a write of a node of the precision tree: the node is emptied; an empty node
- * reads as the text `none`.
+ * None. In a declaration: no limit. Nodes of the precision tree refuse it: the text `none` empties a node, and an empty
+ * node reads as that text.
  */
 #define INTERLOCK_VALUE_NONE 0
 
@@ -123,10 +123,10 @@ extern "C" {
 /** On or off. */
 #define INTERLOCK_KIND_BOOL 1
 
-/** A non-negative integer. */
+/** An integer from 0 to at most 2**60. */
 #define INTERLOCK_KIND_COUNT 2
 
-/** An integer. */
+/** An integer from at least -2**60 to at most 2**60. */
 #define INTERLOCK_KIND_INTEGER 3
 
 /** A float except NaN. */
@@ -281,7 +281,10 @@ typedef struct InterlockFlag {
     /** The size of the struct in bytes. */
     uint32_t size;
 
-    /** The id, which is valid in this process and its forked children. */
+    /**
+     * The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag of
+     * zeros.
+     */
     uint32_t id;
 
     /** One of `INTERLOCK_KIND_*`. */
@@ -314,7 +317,7 @@ typedef struct InterlockFlagDecl {
     /** One of `INTERLOCK_KIND_*`, except `INTERLOCK_KIND_OTHER`. */
     uint32_t kind;
 
-    /** 1 if the flag also accepts None. */
+    /** 1 if the flag also accepts None, else 0. */
     uint32_t is_optional;
 
     /** Zero. */
@@ -335,10 +338,16 @@ typedef struct InterlockFlagDecl {
     /** The default. */
     InterlockValue default_value;
 
-    /** The smallest number that is accepted; `INTERLOCK_VALUE_NONE` for no limit. */
+    /**
+     * The smallest number that is accepted. `INTERLOCK_VALUE_NONE` means the smallest of all: 0 for a count, -2**60 for
+     * an integer, which cannot be smaller.
+     */
     InterlockValue minimum;
 
-    /** The largest number that is accepted; `INTERLOCK_VALUE_NONE` for no limit. */
+    /**
+     * The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or an
+     * integer, which cannot be larger.
+     */
     InterlockValue maximum;
 
     /** The names that a choice accepts. */
@@ -359,7 +368,8 @@ typedef struct InterlockWrite {
 
 /**
  * A scope, mode, state, device, stream or recording that a thread has entered. Only that thread exits it: an exit on
- * another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag.
+ * another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag. A call
+ * that enters overwrites the guard: if the guard was not exited, nothing can exit the first entry any more.
  */
 typedef struct InterlockGuard {
     /** Identifies what was entered; 0 for nothing, so that an exit has no effect. */
@@ -458,7 +468,7 @@ typedef struct InterlockCall {
     /** The number of kernels. */
     size_t considered_count;
 
-    /** 1 if the kernel computes like the library of its name, without the library. */
+    /** 1 if the kernel computes like the library of its name, without the library, else 0. */
     uint32_t is_model;
 
     /** Zero. */
@@ -656,9 +666,9 @@ typedef struct InterlockGate {
 
 /**
  * A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must not
- * throw or unwind. A guard that it does not exit stays open on the thread that called the operation. Returns one of
- * `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity` bytes for a text that says why it does
- * not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
+ * throw or unwind. A guard that it does not exit stays open on the thread that called the operation. It clears each
+ * Python exception before it returns. Returns one of `INTERLOCK_STATUS_*` or another number for an error. `message` has
+ * `capacity` bytes for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
  */
 typedef int32_t (*InterlockKernelFn)(void *context, const InterlockKernelCall *call, char *message, size_t capacity);
 
@@ -667,7 +677,7 @@ typedef struct InterlockKernel {
     /** The size of the struct in bytes. */
     size_t size;
 
-    /** The name in records, which no other kernel of the operation has. */
+    /** The name in records, without whitespace and control characters, which no other kernel of the operation has. */
     const char *name;
 
     /** The flags whose values the kernel requires. */
@@ -757,8 +767,8 @@ typedef struct InterlockApi {
     int32_t (*flag_read_effective)(uint32_t flag, InterlockValue *value, InterlockError *error);
 
     /**
-     * Returns the bits of a plain flag that are active on this thread; 0 for other flags. For the header only, which
-     * calls it while a scope is open.
+     * Returns the bits of a plain flag that are active on this thread; 0 for other flags and for an id of no flag. For
+     * the header only, which calls it while a scope is open.
      *
      * Interpreter: not needed. Never blocks.
      */
@@ -919,7 +929,8 @@ typedef struct InterlockApi {
     int32_t (*stream_current)(const InterlockDevice *device, InterlockStream **stream, InterlockError *error);
 
     /**
-     * Returns the next pooled stream of a device with a priority of 0 or less. A null device is the current one.
+     * Returns the next pooled stream of a device with a priority of 0 or less. A priority below the range of the device
+     * means its greatest one. A null device is the current one.
      *
      * Interpreter: not needed. May block, so a thread that holds the GIL releases it meanwhile.
      */
@@ -1210,7 +1221,7 @@ static inline int32_t interlock_find(const InterlockApi *api, const char *name, 
     return api->flag_find(interlock_text(name), flag, error);
 }
 
-/** Returns the bits of a plain flag that are active on this thread. */
+/** Returns the bits of a plain flag that are active on this thread; 0 for other flags. */
 static inline uint64_t interlock_payload(const InterlockApi *api, const InterlockFlag *flag) {
     if (flag->word != NULL && __atomic_load_n(flag->open_scopes, __ATOMIC_RELAXED) == 0) {
         return __atomic_load_n(flag->word, __ATOMIC_RELAXED) & INTERLOCK_PAYLOAD_MASK;
@@ -1218,12 +1229,18 @@ static inline uint64_t interlock_payload(const InterlockApi *api, const Interloc
     return api->flag_payload(flag->id);
 }
 
-/** Returns the value of a plain bool that is active on this thread: two loads while no scope is open. */
+/**
+ * Returns the value of a plain bool that is active on this thread: two loads while no scope is open. Returns false for
+ * flags that are not plain, which `flag_read` reads.
+ */
 static inline bool interlock_bool(const InterlockApi *api, const InterlockFlag *flag) {
     return interlock_payload(api, flag) != 0;
 }
 
-/** Returns the value of a plain integer that is active on this thread: two loads while no scope is open. */
+/**
+ * Returns the value of a plain integer that is active on this thread: two loads while no scope is open. Returns 0 for
+ * flags that are not plain, which `flag_read` reads.
+ */
 static inline int64_t interlock_integer(const InterlockApi *api, const InterlockFlag *flag) {
     return (int64_t)interlock_payload(api, flag) - flag->bias;
 }
@@ -1238,7 +1255,7 @@ static inline int32_t interlock_set(const InterlockApi *api, const InterlockFlag
     return api->flags_write(&write, 1, error);
 }
 
-/** Sets one flag on this thread until `api->guard_exit(guard)`. */
+/** Sets one flag on this thread until `api->guard_exit(guard)`. The guard must not be open: the call overwrites it. */
 static inline int32_t interlock_enter(const InterlockApi *api, const InterlockFlag *flag, InterlockValue value,
                                       InterlockGuard *guard, InterlockError *error) {
     InterlockScope *scope = NULL;

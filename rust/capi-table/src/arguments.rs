@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use interlock::base::raw_array::{max_count, slice_of};
 use interlock_capi::sys::*;
 
 use crate::entry::{Failure, Result};
@@ -25,7 +26,7 @@ pub(crate) unsafe fn optional_text<'a>(name: &str, text: InterlockText) -> Resul
         return Ok(None);
     }
     // SAFETY: guaranteed by the caller.
-    let bytes = unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.bytes) };
+    let bytes = unsafe { checked_slice(name, "bytes", text.data.cast::<u8>(), text.bytes)? };
     let valid = std::str::from_utf8(bytes);
     valid.map(Some).map_err(|_| Failure::argument(name, "UTF-8", "other bytes"))
 }
@@ -55,7 +56,34 @@ pub(crate) unsafe fn array<'a, T>(name: &str, items: *const T, count: usize) -> 
         return Err(null(name));
     }
     // SAFETY: guaranteed by the caller.
-    Ok(unsafe { std::slice::from_raw_parts(items, count) })
+    unsafe { checked_slice(name, "items", items, count) }
+}
+
+/// Returns the items of an array, unless they have more bytes than any array. A slice of so many items is undefined
+/// behaviour, and aborts the process in a debug build.
+///
+/// # Safety
+/// `items` is valid for `count` items during `'a`, unless these have more than `isize::MAX` bytes.
+unsafe fn checked_slice<'a, T>(name: &str, unit: &str, items: *const T, count: usize) -> Result<&'a [T]> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { slice_of(items, count) }.ok_or_else(|| {
+        let allowed = format!("at most {} {unit}", max_count::<T>());
+        Failure::argument(name, &allowed, count)
+    })
+}
+
+/// Refuses a field that must be zero. A later version may give it a meaning.
+pub(crate) fn check_zero(name: &str, field: u32) -> Result<()> {
+    if field == 0 { Ok(()) } else { Err(Failure::argument(name, "0", field)) }
+}
+
+/// Returns a field that is 0 or 1.
+pub(crate) fn flag_bit(name: &str, field: u32) -> Result<bool> {
+    match field {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(Failure::argument(name, "0 or 1", other)),
+    }
 }
 
 /// Returns the value that a pointer refers to.
@@ -249,7 +277,7 @@ impl Work {
     /// The functions and the data fulfil the contract of `InterlockWork`.
     pub(crate) unsafe fn new(work: InterlockWork) -> Result<Self> {
         let owned = OwnedData { data: work.data, drop: work.drop };
-        let run = work.run.ok_or_else(|| null("work.run"))?;
+        let run = work.run.ok_or_else(|| null("stream_launch: work.run"))?;
         Ok(Work { run, owned })
     }
 

@@ -8,7 +8,8 @@ use interlock::dispatch::{
 use interlock_capi::sys::*;
 
 use crate::arguments::{
-    Handle, NO_TEXT, Sized32, array, optional_text, read_sized, static_text, text, text_view,
+    Handle, NO_TEXT, Sized32, array, check_zero, flag_bit, optional_text, read_sized, static_text, text,
+    text_view,
 };
 use crate::entry::{Failure, Result, run, run_infallible};
 use crate::scopes::store_guard;
@@ -32,6 +33,8 @@ pub(crate) unsafe extern "C" fn note(call: *const InterlockCall, error: *mut Int
     unsafe {
         run(error, || {
             let call = read_sized("dispatch_note: call", call)?;
+            check_zero("dispatch_note: call.reserved", call.reserved)?;
+            check_zero("dispatch_note: call.padding", call.padding)?;
             let considered = array("dispatch_note: call.considered", call.considered, call.considered_count)?;
             let considered: Vec<Considered> =
                 considered.iter().map(|one| considered_from_c(one)).collect::<Result<_>>()?;
@@ -48,7 +51,7 @@ pub(crate) unsafe extern "C" fn note(call: *const InterlockCall, error: *mut Int
                 inputs: rounding_from_c(call.rounding)?,
                 sums: sums_from_c(call.sums)?,
                 notes: notes.iter().map(note).collect::<Result<_>>()?,
-                is_model: call.is_model != 0,
+                is_model: flag_bit("dispatch_note: call.is_model", call.is_model)?,
                 considered,
             });
             Ok(())
@@ -59,6 +62,7 @@ pub(crate) unsafe extern "C" fn note(call: *const InterlockCall, error: *mut Int
 /// # Safety
 /// The texts are valid.
 unsafe fn considered_from_c(considered: &InterlockConsidered) -> Result<Considered> {
+    check_zero("dispatch_note: considered.reserved", considered.reserved)?;
     // SAFETY: guaranteed by the caller.
     let (kernel, reason) = unsafe {
         (
@@ -130,7 +134,9 @@ pub(crate) unsafe extern "C" fn enter(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            store_guard(guard, || Ok(Handle::target("recording_enter: recording", recording)?.guard()))
+            store_guard("recording_enter", guard, || {
+                Ok(Handle::target("recording_enter: recording", recording)?.guard())
+            })
         })
     }
 }

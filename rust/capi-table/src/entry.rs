@@ -22,6 +22,22 @@ impl Failure {
         Failure { code: INTERLOCK_ERROR_ARGUMENT, text: format!("{name} must be {allowed}, got {given}") }
     }
 
+    /// Adds the entry, and the argument that the name in the text is part of. Only errors pay for it.
+    pub(crate) fn within(self, outer: std::fmt::Arguments<'_>) -> Self {
+        Failure { text: format!("{outer}{}", self.text), ..self }
+    }
+
+    /// Replaces the name of the function of the Rust interface at the begin of the text by the name of an entry.
+    pub(crate) fn of_entry(self, entry: &str, functions: &[&str]) -> Self {
+        let rest = functions.iter().find_map(|function| self.text.strip_prefix(function));
+        Failure { text: format!("{entry}: {}", rest.unwrap_or(&self.text)), ..self }
+    }
+
+    /// Creates the error of an id that no flag has.
+    pub(crate) fn unknown_flag(name: &str, allowed: &str, given: u32) -> Self {
+        Failure { code: INTERLOCK_ERROR_UNKNOWN_FLAG, ..Failure::argument(name, allowed, given) }
+    }
+
     /// Creates the error of a function that this process or thread lacks.
     pub(crate) fn unsupported(text: &str) -> Self {
         Failure { code: INTERLOCK_ERROR_UNSUPPORTED, text: text.to_owned() }
@@ -139,6 +155,9 @@ pub(crate) unsafe fn report(error: *mut InterlockError, code: i32, text: &str) {
         unsafe { (*error).code = code };
     }
     let Some(room) = size.checked_sub(TEXT + 1) else { return };
+    // A text of the caller, such as a name, may contain a null byte, which would end the message.
+    let escaped = text.contains('\0').then(|| text.replace('\0', "\\0"));
+    let text = escaped.as_deref().unwrap_or(text);
     let mut end = room.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

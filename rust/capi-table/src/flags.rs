@@ -5,7 +5,8 @@ use interlock::state;
 use interlock_capi::sys::*;
 
 use crate::arguments::{
-    Sized32, array, check_size, optional_text, read_sized, static_text, text, write, write_sized,
+    Sized32, array, check_size, check_zero, flag_bit, optional_text, read_sized, static_text, text, write,
+    write_sized,
 };
 use crate::entry::{Failure, Result, report, run};
 use crate::values;
@@ -34,11 +35,22 @@ pub(crate) unsafe extern "C" fn find(
     }
 }
 
+/// Returns the id of a flag in the table. It is never 0, so that a handle of zeros is no flag.
+fn id_of(spec: &'static FlagSpec) -> u32 {
+    spec.id() + 1
+}
+
+/// Returns the flag with an id of the table.
+#[inline]
+fn find_by_id(id: u32) -> Option<&'static FlagSpec> {
+    backends::of_id(id.checked_sub(1)?)
+}
+
 fn describe(spec: &'static FlagSpec) -> InterlockFlag {
     let word = spec.plain_word();
     InterlockFlag {
         size: size_of::<InterlockFlag>() as u32,
-        id: spec.id(),
+        id: id_of(spec),
         kind: match spec.kind() {
             FlagKind::Other => INTERLOCK_KIND_OTHER,
             FlagKind::Bool => INTERLOCK_KIND_BOOL,
@@ -68,6 +80,7 @@ pub(crate) unsafe extern "C" fn register(
             // Checked first, so that a call that fails registers nothing.
             check_size("flag_register: flag", flag.cast_const())?;
             let declaration = read_sized("flag_register: declaration", declaration)?;
+            check_zero("flag_register: declaration.reserved", declaration.reserved)?;
             let (spec, problems) = backends::register(declaration_from_c(&declaration)?)?;
             write_sized("flag_register: flag", flag, &describe(spec))?;
             match problems.first() {
@@ -102,12 +115,16 @@ unsafe fn declaration_from_c(declaration: &InterlockFlagDecl) -> Result<FlagDecl
 /// The texts of the declaration are valid.
 unsafe fn type_from_c(declaration: &InterlockFlagDecl) -> Result<FlagType> {
     // SAFETY: guaranteed by the caller.
-    let value = |value| unsafe { values::from_c(value) };
-    let default = value(&declaration.default_value)?;
+    let from_c = |value| unsafe { values::from_c(value) };
+    let value = |field, value| {
+        from_c(value).map_err(|failure| failure.within(format_args!("flag_register: declaration.{field}.")))
+    };
+    let default = value("default_value", &declaration.default_value)?;
     let default_is_none = matches!(default, Some(InputValue::None));
-    let optional = declaration.is_optional != 0;
+    let optional = flag_bit("flag_register: declaration.is_optional", declaration.is_optional)?;
     let default = default.filter(|_| !(optional && default_is_none));
-    let (minimum, maximum) = (value(&declaration.minimum)?, value(&declaration.maximum)?);
+    let minimum = value("minimum", &declaration.minimum)?;
+    let maximum = value("maximum", &declaration.maximum)?;
     let flag_type = match declaration.kind {
         INTERLOCK_KIND_BOOL => FlagType::Switch { default: boolean(default)? },
         INTERLOCK_KIND_COUNT => FlagType::Count {
@@ -198,14 +215,14 @@ pub(crate) unsafe extern "C" fn read(
 ) -> i32 {
     // Plain flags are read most often. Their read is a few loads, which need no frame that catches panics.
     if !value.is_null()
-        && let Some(plain) = backends::of_id(flag).and_then(FlagSpec::plain_value)
+        && let Some(plain) = find_by_id(flag).and_then(FlagSpec::plain_value)
     {
         // SAFETY: the contract of the table.
         unsafe { value.write(values::plain_to_c(plain)) };
         return INTERLOCK_OK;
     }
     // SAFETY: the contract of the table.
-    unsafe { read_with(flag, value, error, FlagSpec::read) }
+    unsafe { read_with("flag_read", flag, value, error, FlagSpec::read) }
 }
 
 pub(crate) unsafe extern "C" fn read_effective(
@@ -214,35 +231,38 @@ pub(crate) unsafe extern "C" fn read_effective(
     error: *mut InterlockError,
 ) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe { read_with(flag, value, error, FlagSpec::effective) }
+    unsafe { read_with("flag_read_effective", flag, value, error, FlagSpec::effective) }
 }
 
 /// # Safety
 /// The contract of the table.
 #[inline(always)]
 unsafe fn read_with(
+    entry: &'static str,
     flag: u32,
     value: *mut InterlockValue,
     error: *mut InterlockError,
     read: impl FnOnce(&FlagSpec) -> Value,
 ) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe { run(error, || write("flag_read: value", value, values::to_c(read(spec_of(flag)?)))) }
-}
-
-#[inline]
-fn spec_of(flag: u32) -> Result<&'static FlagSpec> {
-    backends::of_id(flag).ok_or_else(|| unknown(flag))
+    unsafe {
+        run(error, || {
+            if value.is_null() {
+                return Err(Failure::argument(&format!("{entry}: value"), "a pointer", "null"));
+            }
+            let spec = find_by_id(flag).ok_or_else(|| unknown(flag).within(format_args!("{entry}: ")))?;
+            write("value", value, values::to_c(read(spec)))
+        })
+    }
 }
 
 #[cold]
 fn unknown(flag: u32) -> Failure {
-    let allowed = "an id that flag_find or flag_register has set in this process";
-    Failure::argument("flag", allowed, flag)
+    Failure::unknown_flag("flag", "an id that flag_find or flag_register has set in this process", flag)
 }
 
 pub(crate) unsafe extern "C" fn payload(flag: u32) -> u64 {
-    backends::of_id(flag).map_or(0, FlagSpec::plain_payload)
+    find_by_id(flag).map_or(0, FlagSpec::plain_payload)
 }
 
 pub(crate) unsafe extern "C" fn write_all(
@@ -253,25 +273,40 @@ pub(crate) unsafe extern "C" fn write_all(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            let writes = writes_from_c("flags_write: writes", writes, count)?;
+            let writes = writes_from_c("flags_write", writes, count)?;
             Ok(backends::assign(&writes, SourceLocation::current())?)
         })
     }
 }
 
-/// Returns the flags and values of writes.
+/// # Safety
+/// The texts of the write are valid during `'a`.
+unsafe fn write_from_c<'a>(write: &InterlockWrite) -> Result<(&'static FlagSpec, Option<InputValue<'a>>)> {
+    let spec = find_by_id(write.flag).ok_or_else(|| unknown(write.flag))?;
+    check_zero("reserved", write.reserved)?;
+    // SAFETY: guaranteed by the caller.
+    let value = unsafe { values::from_c(&write.value) };
+    Ok((spec, value.map_err(|failure| failure.within(format_args!("value.")))?))
+}
+
+/// Returns the flags and values of writes, which an entry of the table receives.
 ///
 /// # Safety
 /// The writes and their texts are valid during `'a`.
 pub(crate) unsafe fn writes_from_c<'a>(
-    name: &str,
+    entry: &str,
     writes: *const InterlockWrite,
     count: usize,
 ) -> Result<Vec<(&'static FlagSpec, Option<InputValue<'a>>)>> {
     // SAFETY: guaranteed by the caller.
-    let writes = unsafe { array(name, writes, count)? };
-    // SAFETY: guaranteed by the caller.
-    writes.iter().map(|write| Ok((spec_of(write.flag)?, unsafe { values::from_c(&write.value)? }))).collect()
+    let writes = unsafe { array("writes", writes, count) }
+        .map_err(|failure| failure.within(format_args!("{entry}: ")))?;
+    let resolve = |(index, write): (usize, &InterlockWrite)| {
+        // SAFETY: guaranteed by the caller.
+        unsafe { write_from_c(write) }
+            .map_err(|failure| failure.within(format_args!("{entry}: writes[{index}].")))
+    };
+    writes.iter().enumerate().map(resolve).collect()
 }
 
 pub(crate) unsafe extern "C" fn epoch() -> u64 {

@@ -30,8 +30,10 @@ unsafe fn register_kernel(operation: InterlockText, kernel: *const InterlockKern
     let register = hooks::register_kernel()
         .ok_or_else(|| Failure::unsupported("kernel_register: this process has no tensors of interlock"))?;
     // SAFETY: guaranteed by the caller. The layouts are compared below.
-    unsafe { register(operation, kernel.cast::<ForeignKernelDescriptor>())? };
-    Ok(())
+    let registered = unsafe { register(operation, kernel.cast::<ForeignKernelDescriptor>()) };
+    registered.map_err(|error| {
+        Failure::from(error).of_entry("kernel_register", &["register_kernel: ", "register: "])
+    })
 }
 
 /// Compares the fields of a struct of the C interface with those of the runtime.

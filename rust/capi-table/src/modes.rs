@@ -1,10 +1,23 @@
 //! The entries for modes.
 
-use interlock::{autograd, state};
+use interlock::autograd::{self, Mode};
+use interlock::state;
 use interlock_capi::sys::*;
 
-use crate::entry::run;
+use crate::entry::{Failure, Result, run};
 use crate::scopes::{check_thread, store_guard};
+
+/// Refuses bits that no mode has.
+fn check_bits(entry: &str, decided: u8, modes: u8) -> Result<()> {
+    let known = Mode::ALL.into_iter().fold(0, |bits, mode| bits | mode as u8);
+    for (argument, bits) in [("decided", decided), ("modes", modes)] {
+        if bits & !known != 0 {
+            let (name, given) = (format!("{entry}: {argument}"), format!("{bits:#x}"));
+            return Err(Failure::argument(&name, "a combination of INTERLOCK_MODE_*", given));
+        }
+    }
+    Ok(())
+}
 
 pub(crate) unsafe extern "C" fn word_address() -> *const u8 {
     state::mode_word_address()
@@ -17,7 +30,12 @@ pub(crate) unsafe extern "C" fn enter(
     error: *mut InterlockError,
 ) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe { run(error, || store_guard(guard, || Ok(autograd::enter_bits(decided, modes)))) }
+    unsafe {
+        run(error, || {
+            check_bits("modes_enter", decided, modes)?;
+            store_guard("modes_enter", guard, || Ok(autograd::enter_bits(decided, modes)))
+        })
+    }
 }
 
 pub(crate) unsafe extern "C" fn enter_inference(
@@ -26,13 +44,16 @@ pub(crate) unsafe extern "C" fn enter_inference(
     error: *mut InterlockError,
 ) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe { run(error, || store_guard(guard, || Ok(autograd::inference_mode(is_on != 0)))) }
+    unsafe {
+        run(error, || store_guard("inference_mode_enter", guard, || Ok(autograd::inference_mode(is_on != 0))))
+    }
 }
 
 pub(crate) unsafe extern "C" fn write(decided: u8, modes: u8, error: *mut InterlockError) -> i32 {
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
+            check_bits("modes_write", decided, modes)?;
             check_thread("modes_write")?;
             autograd::write_bits(decided, modes);
             Ok(())

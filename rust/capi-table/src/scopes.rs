@@ -13,21 +13,22 @@ unsafe impl Handle for InterlockScope {
     type Target = FlagScope;
 }
 
-/// Moves a guard to the caller, who exits it.
+/// Moves the guard of an entry of the table to the caller, who exits it.
 ///
 /// # Safety
 /// `place` is null, or valid for a write.
 pub(crate) unsafe fn store_guard(
+    entry: &str,
     place: *mut InterlockGuard,
     guard: impl FnOnce() -> Result<ScopeGuard>,
 ) -> Result<()> {
     // Checked first, so that a call that fails enters nothing.
     if place.is_null() {
-        return Err(Failure::argument("guard", "a pointer", "null"));
+        return Err(Failure::argument(&format!("{entry}: guard"), "a pointer", "null"));
     }
     let RawGuard { layer, made_on } = guard()?.into();
     if layer == 0 {
-        return Err(Failure::ended("scopes cannot be entered"));
+        return Err(Failure::ended(&format!("{entry}: scopes cannot be entered")));
     }
     // SAFETY: guaranteed by the caller.
     unsafe { write("guard", place, InterlockGuard { layer, owner: made_on }) }
@@ -48,7 +49,7 @@ pub(crate) unsafe extern "C" fn new(
     unsafe {
         run(error, || {
             let mut builder = FlagScopeBuilder::new(Purpose::Named, count.min(64));
-            for (spec, value) in writes_from_c("scope_new: writes", writes, count)? {
+            for (spec, value) in writes_from_c("scope_new", writes, count)? {
                 let allowed = "a value, because a scope unsets no flag";
                 let value = value.ok_or_else(|| {
                     Failure::argument("scope_new: writes", allowed, stringify!(INTERLOCK_VALUE_UNSET))
@@ -66,7 +67,11 @@ pub(crate) unsafe extern "C" fn enter(
     error: *mut InterlockError,
 ) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe { run(error, || store_guard(guard, || Ok(Handle::target("scope_enter: scope", scope)?.guard()))) }
+    unsafe {
+        run(error, || {
+            store_guard("scope_enter", guard, || Ok(Handle::target("scope_enter: scope", scope)?.guard()))
+        })
+    }
 }
 
 pub(crate) unsafe extern "C" fn free(scope: *mut InterlockScope) {

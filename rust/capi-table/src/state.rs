@@ -28,7 +28,11 @@ pub(crate) unsafe extern "C" fn enter(
     error: *mut InterlockError,
 ) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe { run(error, || store_guard(guard, || Ok(Handle::target("state_enter: state", state)?.enter()))) }
+    unsafe {
+        run(error, || {
+            store_guard("state_enter", guard, || Ok(Handle::target("state_enter: state", state)?.enter()))
+        })
+    }
 }
 
 pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mut InterlockError) -> i32 {

@@ -4,7 +4,7 @@ use interlock::backends::{InputValue, PlainValue, PriorityOrder, Value};
 use interlock_capi::sys::*;
 use once_cell::race::OnceBox;
 
-use crate::arguments::{array, static_text, text};
+use crate::arguments::{array, check_zero, static_text, text};
 use crate::entry::{Failure, Result};
 
 /// Returns a value for C.
@@ -83,11 +83,13 @@ impl Names {
     }
 }
 
-/// Returns a value of the caller, whose texts are borrowed; `None` if the flag is to be unset.
+/// Returns a value of the caller, whose texts are borrowed; `None` if the flag is to be unset. An error begins with the
+/// field.
 ///
 /// # Safety
 /// `value` is set as its kind requires, and its texts are valid during `'a`.
 pub(crate) unsafe fn from_c<'a>(value: &InterlockValue) -> Result<Option<InputValue<'a>>> {
+    check_zero("reserved", value.reserved)?;
     // SAFETY: the kind selects the field, here and below.
     let integer = || unsafe { value.data.integer };
     Ok(Some(match value.kind {
@@ -97,22 +99,22 @@ pub(crate) unsafe fn from_c<'a>(value: &InterlockValue) -> Result<Option<InputVa
         // SAFETY: as above.
         INTERLOCK_VALUE_FLOAT => InputValue::Float(unsafe { value.data.number }),
         // SAFETY: as above, and guaranteed by the caller.
-        INTERLOCK_VALUE_TEXT => InputValue::Text(unsafe { text("value.data.text", value.data.text)? }.into()),
+        INTERLOCK_VALUE_TEXT => InputValue::Text(unsafe { text("data.text", value.data.text)? }.into()),
         INTERLOCK_VALUE_PAIR => {
             InputValue::List(vec![InputValue::Bool(integer() & 1 != 0), InputValue::Bool(integer() & 2 != 0)])
         }
         // SAFETY: as above, and guaranteed by the caller.
-        INTERLOCK_VALUE_NAMES => InputValue::List(unsafe { list(value.data.names)? }),
+        INTERLOCK_VALUE_NAMES => InputValue::List(unsafe { list("data.names", value.data.names)? }),
         INTERLOCK_VALUE_UNSET => return Ok(None),
-        other => return Err(Failure::argument("value.kind", "one of INTERLOCK_VALUE_*", other)),
+        other => return Err(Failure::argument("kind", "one of INTERLOCK_VALUE_*", other)),
     }))
 }
 
 /// # Safety
 /// The names and their texts are valid during `'a`.
-unsafe fn list<'a>(names: InterlockNames) -> Result<Vec<InputValue<'a>>> {
+unsafe fn list<'a>(name: &str, names: InterlockNames) -> Result<Vec<InputValue<'a>>> {
     // SAFETY: guaranteed by the caller.
-    let names: Vec<&'a str> = unsafe { names_from_c("value.data.names", names)? };
+    let names: Vec<&'a str> = unsafe { names_from_c(name, names)? };
     Ok(names.into_iter().map(|name| InputValue::Text(name.into())).collect())
 }
 

@@ -56,13 +56,17 @@ fn null_pointers_are_refused() {
                 "flag_register: flag",
                 Box::new(|error| (api.flag_register)(null(), null_mut(), null_mut(), error)),
             ),
-            ("flag_read: value", Box::new(|error| (api.flag_read)(0, null_mut(), error))),
+            ("flag_read: value", Box::new(|error| (api.flag_read)(1, null_mut(), error))),
+            ("flag_read_effective: value", Box::new(|error| (api.flag_read_effective)(1, null_mut(), error))),
             ("flags_write: writes", Box::new(|error| (api.flags_write)(null(), 1, error))),
             ("scope_new: writes", Box::new(|error| (api.scope_new)(null(), 1, null_mut(), error))),
             ("scope_new: scope", Box::new(|error| (api.scope_new)(null(), 0, null_mut(), error))),
-            ("guard", Box::new(|error| (api.scope_enter)(null(), null_mut(), error))),
-            ("guard", Box::new(|error| (api.modes_enter)(1, 0, null_mut(), error))),
-            ("guard", Box::new(|error| (api.inference_mode_enter)(1, null_mut(), error))),
+            ("scope_enter: guard", Box::new(|error| (api.scope_enter)(null(), null_mut(), error))),
+            ("modes_enter: guard", Box::new(|error| (api.modes_enter)(1, 0, null_mut(), error))),
+            (
+                "inference_mode_enter: guard",
+                Box::new(|error| (api.inference_mode_enter)(1, null_mut(), error)),
+            ),
             ("state_capture: state", Box::new(|error| (api.state_capture)(0, null_mut(), error))),
             ("state_install: state", Box::new(|error| (api.state_install)(null(), error))),
             ("device_parse: name", Box::new(|error| (api.device_parse)(null_text, null_mut(), error))),
@@ -116,6 +120,20 @@ fn freeing_and_exiting_null_has_no_effect() {
         (api.error_raise)(null());
     }
     assert!(interlock::autograd::is_grad_enabled());
+}
+
+#[test]
+fn entry_into_an_open_guard_replaces_what_the_guard_exits() {
+    let api = table();
+    let mut guard = InterlockGuard { layer: 0, owner: 0 };
+    let is_grad_enabled = interlock::autograd::is_grad_enabled;
+    for _ in 0..2 {
+        let code = unsafe { (api.modes_enter)(INTERLOCK_MODE_GRAD, 0, &raw mut guard, null_mut()) };
+        assert_eq!(code, INTERLOCK_OK);
+    }
+    unsafe { (api.guard_exit)(&raw mut guard) };
+    unsafe { (api.guard_exit)(&raw mut guard) };
+    assert!(!is_grad_enabled(), "nothing exits the first entry");
 }
 
 #[test]
@@ -212,7 +230,7 @@ fn writes_fail_on_a_thread_whose_variables_are_destroyed() {
     assert!(failures.iter().all(is_unsupported), "{failures:?}");
     assert_eq!(
         failures[0].1,
-        "scopes cannot be entered on a thread whose thread-local variables are destroyed"
+        "modes_enter: scopes cannot be entered on a thread whose thread-local variables are destroyed"
     );
     assert!(failures[3].1.starts_with("modes_write: nothing can be written"), "{}", failures[3].1);
 }
@@ -258,7 +276,6 @@ fn unknown_numbers_are_refused() {
     let api = table();
     let value = |kind| InterlockValue { kind, reserved: 0, data: InterlockData { integer: 1 } };
     let write = |flag, kind| InterlockWrite { flag, reserved: 0, value: value(kind) };
-    let mut read = value(99);
     let flags_write =
         |write: InterlockWrite| failure(|error| unsafe { (api.flags_write)(&raw const write, 1, error) });
     let scope_new = |write: InterlockWrite| {
@@ -271,13 +288,15 @@ fn unknown_numbers_are_refused() {
         |kind, index| failure(|error| unsafe { (api.device_set)(InterlockDevice { kind, index }, error) });
     let mut event = null_mut();
     for ((code, text), expected) in [
-        (flags_write(write(u32::MAX, INTERLOCK_VALUE_BOOL)), "flag must be an id"),
-        (flags_write(write(0, 99)), "value.kind must be one of INTERLOCK_VALUE_*, got 99"),
-        (scope_new(write(0, INTERLOCK_VALUE_UNSET)), "scope_new: writes must be a value"),
-        (failure(|error| unsafe { (api.flag_read)(9999, &raw mut read, error) }), "flag must be an id"),
-        (device(60, 0), "device.kind must be the number of a device type, got 60"),
-        (device(64, 256), "device.index must be -1 or the index of a device, got 256"),
-        (device(64, -2), "device.index must be -1 or the index of a device, got -2"),
+        (
+            flags_write(write(1, 99)),
+            "flags_write: writes[0].value.kind must be one of INTERLOCK_VALUE_*, got 99",
+        ),
+        (scope_new(write(1, 99)), "scope_new: writes[0].value.kind must be one of INTERLOCK_VALUE_*, got 99"),
+        (scope_new(write(1, INTERLOCK_VALUE_UNSET)), "scope_new: writes must be a value"),
+        (device(60, 0), "device_set: device.kind must be the number of a device type, got 60"),
+        (device(64, 256), "device_set: device.index must be -1 or the index of a device, got 256"),
+        (device(64, -2), "device_set: device.index must be -1 or the index of a device, got -2"),
         (
             failure(|error| unsafe { (api.event_new)(null(), 8, &raw mut event, error) }),
             "event_new: options must be a combination",
@@ -286,8 +305,224 @@ fn unknown_numbers_are_refused() {
         assert_eq!(code, INTERLOCK_ERROR_ARGUMENT, "{text}");
         assert!(text.starts_with(expected), "{text}");
     }
-    assert_eq!(read.kind, 99, "a call that fails sets no result");
-    assert_eq!(unsafe { (api.flag_payload)(u32::MAX) }, 0);
+}
+
+#[test]
+fn ids_of_no_flag_are_refused_and_0_is_one_of_them() {
+    let api = table();
+    for id in [0, 9999, u32::MAX] {
+        let mut value = InterlockValue { kind: 99, reserved: 0, data: InterlockData { integer: 1 } };
+        let write = InterlockWrite {
+            flag: id,
+            reserved: 0,
+            value: InterlockValue { kind: INTERLOCK_VALUE_BOOL, ..value },
+        };
+        let mut scope = null_mut();
+        let failures = [
+            ("flag_read: ", failure(|error| unsafe { (api.flag_read)(id, &raw mut value, error) })),
+            (
+                "flag_read_effective: ",
+                failure(|error| unsafe { (api.flag_read_effective)(id, &raw mut value, error) }),
+            ),
+            (
+                "flags_write: writes[0].",
+                failure(|error| unsafe { (api.flags_write)(&raw const write, 1, error) }),
+            ),
+            (
+                "scope_new: writes[0].",
+                failure(|error| unsafe { (api.scope_new)(&raw const write, 1, &raw mut scope, error) }),
+            ),
+        ];
+        for (place, (code, text)) in failures {
+            let expected = "flag must be an id that flag_find or flag_register has set in this process";
+            assert_eq!(text, format!("{place}{expected}, got {id}"));
+            assert_eq!(code, INTERLOCK_ERROR_UNKNOWN_FLAG);
+        }
+        assert_eq!(value.kind, 99, "a call that fails sets no result");
+        assert_eq!(unsafe { (api.flag_payload)(id) }, 0);
+    }
+}
+
+#[test]
+fn flag_payload_is_0_for_flags_that_are_not_plain() {
+    let api = table();
+    let none = InterlockValue { kind: INTERLOCK_VALUE_NONE, reserved: 0, data: InterlockData { integer: 0 } };
+    let integer =
+        |integer| InterlockValue { kind: INTERLOCK_VALUE_INTEGER, data: InterlockData { integer }, ..none };
+    let null_text = InterlockText { data: null(), bytes: 0 };
+    let register = |name, kind, is_optional, default_value| {
+        let declaration = InterlockFlagDecl {
+            size: size_of::<InterlockFlagDecl>() as u32,
+            kind,
+            is_optional,
+            reserved: 0,
+            name: view(name),
+            doc: view("A flag."),
+            variable: null_text,
+            affects: null_text,
+            default_value,
+            minimum: none,
+            maximum: none,
+            choices: InterlockNames { items: null(), count: 0 },
+        };
+        let mut flag = flag();
+        let code =
+            unsafe { (api.flag_register)(&raw const declaration, &raw mut flag, null_mut(), null_mut()) };
+        assert_eq!(code, INTERLOCK_OK);
+        flag
+    };
+    let plain = register("capi_test.plain", INTERLOCK_KIND_INTEGER, 0, integer(-3));
+    assert_eq!(unsafe { (api.flag_payload)(plain.id) }.cast_signed() - plain.bias, -3);
+    let number = InterlockValue { kind: INTERLOCK_VALUE_FLOAT, data: InterlockData { number: 1.5 }, ..none };
+    for flag in [
+        register("capi_test.optional", INTERLOCK_KIND_INTEGER, 1, integer(7)),
+        register("capi_test.float", INTERLOCK_KIND_FLOAT, 0, number),
+    ] {
+        assert!(flag.word.is_null());
+        assert_eq!((unsafe { (api.flag_payload)(flag.id) }, flag.bias), (0, 0));
+    }
+}
+
+#[test]
+fn counts_of_more_bytes_than_an_array_has_are_refused() {
+    let api = table();
+    let byte = b'x';
+    let text = |bytes| InterlockText { data: std::ptr::from_ref(&byte).cast(), bytes };
+    let value =
+        InterlockValue { kind: INTERLOCK_VALUE_UNSET, reserved: 0, data: InterlockData { integer: 0 } };
+    let write = InterlockWrite { flag: 1, reserved: 0, value };
+    let names = InterlockNames { items: &raw const value as *const InterlockText, count: usize::MAX / 2 };
+    let listed = InterlockValue { kind: INTERLOCK_VALUE_NAMES, reserved: 0, data: InterlockData { names } };
+    let list = InterlockWrite { value: listed, ..write };
+    let considered = InterlockConsidered {
+        kernel: text(1),
+        reason: text(1),
+        outcome: INTERLOCK_KERNEL_CHOSEN,
+        reserved: 0,
+    };
+    let call = InterlockCall {
+        considered: &raw const considered,
+        considered_count: usize::MAX / 2,
+        notes_count: 0,
+        sums: INTERLOCK_SUMS_FLOAT32,
+        ..call_of_size(size_of::<InterlockCall>())
+    };
+    let mut scope = null_mut();
+    for ((code, message), expected) in [
+        (
+            failure(|error| unsafe { (api.flag_find)(text(usize::MAX), &mut flag(), error) }),
+            "flag_find: name must be at most 9223372036854775807 bytes, got 18446744073709551615",
+        ),
+        (
+            failure(|error| unsafe { (api.device_parse)(text(usize::MAX / 2 + 1), null_mut(), error) }),
+            "device_parse: name must be at most 9223372036854775807 bytes, got 9223372036854775808",
+        ),
+        (
+            failure(|error| unsafe { (api.flags_write)(&raw const write, usize::MAX, error) }),
+            "flags_write: writes must be at most 288230376151711743 items, got 18446744073709551615",
+        ),
+        (
+            failure(|error| unsafe { (api.flags_write)(&raw const list, 1, error) }),
+            "flags_write: writes[0].value.data.names must be at most 576460752303423487 items, \
+             got 9223372036854775807",
+        ),
+        (
+            failure(|error| unsafe { (api.scope_new)(&raw const write, usize::MAX, &raw mut scope, error) }),
+            "scope_new: writes must be at most 288230376151711743 items, got 18446744073709551615",
+        ),
+        (
+            failure(|error| unsafe { (api.dispatch_note)(&raw const call, error) }),
+            "dispatch_note: call.considered must be at most 230584300921369395 items, got 9223372036854775807",
+        ),
+    ] {
+        assert_eq!((code, &*message), (INTERLOCK_ERROR_ARGUMENT, expected));
+    }
+}
+
+#[test]
+fn reserved_fields_and_unknown_bits_are_refused() {
+    let api = table();
+    let mut guard = InterlockGuard { layer: 7, owner: 7 };
+    let place = &raw mut guard;
+    let value = |reserved| InterlockValue {
+        kind: INTERLOCK_VALUE_UNSET,
+        reserved,
+        data: InterlockData { integer: 0 },
+    };
+    let write = |reserved, value| {
+        let write = InterlockWrite { flag: 1, reserved, value };
+        failure(|error| unsafe { (api.flags_write)(&raw const write, 1, error) })
+    };
+    let note = |call: InterlockCall| {
+        let call = InterlockCall { notes_count: 0, sums: 0, ..call };
+        failure(|error| unsafe { (api.dispatch_note)(&raw const call, error) })
+    };
+    let call = call_of_size(size_of::<InterlockCall>());
+    let null_text = InterlockText { data: null(), bytes: 0 };
+    let none = InterlockValue { kind: INTERLOCK_VALUE_NONE, ..value(0) };
+    let register = |is_optional, reserved| {
+        let declaration = InterlockFlagDecl {
+            size: size_of::<InterlockFlagDecl>() as u32,
+            kind: INTERLOCK_KIND_COUNT,
+            is_optional,
+            reserved,
+            name: view("capi_test.reserved"),
+            doc: view("A flag."),
+            variable: null_text,
+            affects: null_text,
+            default_value: none,
+            minimum: none,
+            maximum: none,
+            choices: InterlockNames { items: null(), count: 0 },
+        };
+        failure(|error| unsafe {
+            (api.flag_register)(&raw const declaration, &mut flag(), null_mut(), error)
+        })
+    };
+    let bits = "a combination of INTERLOCK_MODE_*";
+    for ((code, text), expected) in [
+        (
+            failure(|error| unsafe { (api.modes_enter)(0x80, 0x80, place, error) }),
+            format!("modes_enter: decided must be {bits}, got 0x80"),
+        ),
+        (
+            failure(|error| unsafe { (api.modes_enter)(1, 0x81, place, error) }),
+            format!("modes_enter: modes must be {bits}, got 0x81"),
+        ),
+        (
+            failure(|error| unsafe { (api.modes_write)(0xff, 0, error) }),
+            format!("modes_write: decided must be {bits}, got 0xff"),
+        ),
+        (write(1, value(0)), "flags_write: writes[0].reserved must be 0, got 1".to_owned()),
+        (write(0, value(1)), "flags_write: writes[0].value.reserved must be 0, got 1".to_owned()),
+        (register(7, 0), "flag_register: declaration.is_optional must be 0 or 1, got 7".to_owned()),
+        (register(0, 1), "flag_register: declaration.reserved must be 0, got 1".to_owned()),
+        (
+            note(InterlockCall { reserved: 1, ..call }),
+            "dispatch_note: call.reserved must be 0, got 1".to_owned(),
+        ),
+        (
+            note(InterlockCall { padding: 1, ..call }),
+            "dispatch_note: call.padding must be 0, got 1".to_owned(),
+        ),
+        (
+            note(InterlockCall { is_model: 7, ..call }),
+            "dispatch_note: call.is_model must be 0 or 1, got 7".to_owned(),
+        ),
+    ] {
+        assert_eq!((code, text), (INTERLOCK_ERROR_ARGUMENT, expected));
+    }
+    assert_eq!((guard.layer, guard.owner), (7, 7), "a call that fails enters nothing");
+    assert!(interlock::backends::find("capi_test.reserved").is_err());
+}
+
+#[test]
+fn errors_show_empty_names_and_null_bytes_within_names() {
+    let find = |name| failure(|error| unsafe { (table().flag_find)(view(name), &mut flag(), error) });
+    assert_eq!(find(""), (INTERLOCK_ERROR_UNKNOWN_FLAG, "there is no flag \"\"".to_owned()));
+    let (code, text) = find("cudnn\0enabled");
+    assert_eq!(code, INTERLOCK_ERROR_UNKNOWN_FLAG);
+    assert!(text.starts_with("there is no flag backends.cudnn\\0enabled"), "{text}");
 }
 
 #[test]
@@ -316,7 +551,7 @@ fn data_of_work_is_released_once_also_if_the_call_fails() {
         |stream, work| failure(|error| unsafe { (api.stream_launch)(stream, view("work"), work, error) });
     assert_eq!(launch(null(), work(Some(run))).0, INTERLOCK_ERROR_ARGUMENT);
     assert_eq!(DROPS.load(Ordering::SeqCst), 1);
-    assert_eq!(launch(null(), work(None)).1, "work.run must be a pointer, got null");
+    assert_eq!(launch(null(), work(None)).1, "stream_launch: work.run must be a pointer, got null");
     assert_eq!(DROPS.load(Ordering::SeqCst), 2);
     interlock::accelerator::use_named("host").unwrap();
     let mut stream = null_mut();

@@ -187,6 +187,83 @@ fn registered_flag_of_each_type_has_its_default_and_range() {
 }
 
 #[test]
+fn nodes_of_the_precision_tree_are_emptied_by_a_text() {
+    import();
+    let node = find::<Value>("cuda.matmul.fp32_precision").unwrap();
+    node.set(Value::Text("ieee")).unwrap();
+    assert_eq!(node.set(Value::None).unwrap_err().code(), ErrorCode::FlagType);
+    assert_eq!(node.get(), Value::Text("ieee"));
+    node.set(Value::Text("none")).unwrap();
+    assert_eq!(node.get(), Value::Text("none"));
+}
+
+#[test]
+fn flags_are_frozen_for_writes_and_not_for_scopes() {
+    import();
+    let benchmark = find::<bool>("cudnn.benchmark").unwrap();
+    let scope = benchmark.scope(true).unwrap();
+    let outer = scope.guard().unwrap();
+    let freeze = interlock::backends::FreezeScope::default();
+    freeze.enter(interlock::backends::SourceLocation::caller());
+    assert_eq!(benchmark.set(false).unwrap_err().code(), ErrorCode::FlagsFrozen);
+    drop(outer);
+    let _inner = scope.guard().unwrap();
+    assert!(benchmark.get());
+    freeze.exit();
+}
+
+#[test]
+fn register_with_another_type_registers_nothing() {
+    import();
+    let flag_type = FlagType::Count { default: 4, maximum: 64 };
+    let declaration = FlagDecl::new("capi_test.mistyped", flag_type, "A flag of a test.");
+    let error = register::<bool>(&declaration).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::FlagType);
+    assert_eq!(
+        error.to_string(),
+        "register: the type of the values of capi_test.mistyped must be u64, i64 or Value, got bool"
+    );
+    assert_eq!(find::<Value>("capi_test.mistyped").unwrap_err().code(), ErrorCode::UnknownFlag);
+    assert_eq!(register::<u64>(&declaration).unwrap().0.get(), 4);
+}
+
+#[test]
+fn find_with_another_type_names_the_accepted_types() {
+    import();
+    let flag_type = FlagType::Integer { default: 0, minimum: -1, maximum: 1 };
+    register::<i64>(&FlagDecl::new("capi_test.signed", flag_type, "A flag of a test.")).unwrap();
+    let texts = [
+        find::<u64>("capi_test.signed").map(drop),
+        find::<i64>("cudnn.benchmark").map(drop),
+        find::<bool>("cuda.sdp_priority").map(drop),
+    ]
+    .map(|found| found.unwrap_err().to_string());
+    assert_eq!(
+        texts,
+        [
+            "find: the type of the values of capi_test.signed must be i64 or Value, got u64",
+            "find: the type of the values of cudnn.benchmark must be bool or Value, got i64",
+            "find: the type of the values of cuda.sdp_priority must be Value, got bool",
+        ]
+    );
+}
+
+#[test]
+fn errors_show_numbers_beyond_those_of_the_table() {
+    import();
+    let flag_type = FlagType::Count { default: 0, maximum: u64::MAX };
+    let error =
+        register::<u64>(&FlagDecl::new("capi_test.huge", flag_type, "A flag of a test.")).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::FlagRegistration);
+    assert!(error.to_string().ends_with("got 18446744073709551615"), "{error}");
+    let flag_type = FlagType::Count { default: 0, maximum: 5 };
+    let small = register::<u64>(&FlagDecl::new("capi_test.small", flag_type, "A flag of a test.")).unwrap().0;
+    for error in [small.set(u64::MAX).unwrap_err(), small.scope(u64::MAX).map(drop).unwrap_err()] {
+        assert_eq!(error.to_string(), "capi_test.small must be an int from 0 to 5, got 18446744073709551615");
+    }
+}
+
+#[test]
 fn epochs_change_with_writes_and_scopes() {
     import();
     let benchmark = find::<bool>("cudnn.benchmark").unwrap();
@@ -337,6 +414,14 @@ fn memory_is_used_in_the_order_of_its_stream() {
     assert_eq!(seen.load(Ordering::SeqCst), 42);
     assert!(stream.query().unwrap() && event.query().unwrap());
     assert_eq!(Arc::strong_count(&seen), 1, "the work is dropped once it is done");
+}
+
+#[test]
+fn priority_below_the_range_of_the_device_is_the_greatest() {
+    host();
+    let priorities = [-1, -3, -100].map(|given| Stream::new(None, given).unwrap().priority().unwrap());
+    assert_eq!(priorities, [-1, -3, -3]);
+    assert!(Stream::new(None, 1).is_err());
 }
 
 #[test]

@@ -79,7 +79,7 @@ static inline int32_t interlock_find(const InterlockApi *api, const char *name, 
     return api->flag_find(interlock_text(name), flag, error);
 }
 
-/** Returns the bits of a plain flag that are active on this thread. */
+/** Returns the bits of a plain flag that are active on this thread; 0 for other flags. */
 static inline uint64_t interlock_payload(const InterlockApi *api, const InterlockFlag *flag) {
     if (flag->word != NULL && __atomic_load_n(flag->open_scopes, __ATOMIC_RELAXED) == 0) {
         return __atomic_load_n(flag->word, __ATOMIC_RELAXED) & INTERLOCK_PAYLOAD_MASK;
@@ -87,12 +87,18 @@ static inline uint64_t interlock_payload(const InterlockApi *api, const Interloc
     return api->flag_payload(flag->id);
 }
 
-/** Returns the value of a plain bool that is active on this thread: two loads while no scope is open. */
+/**
+ * Returns the value of a plain bool that is active on this thread: two loads while no scope is open. Returns false for
+ * flags that are not plain, which `flag_read` reads.
+ */
 static inline bool interlock_bool(const InterlockApi *api, const InterlockFlag *flag) {
     return interlock_payload(api, flag) != 0;
 }
 
-/** Returns the value of a plain integer that is active on this thread: two loads while no scope is open. */
+/**
+ * Returns the value of a plain integer that is active on this thread: two loads while no scope is open. Returns 0 for
+ * flags that are not plain, which `flag_read` reads.
+ */
 static inline int64_t interlock_integer(const InterlockApi *api, const InterlockFlag *flag) {
     return (int64_t)interlock_payload(api, flag) - flag->bias;
 }
@@ -107,7 +113,7 @@ static inline int32_t interlock_set(const InterlockApi *api, const InterlockFlag
     return api->flags_write(&write, 1, error);
 }
 
-/** Sets one flag on this thread until `api->guard_exit(guard)`. */
+/** Sets one flag on this thread until `api->guard_exit(guard)`. The guard must not be open: the call overwrites it. */
 static inline int32_t interlock_enter(const InterlockApi *api, const InterlockFlag *flag, InterlockValue value,
                                       InterlockGuard *guard, InterlockError *error) {
     InterlockScope *scope = NULL;

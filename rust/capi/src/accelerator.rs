@@ -137,7 +137,8 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// Returns the next pooled stream of a device with a priority of 0 or less. `None` means the current device.
+    /// Returns the next pooled stream of a device with a priority of 0 or less. A priority below the range of the device
+    /// means its greatest one. `None` means the current device.
     pub fn new(device: Option<Device>, priority: i32) -> Result<Self> {
         // SAFETY: the device and both places are valid.
         let new =

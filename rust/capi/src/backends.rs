@@ -23,7 +23,7 @@ use crate::{Error, ErrorCode, Result};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// None, or an empty node of the precision tree.
+    /// None. Nodes of the precision tree refuse it: the text `none` empties a node, and an empty node reads as that text.
     None,
     /// A bool.
     Bool(bool),
@@ -81,6 +81,12 @@ pub trait FlagValue: Sized {
     /// Converts a value that was read.
     #[doc(hidden)]
     fn of_value(value: Value) -> Option<Self>;
+    /// Returns a number that the table has no value for. The table receives the largest one that it has, which every flag
+    /// refuses as well.
+    #[doc(hidden)]
+    fn too_large(&self) -> Option<u64> {
+        None
+    }
     /// Calls `receive` with the value as the table accepts it.
     #[doc(hidden)]
     fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R;
@@ -142,8 +148,11 @@ impl FlagValue for u64 {
         i64::of_value(value).map(i64::cast_unsigned)
     }
 
+    fn too_large(&self) -> Option<u64> {
+        i64::try_from(*self).is_err().then_some(*self)
+    }
+
     fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
-        // A larger number is refused as well as the largest one.
         i64::try_from(self).unwrap_or(i64::MAX).with_raw(receive)
     }
 }
@@ -205,6 +214,17 @@ impl FlagValue for Value {
     }
 }
 
+/// Returns the error of a number that was too large for the table, with the number that the caller passed.
+fn err_too_large(error: Error, number: Option<u64>) -> Error {
+    match number {
+        Some(number) => {
+            let text = error.to_string().replace(&i64::MAX.to_string(), &number.to_string());
+            Error::new(error.code(), text)
+        }
+        None => error,
+    }
+}
+
 fn none() -> InterlockValue {
     raw(INTERLOCK_VALUE_NONE, InterlockData { integer: 0 })
 }
@@ -247,7 +267,7 @@ pub fn find<T: FlagValue>(name: &str) -> Result<Flag<T>> {
     let mut flag = empty_flag();
     // SAFETY: the text and both places are valid.
     check(|error| unsafe { (api().flag_find)(text(name), &raw mut flag, error) })?;
-    Flag::of(flag)
+    Flag::of("find", flag)
 }
 
 fn empty_flag() -> InterlockFlag {
@@ -273,16 +293,29 @@ unsafe fn load(word: *const u64) -> u64 {
     unsafe { AtomicU64::from_ptr(word.cast_mut()) }.load(Ordering::Relaxed)
 }
 
+/// Returns an error if a flag of this kind (`INTERLOCK_KIND_*`) has values of another type.
+fn check_type<T: FlagValue>(function: &str, name: &str, kind: u32) -> Result<()> {
+    if T::matches(kind) {
+        return Ok(());
+    }
+    let allowed = match kind {
+        INTERLOCK_KIND_BOOL => "bool or Value",
+        INTERLOCK_KIND_COUNT => "u64, i64 or Value",
+        INTERLOCK_KIND_INTEGER => "i64 or Value",
+        INTERLOCK_KIND_FLOAT => "f64 or Value",
+        INTERLOCK_KIND_CHOICE | INTERLOCK_KIND_TEXT => "&str or Value",
+        _ => "Value",
+    };
+    let given = std::any::type_name::<T>();
+    let text = format!("{function}: the type of the values of {name} must be {allowed}, got {given}");
+    Err(Error::new(ErrorCode::FlagType, text))
+}
+
 impl<T: FlagValue> Flag<T> {
-    fn of(flag: InterlockFlag) -> Result<Self> {
-        if T::matches(flag.kind) {
-            return Ok(Flag { flag, value: PhantomData });
-        }
+    fn of(function: &str, flag: InterlockFlag) -> Result<Self> {
         // SAFETY: the name of a flag is valid until the process exits.
-        let (name, given) = (unsafe { str_of(flag.name) }, std::any::type_name::<T>());
-        let text =
-            format!("find: the type of {name} must be the Rust type of its values, or Value, got {given}");
-        Err(Error::new(ErrorCode::FlagType, text))
+        check_type::<T>(function, unsafe { str_of(flag.name) }, flag.kind)?;
+        Ok(Flag { flag, value: PhantomData })
     }
 
     /// Returns the dotted name.
@@ -335,7 +368,8 @@ impl<T: FlagValue> Flag<T> {
     /// Writes the flag in the innermost scope of this thread that decides it, else for the process. Fails for a value
     /// that the flag does not accept, and while flags are frozen.
     pub fn set(&self, value: T) -> Result<()> {
-        value.with_raw(|value| self.write(value))
+        let too_large = value.too_large();
+        value.with_raw(|value| self.write(value)).map_err(|error| err_too_large(error, too_large))
     }
 
     /// Unsets the flag, so that the environment or the default decides it.
@@ -352,6 +386,7 @@ impl<T: FlagValue> Flag<T> {
     /// Returns a scope that sets this flag for the thread that enters it. Fails for a value that the flag does not
     /// accept.
     pub fn scope(&self, value: T) -> Result<FlagScope> {
+        let too_large = value.too_large();
         value
             .with_raw(|value| {
                 let write = InterlockWrite { flag: self.flag.id, reserved: 0, value };
@@ -359,6 +394,7 @@ impl<T: FlagValue> Flag<T> {
                 handle(|scope, error| unsafe { (api().scope_new)(&raw const write, 1, scope, error) })
             })
             .map(FlagScope)
+            .map_err(|error| err_too_large(error, too_large))
     }
 }
 
@@ -415,16 +451,16 @@ pub enum FlagType<'a> {
     Count {
         /// The default.
         default: u64,
-        /// The maximum.
+        /// The maximum, at most 2**60.
         maximum: u64,
     },
     /// An integer.
     Integer {
         /// The default.
         default: i64,
-        /// The minimum.
+        /// The minimum, at least -2**60.
         minimum: i64,
-        /// The maximum.
+        /// The maximum, at most 2**60.
         maximum: i64,
     },
     /// A float except NaN.
@@ -514,6 +550,12 @@ pub fn register<T: FlagValue>(declaration: &FlagDecl) -> Result<(Flag<T>, Option
         FlagType::Choice { default, .. } => (INTERLOCK_KIND_CHOICE, words(default), none(), none()),
         FlagType::Text { default } => (INTERLOCK_KIND_TEXT, words(default), none(), none()),
     };
+    let too_large = match declaration.flag_type {
+        FlagType::Count { default, maximum } => maximum.too_large().or(default.too_large()),
+        _ => None,
+    };
+    // First, because a registered flag exists until the process exits.
+    check_type::<T>("register", declaration.name, kind)?;
     let declaration = InterlockFlagDecl {
         size: size_of::<InterlockFlagDecl>() as u32,
         kind,
@@ -532,8 +574,9 @@ pub fn register<T: FlagValue>(declaration: &FlagDecl) -> Result<(Flag<T>, Option
     // SAFETY: all places are valid.
     check(|error| unsafe {
         (api().flag_register)(&raw const declaration, &raw mut flag, &raw mut warning, error)
-    })?;
-    Ok((Flag::of(flag)?, error::warning_of(&warning)))
+    })
+    .map_err(|error| err_too_large(error, too_large))?;
+    Ok((Flag::of("register", flag)?, error::warning_of(&warning)))
 }
 
 /// Returns a count that changes with every write of a flag of the process. With [`layer_epoch`] it is a key for caching

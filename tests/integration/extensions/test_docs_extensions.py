@@ -17,6 +17,17 @@ FILE = re.compile(r"(?:#|/\*) ([\w.]+)(?: \*/)?\n")
 
 MODULES = ["meter", "product", "ramp"]
 
+# For some modules: code with a mistake, a variable of the environment, and what the program prints to stderr.
+MISTAKES = {
+    # The number of bytes wraps to 8 in 64 bits.
+    "ramp": (
+        "import ramp; ramp.last('host:0', 2**61 + 1)",
+        {"INTERLOCK_ACCELERATOR": "host"},
+        "OutOfMemoryError: ",
+    ),
+    "meter": ("import meter", {"METER_LEVEL": "many"}, "RuntimeWarning: METER_LEVEL is ignored: "),
+}
+
 
 @pytest.mark.parametrize("module", MODULES)
 def test_module_of_the_page_prints_what_the_page_shows(module: str, tmp_path: Path) -> None:
@@ -39,3 +50,7 @@ def test_module_of_the_page_prints_what_the_page_shows(module: str, tmp_path: Pa
     python = environment_with([wheel], tmp_path / "environment")
     done = run_command([str(python), str(project / f"use_{module}.py")])
     assert (done.code, done.stdout, done.stderr) == (0, printed, "")
+    if module in MISTAKES:
+        code, variables, message = MISTAKES[module]
+        done = run_command([str(python), "-c", code], env=variables)
+        assert (done.code, message in done.stderr) == (int("Error" in message), True), done.stderr

@@ -21,11 +21,13 @@ with stream:
     assert seen == ["before"]
     assert memory.memory_allocated("host:1") == 0
 memory.set_limit("25%", "host:0")
-try:
-    extension.count(1 << 40)
-except interlock.OutOfMemoryError as error:
-    assert "host:0" in str(error), error
-else:
-    raise AssertionError("there is not so much memory")
+# The bytes of the second number wrap to 8 in 64 bits.
+for number in (1 << 40, (1 << 61) + 1):
+    try:
+        extension.count(number)
+    except interlock.OutOfMemoryError as error:
+        assert "host:0" in str(error), error
+    else:
+        raise AssertionError("there is not so much memory")
 assert extension.count(10) == 45
 print("ok")

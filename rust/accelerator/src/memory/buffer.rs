@@ -74,8 +74,17 @@ impl DeviceBuffer {
         block.map_or(Address(0), |block| Address(block.address.0 + self.offset as u64))
     }
 
+    /// Returns an error in a forked child of the process that allocated the bytes.
+    ///
+    /// # Errors
+    /// Returns [`Error::Forked`].
+    pub fn check_process(&self) -> Result<()> {
+        self.accelerator().driver_for(WHAT).map(drop)
+    }
+
     /// Returns a CPU pointer to the first byte, if the CPU can access memory of the device. While the caller uses it,
-    /// no queued work may use the bytes.
+    /// no queued work may use the bytes. In a forked child the bytes are those of the parent:
+    /// [`check_process`](Self::check_process) reports it.
     pub fn pointer(&self) -> Option<NonNull<u8>> {
         let address = self.accelerator().runtime().is_host_accessible().then(|| self.address().0 as usize)?;
         NonNull::new(std::ptr::with_exposed_provenance_mut(address))

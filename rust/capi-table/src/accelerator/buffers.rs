@@ -30,7 +30,8 @@ pub(crate) unsafe extern "C" fn allocate(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            let (device, stream) = (devices::optional_from_c(device)?, Handle::optional_target(stream));
+            let (device, stream) =
+                (devices::optional_from_c("buffer_allocate", device)?, Handle::optional_target(stream));
             let bytes = usize::try_from(bytes)
                 .map_err(|_| Failure::argument("buffer_allocate: bytes", "a size in memory", bytes))?;
             let allocate = || match stream {
@@ -51,6 +52,7 @@ pub(crate) unsafe extern "C" fn info(
     unsafe {
         run(error, || {
             let buffer = Handle::target("buffer_info: buffer", buffer)?;
+            buffer.check_process()?;
             let facts = InterlockBufferInfo {
                 size: size_of::<InterlockBufferInfo>() as u32,
                 reserved: 0,

@@ -9,14 +9,15 @@ use crate::hooks::detached;
 use crate::scopes::{check_thread, store_guard};
 
 /// Returns a device of the caller.
-pub(super) fn from_c(device: InterlockDevice) -> Result<Device> {
-    let kind = DeviceType::of_number(device.kind)
-        .ok_or_else(|| Failure::argument("device.kind", "the number of a device type", device.kind))?;
+pub(super) fn from_c(entry: &str, device: InterlockDevice) -> Result<Device> {
+    let kind = DeviceType::of_number(device.kind).ok_or_else(|| {
+        Failure::argument(&format!("{entry}: device.kind"), "the number of a device type", device.kind)
+    })?;
     match device.index {
         -1 => Ok(Device::of(kind)),
-        index => u8::try_from(index)
-            .map(|index| Device::with_index(kind, index))
-            .map_err(|_| Failure::argument("device.index", "-1 or the index of a device", index)),
+        index => u8::try_from(index).map(|index| Device::with_index(kind, index)).map_err(|_| {
+            Failure::argument(&format!("{entry}: device.index"), "-1 or the index of a device", index)
+        }),
     }
 }
 
@@ -24,9 +25,9 @@ pub(super) fn from_c(device: InterlockDevice) -> Result<Device> {
 ///
 /// # Safety
 /// `device` is null or valid.
-pub(super) unsafe fn optional_from_c(device: *const InterlockDevice) -> Result<Option<Device>> {
+pub(super) unsafe fn optional_from_c(entry: &str, device: *const InterlockDevice) -> Result<Option<Device>> {
     // SAFETY: guaranteed by the caller.
-    unsafe { device.as_ref() }.map(|device| from_c(*device)).transpose()
+    unsafe { device.as_ref() }.map(|device| from_c(entry, *device)).transpose()
 }
 
 pub(super) fn to_c(device: Device) -> InterlockDevice {
@@ -68,7 +69,7 @@ pub(crate) unsafe extern "C" fn set(device: InterlockDevice, error: *mut Interlo
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            let device = from_c(device)?;
+            let device = from_c("device_set", device)?;
             check_thread("device_set")?;
             Ok(if_started_attached(|| accelerator::set_device(device))?)
         })
@@ -83,10 +84,10 @@ pub(crate) unsafe extern "C" fn enter(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            let device = from_c(device)?;
+            let device = from_c("device_enter", device)?;
             // Starts the driver, so that the guard is made on this thread without blocking.
             if_started_attached(|| accelerator::properties(Some(device)).map(drop))?;
-            store_guard(guard, || Ok(accelerator::device_guard(device)?))
+            store_guard("device_enter", guard, || Ok(accelerator::device_guard(device)?))
         })
     }
 }
@@ -98,7 +99,7 @@ pub(crate) unsafe extern "C" fn synchronize(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            let device = optional_from_c(device)?;
+            let device = optional_from_c("device_synchronize", device)?;
             Ok(detached(|| accelerator::synchronize(device))?)
         })
     }

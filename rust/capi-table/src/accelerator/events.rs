@@ -31,7 +31,7 @@ pub(crate) unsafe extern "C" fn new(
                 blocking: options & INTERLOCK_EVENT_BLOCKING != 0,
                 ..EventOptions::default()
             };
-            let device = devices::optional_from_c(device)?;
+            let device = devices::optional_from_c("event_new", device)?;
             Handle::store("event_new: event", event, detached(|| Event::new(device, options))?)
         })
     }

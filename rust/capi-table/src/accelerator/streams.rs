@@ -29,7 +29,7 @@ pub(crate) unsafe extern "C" fn current(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            let device = devices::optional_from_c(device)?;
+            let device = devices::optional_from_c("stream_current", device)?;
             let current = devices::if_started_attached(|| accelerator::current_stream(device))?;
             Handle::store("stream_current: stream", stream, current)
         })
@@ -45,7 +45,7 @@ pub(crate) unsafe extern "C" fn new(
     // SAFETY: the contract of the table.
     unsafe {
         run(error, || {
-            let device = devices::optional_from_c(device)?;
+            let device = devices::optional_from_c("stream_new", device)?;
             let new = detached(|| Stream::new(device, priority))?;
             Handle::store("stream_new: stream", stream, new)
         })
@@ -91,7 +91,13 @@ pub(crate) unsafe extern "C" fn enter(
 ) -> i32 {
     // SAFETY: the contract of the table.
     unsafe {
-        run(error, || store_guard(guard, || Ok(Handle::target("stream_enter: stream", stream)?.guard()?)))
+        run(error, || {
+            store_guard(
+                "stream_enter",
+                guard,
+                || Ok(Handle::target("stream_enter: stream", stream)?.guard()?),
+            )
+        })
     }
 }
 

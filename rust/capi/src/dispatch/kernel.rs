@@ -244,7 +244,8 @@ struct Functions {
 }
 
 impl Kernel {
-    /// Creates a kernel that runs every call. `run` may be called on any thread, on several at once.
+    /// Creates a kernel that runs every call. Its name has neither whitespace nor control characters. `run` may be called
+    /// on any thread, on several at once.
     ///
     /// On a device `run` queues its work on the stream of the call.
     pub fn new(

@@ -122,8 +122,10 @@ records! {
 
 callbacks! {
     /// A function of a kernel. It may be called on any thread, on several at once and without the interpreter, and must
-    /// not throw or unwind. A guard that it does not exit stays open on the thread that called the operation. Returns one of `INTERLOCK_STATUS_*` or another number for an error. `message` has `capacity`
-    /// bytes for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends with a null byte.
+    /// not throw or unwind. A guard that it does not exit stays open on the thread that called the operation. It clears
+    /// each Python exception before it returns. Returns one of `INTERLOCK_STATUS_*` or another number for an error.
+    /// `message` has `capacity` bytes for a text that says why it does not return `INTERLOCK_STATUS_DONE`, and that ends
+    /// with a null byte.
     InterlockKernelFn(
         context: *mut c_void,
         call: *const InterlockKernelCall,
@@ -142,7 +144,7 @@ mod late {
         struct InterlockKernel {
             /// The size of the struct in bytes.
             size: usize,
-            /// The name in records, which no other kernel of the operation has.
+            /// The name in records, without whitespace and control characters, which no other kernel of the operation has.
             name: *const c_char,
             /// The flags whose values the kernel requires.
             gates: *const InterlockGate,

@@ -48,8 +48,8 @@ table! {
                 value: *mut InterlockValue,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Returns the bits of a plain flag that are active on this thread; 0 for other flags. For the header only,
-            /// which calls it while a scope is open.
+            /// Returns the bits of a plain flag that are active on this thread; 0 for other flags and for an id of no
+            /// flag. For the header only, which calls it while a scope is open.
             never_blocks fn flag_payload(flag: u32) -> u64;
             /// Writes flags, all or none: each in the innermost scope of this thread that decides it, else for the
             /// process.
@@ -148,8 +148,8 @@ table! {
                 stream: *mut *mut InterlockStream,
                 error: *mut InterlockError,
             ) -> i32;
-            /// Returns the next pooled stream of a device with a priority of 0 or less. A null device is the current
-            /// one.
+            /// Returns the next pooled stream of a device with a priority of 0 or less. A priority below the range of the
+            /// device means its greatest one. A null device is the current one.
             detaches fn stream_new(
                 device: *const InterlockDevice,
                 priority: i32,

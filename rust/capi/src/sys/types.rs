@@ -54,8 +54,8 @@ constants! {
     /// Any other error.
     INTERLOCK_ERROR_OTHER: i32 = 20;
 
-    /// None. In a declaration: no limit. In a write of a node of the precision tree: the node is emptied; an empty node
-    /// reads as the text `none`.
+    /// None. In a declaration: no limit. Nodes of the precision tree refuse it: the text `none` empties a node, and an
+    /// empty node reads as that text.
     INTERLOCK_VALUE_NONE: u32 = 0;
     /// A bool: `integer` is 0 or 1.
     INTERLOCK_VALUE_BOOL: u32 = 1;
@@ -77,9 +77,9 @@ constants! {
     INTERLOCK_KIND_OTHER: u32 = 0;
     /// On or off.
     INTERLOCK_KIND_BOOL: u32 = 1;
-    /// A non-negative integer.
+    /// An integer from 0 to at most 2**60.
     INTERLOCK_KIND_COUNT: u32 = 2;
-    /// An integer.
+    /// An integer from at least -2**60 to at most 2**60.
     INTERLOCK_KIND_INTEGER: u32 = 3;
     /// A float except NaN.
     INTERLOCK_KIND_FLOAT: u32 = 4;
@@ -203,7 +203,8 @@ records! {
     struct InterlockFlag {
         /// The size of the struct in bytes.
         size: u32,
-        /// The id, which is valid in this process and its forked children.
+        /// The id, which is valid in this process and its forked children. Never 0, so that the functions refuse a flag of
+        /// zeros.
         id: u32,
         /// One of `INTERLOCK_KIND_*`.
         kind: u32,
@@ -226,7 +227,7 @@ records! {
         size: u32,
         /// One of `INTERLOCK_KIND_*`, except `INTERLOCK_KIND_OTHER`.
         kind: u32,
-        /// 1 if the flag also accepts None.
+        /// 1 if the flag also accepts None, else 0.
         is_optional: u32,
         /// Zero.
         reserved: u32,
@@ -240,9 +241,11 @@ records! {
         affects: InterlockText,
         /// The default.
         default_value: InterlockValue,
-        /// The smallest number that is accepted; `INTERLOCK_VALUE_NONE` for no limit.
+        /// The smallest number that is accepted. `INTERLOCK_VALUE_NONE` means the smallest of all: 0 for a count, -2**60
+        /// for an integer, which cannot be smaller.
         minimum: InterlockValue,
-        /// The largest number that is accepted; `INTERLOCK_VALUE_NONE` for no limit.
+        /// The largest number that is accepted. `INTERLOCK_VALUE_NONE` means the largest of all: 2**60 for a count or an
+        /// integer, which cannot be larger.
         maximum: InterlockValue,
         /// The names that a choice accepts.
         choices: InterlockNames,
@@ -259,7 +262,8 @@ records! {
     }
 
     /// A scope, mode, state, device, stream or recording that a thread has entered. Only that thread exits it: an exit on
-    /// another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag.
+    /// another thread has effect the next time that the thread enters or exits a scope, or writes a mode or flag. A call
+    /// that enters overwrites the guard: if the guard was not exited, nothing can exit the first entry any more.
     struct InterlockGuard {
         /// Identifies what was entered; 0 for nothing, so that an exit has no effect.
         layer: u64,
@@ -334,7 +338,7 @@ records! {
         considered: *const InterlockConsidered,
         /// The number of kernels.
         considered_count: usize,
-        /// 1 if the kernel computes like the library of its name, without the library.
+        /// 1 if the kernel computes like the library of its name, without the library, else 0.
         is_model: u32,
         /// Zero.
         reserved: u32,

@@ -12,6 +12,7 @@ mod messages;
 pub mod mutex;
 mod named_enum;
 pub mod parker;
+pub mod raw_array;
 pub mod stack;
 pub mod suggest;
 pub mod sync;

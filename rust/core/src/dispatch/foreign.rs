@@ -7,6 +7,7 @@ use std::ptr;
 use super::foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor};
 use super::{Gate, Numerics, Reason, Stop};
 use crate::base::dlpack::{DLDataType, DLDevice, DLTensor};
+use crate::base::raw_array::{max_count, slice_of};
 use crate::flags::Node;
 use crate::{Error, Result};
 
@@ -78,7 +79,7 @@ impl ForeignKernel {
         let descriptor = unsafe { *descriptor };
         // SAFETY: guaranteed by the caller.
         let text = |argument, pointer| unsafe { text_at(argument, pointer) };
-        let name = text("name", descriptor.name)?.to_owned();
+        let name = name_of(text("name", descriptor.name)?)?.to_owned();
         let run = descriptor.run.ok_or_else(|| err_descriptor("run", "NULL", "a function"))?;
         let node = match descriptor.node {
             pointer if pointer.is_null() => None,
@@ -90,10 +91,25 @@ impl ForeignKernel {
                 return Err(err_descriptor("gates", "NULL", format!("an array of {count} gates")));
             }
             // SAFETY: guaranteed by the caller.
-            count => unsafe { std::slice::from_raw_parts(descriptor.gates, count) },
+            count => unsafe { slice_of(descriptor.gates, count) }.ok_or_else(|| {
+                let allowed = format!("at most {} gates", max_count::<ForeignGate>());
+                err_descriptor("num_gates", count, allowed)
+            })?,
         };
         let gate = |gate: &ForeignGate| {
-            Gate::named(text("gates: flag", gate.flag)?, text("gates: value", gate.value)?)
+            let (flag, value) = (text("gates: flag", gate.flag)?, text("gates: value", gate.value)?);
+            Gate::named(flag, value).map_err(|error| {
+                let of_gate = |name: &str| format!("register_kernel: gates: value of {name}");
+                match error {
+                    Error::FlagValue { name, given, allowed } => {
+                        Error::FlagValue { name: of_gate(&name), given, allowed }
+                    }
+                    Error::FlagType { name, given, allowed } => {
+                        Error::FlagType { name: of_gate(&name), given, allowed }
+                    }
+                    other => other,
+                }
+            })
         };
         let gates = gates.iter().map(gate).collect::<Result<_>>()?;
         let ForeignKernelDescriptor { context, condition, .. } = descriptor;
@@ -294,6 +310,18 @@ unsafe fn text_at<'a>(argument: &'static str, pointer: *const c_char) -> Result<
     }
 }
 
+/// Returns the name of a kernel, which records print within a line.
+fn name_of(name: &str) -> Result<&str> {
+    if name.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+        return Err(err_descriptor(
+            "name",
+            format!("{name:?}"),
+            "a text without whitespace and control characters",
+        ));
+    }
+    Ok(name)
+}
+
 fn err_descriptor(argument: &'static str, given: impl fmt::Display, allowed: impl Into<String>) -> Error {
     Error::KernelDescriptor { argument, given: given.to_string(), allowed: allowed.into() }
 }
@@ -472,7 +500,18 @@ mod tests {
                 with_gate(&unknown),
                 "there is no flag backends.nnpack.enable; did you mean backends.nnpack.enabled?",
             ),
-            (with_gate(&invalid), "backends.cuda.blas_library must be "),
+            (
+                with_gate(&invalid),
+                "register_kernel: gates: value of backends.cuda.blas_library must be 'default', ",
+            ),
+            (
+                ForeignKernelDescriptor { name: c"two words".as_ptr(), ..good },
+                "register_kernel: name must be a text without whitespace and control characters, got \"two words\"",
+            ),
+            (
+                ForeignKernelDescriptor { num_gates: usize::MAX, ..with_gate(&unknown) },
+                "register_kernel: num_gates must be at most ",
+            ),
             (
                 with_gate(&number),
                 "register_kernel: gates: flag must be a flag with bools or names, got cudnn.benchmark_limit",

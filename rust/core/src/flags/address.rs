@@ -38,6 +38,11 @@ pub enum PlainValue {
     Integer(i64),
 }
 
+/// Returns whether the payload of a word is a bool or an integer.
+const fn is_plain(kind: Kind) -> bool {
+    matches!(kind, Kind::Switch { .. } | Kind::Count { .. } | Kind::Integer { .. })
+}
+
 /// Returns the flag with this id.
 #[doc(hidden)]
 #[inline]
@@ -112,7 +117,7 @@ impl FlagSpec {
     #[inline]
     pub fn plain_payload(&self) -> u64 {
         match self.backing {
-            Backing::Word(word, Projection::Whole) => word.payload(),
+            Backing::Word(word, Projection::Whole) if is_plain(word.kind) => word.payload(),
             _ => 0,
         }
     }

@@ -219,6 +219,10 @@ pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
     if let Some(found) = flag_specs().find(|spec| spec.name() == name || spec.name() == relative) {
         return Ok(found);
     }
+    // A flag without a dot belongs to the empty namespace, which has no name.
+    if relative.is_empty() {
+        return Err(crate::Error::UnknownFlag { name: format!("{name:?}"), suggestion: None });
+    }
     let owned = flag_specs().map(FlagSpec::owner_and_leaf).filter(|(owner, _)| *owner == relative);
     let flags: Vec<_> = owned.map(|(_, leaf)| leaf).collect();
     let name = as_written(&shortened(relative));
@@ -284,6 +288,12 @@ mod tests {
             let none_is_right = spec.annotation().contains("None");
             assert!(spec.read() != Value::None || none_is_right, "{}", spec.name());
         }
+    }
+
+    #[test]
+    fn find_of_an_empty_name_shows_the_name() {
+        let texts = ["", "backends."].map(|name| find(name).unwrap_err().to_string());
+        assert_eq!(texts, ["there is no flag \"\"", "there is no flag \"backends.\""]);
     }
 
     #[test]

@@ -182,10 +182,32 @@ fn maybe_detach<T: Send>(
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
     check_memory().into_py_result(py)?;
-    let result = if work_size >= DETACH_THRESHOLD { detach(py, operation) } else { operation() };
+    if work_size < DETACH_THRESHOLD {
+        let result = operation();
+        drain_deferred(py);
+        op_warnings::issue(py)?;
+        return result.into_py_result(py);
+    }
+    let result = detach(py, operation);
+    // Operations with kernels of extensions are long.
+    let raised = PyErr::take(py);
     drain_deferred(py);
     op_warnings::issue(py)?;
-    result.into_py_result(py)
+    or_raised(py, result.into_py_result(py), raised)
+}
+
+/// Returns the result of an operation, or the exception that a kernel of an extension has left set. An error of the
+/// operation stays, and has the exception as its context.
+fn or_raised<T>(py: Python<'_>, result: PyResult<T>, raised: Option<PyErr>) -> PyResult<T> {
+    match (result, raised) {
+        (result, None) => result,
+        (Ok(_), Some(raised)) => Err(raised),
+        (Err(error), Some(raised)) => {
+            // Without the attribute, the error still has its class and message.
+            let _ = error.value(py).setattr("__context__", raised.into_value(py));
+            Err(error)
+        }
+    }
 }
 
 /// Releases the Python objects, such as hooks, that dropped tensors have owned.
