@@ -86,6 +86,7 @@ static EXPLAINED: &[&Explained] = &[
     &attention::EXPLAINED,
     &conv::EXPLAINED,
     &lstm::EXPLAINED,
+    &creation::EXPLAINED,
     &indexed_writes::INDEX_ADD,
     &indexed_writes::INDEX_PUT,
     &indexed_writes::PUT,
