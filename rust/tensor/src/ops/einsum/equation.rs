@@ -226,12 +226,12 @@ mod tests {
             (
                 "i",
                 vec![matrix],
-                "einsum: operands must have 1 dimensions, as its labels (operand 0), got shape (2, 2)",
+                "einsum: operands must have 1 dimensions, as its labels, got shape (2, 2) for operand 0",
             ),
             (
                 "...ijk",
                 vec![matrix],
-                "einsum: operands must have at least 3 dimensions, as its labels (operand 0), got shape (2, 2)",
+                "einsum: operands must have at least 3 dimensions, as its labels, got shape (2, 2) for operand 0",
             ),
             (
                 "i1->i",
