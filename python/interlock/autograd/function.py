@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
@@ -257,29 +258,40 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call `forward` and record the call if an argument requires grad.
 
+        Keyword arguments are bound to the positions of `forward`. `backward` returns a gradient or None for
+        each position up to the last argument that was passed. With `setup_context` it does so for every
+        position, also for those with defaults, and `inputs` has all of them.
+
         Args:
             args: The arguments of `forward`. Only tensors that are passed directly have gradients, not those
                 in lists.
-            kwargs: Keyword arguments, which have no gradients.
+            kwargs: The arguments of `forward` by name. Keyword-only parameters have no gradients.
 
         Returns:
             The result of `forward`.
 
         Raises:
+            TypeError: `forward` takes other arguments.
             ArgumentError: A tensor that was marked dirty is not an argument and a result, or is a view.
             RuntimeError: A leaf that requires grad was marked dirty.
 
         """
         ctx = cls._backward_cls()
+        has_setup = cls.setup_context is not Function.setup_context
+        if has_setup:
+            args, kwargs = _bind(cls.forward, args, kwargs, defaults=True)
+        elif kwargs:
+            (_, *rest), kwargs = _bind(cls.forward, (ctx, *args), kwargs, defaults=False)
+            args = tuple(rest)
         positions = tuple(index for index, each in enumerate(args) if isinstance(each, Tensor))
         # Before `forward`, which may change tensors in place.
         ctx.needs_input_grad = tuple(isinstance(each, Tensor) and each.requires_grad for each in args)
         with no_grad():
-            if cls.setup_context is Function.setup_context:
-                output = cls.forward(ctx, *args, **kwargs)
-            else:
+            if has_setup:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
         results = output if isinstance(output, tuple) else (output,)
         result_positions = tuple(index for index, each in enumerate(results) if isinstance(each, Tensor))
         ctx._input_positions, ctx._argument_count = positions, len(args)
@@ -300,6 +312,27 @@ class Function(metaclass=FunctionMeta):
         for index, result in zip(result_positions, recorded, strict=True):
             wrapped[index] = result
         return tuple(wrapped) if isinstance(output, tuple) else wrapped[0]
+
+
+def _bind(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, defaults: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Bind keyword arguments to positions, and keyword-only parameters to names.
+
+    With `defaults` each position has a value, otherwise each one up to the last argument that was passed.
+    """
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    passed = set(bound.arguments)
+    bound.apply_defaults()
+    if defaults:
+        return bound.args, bound.kwargs
+    count = len(args)
+    for position, parameter in enumerate(bound.signature.parameters.values()):
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+            break
+        if parameter.name in passed:
+            count = max(count, position + 1)
+    return bound.args[:count], bound.kwargs
 
 
 class _DifferentiatedTwice(Function):

@@ -191,12 +191,12 @@ def _refuse(function: str, unsupported: dict[str, bool], required: dict[str, boo
     for name, value in unsupported.items():
         if value:
             raise ArgumentError(
-                f"{function}: {name} must be False, which is all that is supported, got {value}"
+                f"{function}: {name} must be False, because True is not supported, got {value}"
             )
     for name, value in required.items():
         if not value:
             raise ArgumentError(
-                f"{function}: {name} must be True, which is all that is supported, got {value}"
+                f"{function}: {name} must be True, because False is not supported, got {value}"
             )
 
 

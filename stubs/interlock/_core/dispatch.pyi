@@ -2,7 +2,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import EllipsisType, TracebackType
 from typing import Literal, Self, final, overload
 
-from interlock._core.tensor import Tensor
+from interlock._core.tensor import Tensor, _Device, _DType, _Sizes
 
 __all__ = ["Call", "Considered", "Reason", "Recording", "explain", "record"]
 
@@ -122,9 +122,9 @@ def explain(operation: Literal["matmul"], /, *tensors: Tensor) -> Call:
 
     Args:
         operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
-            ``"conv2d"``, ``"lstm"``, ``"index_add"``, ``"index_put"``, ``"put"`` or ``"scatter_add"``.
-        tensors: The arguments of the operation: its operands, for einsum after the equation. The positions in an index are
-            not read.
+            ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"`` or ``"scatter_add"``.
+        tensors: The arguments of the operation: its operands, for einsum after the equation, for empty the sizes. The
+            positions in an index are not read.
         options: The keyword arguments of the operation.
 
     Raises:
@@ -193,6 +193,17 @@ def explain(
     train: bool,
     bidirectional: Literal[False],
     batch_first: bool,
+) -> Call: ...
+@overload
+def explain(
+    operation: Literal["empty"],
+    /,
+    *args: int | _Sizes,
+    size: _Sizes | None = None,
+    dtype: _DType | None = None,
+    device: _Device | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Call: ...
 @overload
 def explain(

@@ -46,12 +46,18 @@ __all__ = [
     "any",
     "arange",
     "arccos",
+    "arccos_",
     "arccosh",
+    "arccosh_",
     "arcsin",
+    "arcsin_",
     "arcsinh",
+    "arcsinh_",
     "arctan",
     "arctan2",
+    "arctan_",
     "arctanh",
+    "arctanh_",
     "argmax",
     "argmin",
     "argsort",
@@ -94,6 +100,7 @@ __all__ = [
     "clamp_min",
     "clamp_min_",
     "clip",
+    "clip_",
     "clone",
     "conv2d",
     "copysign",
@@ -133,6 +140,7 @@ __all__ = [
     "eye",
     "fill_",
     "fix",
+    "fix_",
     "flatten",
     "flip",
     "fliplr",
@@ -234,6 +242,7 @@ __all__ = [
     "neg",
     "neg_",
     "negative",
+    "negative_",
     "nll_loss",
     "nonzero",
     "norm",
@@ -949,6 +958,8 @@ class Tensor:
     ) -> tuple[Any, tuple[bytes, _DType, list[builtins.int], builtins.bool, str | None]]: ...
     def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
+    def __reversed__(self) -> Tensor: ...
+    def __contains__(self, element: object, /) -> builtins.bool: ...
     def __format__(self, format_spec: str, /) -> str: ...
     def __getitem__(self, index: _Part | tuple[_Part, ...], /) -> Tensor: ...
     def __setitem__(self, index: _Part | tuple[_Part, ...], value: Tensor | _Number, /) -> None: ...
@@ -10834,3 +10845,13 @@ def zero_(input: Tensor) -> Tensor:
         >>> interlock.zero_(interlock.ones(2))
         tensor([0., 0.])
     """
+
+arccos_ = acos_
+arccosh_ = acosh_
+arcsin_ = asin_
+arcsinh_ = asinh_
+arctan_ = atan_
+arctanh_ = atanh_
+clip_ = clamp_
+fix_ = trunc_
+negative_ = neg_

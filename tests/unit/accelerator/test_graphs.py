@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import interlock
 import pytest
-from interlock import Stream, accelerator, errors
+from interlock import Stream, Tensor, accelerator, errors
 from interlock.accelerator import Graph
 from interlock.accelerator.memory import Buffer, copy_, fill_
 
@@ -320,3 +321,66 @@ def test_capture_end_warns_of_an_empty_graph(keep_graph: bool) -> None:
         with pytest.warns(UserWarning, match="the graph is empty") as caught:
             graph.capture_end()
     assert caught[0].filename == __file__
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("item", lambda x: x[0].item()),
+        ("bool", lambda x: bool(x[0])),
+        ("tolist", lambda x: x.tolist()),
+        ("repr", repr),
+        ("nonzero", lambda x: x.nonzero()),
+        ("nonzero", lambda x: x[x > 0]),
+        ("equal", lambda x: interlock.equal(x, x)),
+        ("__contains__", lambda x: 1.0 in x),
+    ],
+)
+def test_capture_refuses_to_read_elements(
+    name: str, call: Callable[[Tensor], object], devices: tuple[str, ...]
+) -> None:
+    device = devices[0]
+    x = interlock.ones(2, device=device)
+    message = f"^{name}: elements of a device tensor cannot be read while its stream captures a graph"
+    with Stream(device), Graph():
+        x.mul_(2)
+        with pytest.raises(errors.GraphError, match=message):
+            call(x)
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+def test_capture_names_the_copy_that_waits_and_its_cure(devices: tuple[str, ...]) -> None:
+    device = devices[0]
+    x = interlock.ones(2, device=device)
+    cure = "copy them before the capture, or call .* with non_blocking=True$"
+    with Stream(device), Graph():
+        with pytest.raises(
+            errors.GraphError, match=rf"^tensor: elements cannot be copied from the CPU .*; {cure}"
+        ):
+            interlock.tensor([1.0], device=device)
+        with pytest.raises(
+            errors.GraphError, match=rf"^copy_: elements cannot be copied from the CPU .*; {cure}"
+        ):
+            x.copy_(interlock.ones(2))
+        with pytest.raises(
+            errors.GraphError, match=r"^to: .* replay, or record the copy with non_blocking=True$"
+        ):
+            x.to("cpu")
+        x.copy_(interlock.ones(2), non_blocking=True)
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+@pytest.mark.filterwarnings("ignore:SumBackward0 failed:UserWarning")
+def test_capture_names_anomaly_mode_that_reads_gradients(devices: tuple[str, ...]) -> None:
+    device = devices[0]
+    x = interlock.ones(2, device=device, requires_grad=True)
+    with (
+        Stream(device),
+        Graph(),
+        interlock.autograd.detect_anomaly(),
+        pytest.raises(
+            errors.GraphError, match=r"^detect_anomaly: elements of a device tensor cannot be read"
+        ),
+    ):
+        (x * 2).sum().backward()

@@ -371,3 +371,59 @@ def test_gradient_on_another_device_is_refused_but_for_numbers() -> None:
     moved.apply(number).backward()
     assert number.grad is not None
     assert (number.grad.item(), str(number.grad.device)) == (1.0, "host:0")
+
+
+class Scale(Function):
+    """A product whose arguments have defaults, with `setup_context`."""
+
+    @staticmethod
+    def forward(x: Tensor, y: Tensor | None = None, factor: float = 2.0, *, offset: float = 0.0) -> Tensor:
+        return (x if y is None else x * y) * factor + offset
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.inputs = inputs
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        x, y, factor = ctx.inputs
+        if y is None:
+            return grad * factor, None, None
+        return grad * factor * y, grad * factor * x, None
+
+
+def test_setup_context_receives_keywords_and_defaults_by_position() -> None:
+    x, y = leaf(3.0), leaf(5.0)
+    out = Scale.apply(y=y, x=x)
+    assert out.tolist() == [30.0]
+    assert (len(out.grad_fn.inputs), out.grad_fn.needs_input_grad) == (3, (True, True, False))
+    out.sum().backward()
+    assert x.grad is not None
+    assert y.grad is not None
+    assert (x.grad.tolist(), y.grad.tolist()) == ([10.0], [6.0])
+    assert Scale.apply(x, factor=4.0, offset=1.0).tolist() == [13.0]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        Scale.apply(x, z=1)
+
+
+def test_tensors_passed_by_keyword_to_forward_with_ctx_have_gradients() -> None:
+    needed = []
+
+    def forward(ctx: Any, x: Tensor, y: Tensor | None = None, factor: float = 2.0) -> Tensor:
+        needed.append(ctx.needs_input_grad)
+        return (x if y is None else x * y) * factor
+
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return (grad, grad * 7, None)[: len(ctx.needs_input_grad)]
+
+    x, y = leaf(3.0), leaf(5.0)
+    made = function(forward, backward)
+    made.apply(x, y=y).sum().backward()
+    assert y.grad is not None
+    assert y.grad.tolist() == [7.0]
+    made.apply(x=x).sum().backward()
+    made.apply(x, factor=1.0)
+    # Positions after the last argument that was passed have no gradient, as in PyTorch.
+    assert needed == [(True, True), (True,), (True, False, False)]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        made.apply(x, z=1)

@@ -204,3 +204,13 @@ def test_misspelt_value_of_the_environment_variable_is_reported() -> None:
 
 def test_recording_survives_a_fork() -> None:
     assert eval_program("dispatch/recording_and_a_fork.py") == {"parent": ["1", "3"], "child": ["1", "2"]}
+
+
+def test_empty_names_the_flag_that_fills_it() -> None:
+    assert str(dispatch.explain("empty", 2, 3, dtype=interlock.int64)) == (
+        "empty cpu int64 2x3 -> uninitialized | filled: backends.deterministic_algorithms is False"
+    )
+    with backends.override({"deterministic_algorithms": True}), dispatch.record() as calls:
+        assert dispatch.explain("empty", (2,)).kernel == "filled"
+        interlock.empty(2)
+    assert calls[-1].notes == ("backends.deterministic_algorithms is True",)

@@ -149,7 +149,7 @@ X, W = interlock.ones(2, 4, 5, 6), interlock.ones(4, 4, 3, 2)
         ({"padding": "same", "stride": 2}, errors.ArgumentError, "or 'valid' if stride is not 1"),
         ({"groups": 0}, errors.ArgumentError, "conv2d: groups must be positive, got 0"),
         ({"groups": 3}, errors.ShapeError, "filters that groups (3) divides"),
-        ({"groups": 2}, errors.ShapeError, "channels of weight times groups (4 * 2), got 4"),
+        ({"groups": 2}, errors.ShapeError, "4 * 2 channels, the second size of weight times groups, got 4"),
         ({"bias": interlock.ones(3)}, errors.ShapeError, "bias must have shape (4,)"),
         ({"bias": interlock.ones(4).double()}, errors.DTypeError, "conv2d: dtypes must match"),
         ({"bias": 1}, TypeError, "conv2d: bias must be a Tensor or None, got int"),

@@ -198,3 +198,12 @@ def test_tensors_of_a_device_stay_with_their_process() -> None:
 def test_missing_accelerator_error_names_the_function(no_driver: dict[str, str]) -> None:
     reported = eval_program("tensor/missing_accelerator_error_names_the_function.py", env=no_driver)
     assert reported == ["ones", "to", "pin_memory", "zeros"]
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+def test_integers_divided_by_0_on_a_device_are_0(devices: tuple[str, ...]) -> None:
+    x, zeros = interlock.tensor([5, -5]), interlock.tensor([0, 0])
+    for op in (interlock.floor_divide, interlock.remainder):
+        assert op(x.to(devices[0]), zeros.to(devices[0])).tolist() == [0, 0]
+        with pytest.raises(errors.ArgumentError, match="other must not be 0 for integers"):
+            op(x, zeros)

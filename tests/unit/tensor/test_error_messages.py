@@ -365,7 +365,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "functional.embedding(tensor([5]), ones(3, 2))",
         IndexError,
-        "embedding: input must contain positions below 3, got 5",
+        "embedding: input must contain positions of range(3), got 5",
     ),
     (
         "functional.embedding(ones(2), ones(3, 2))",

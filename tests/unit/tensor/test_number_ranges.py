@@ -335,3 +335,36 @@ def test_backward_through_a_change_of_an_expanded_base_is_refused() -> None:
     with pytest.raises(RuntimeError, match=r"backward: several elements .* share one memory location"):
         base.sum().backward()
     assert value.grad is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exponent"),
+    [
+        (interlock.int8, 128),
+        (interlock.int8, 300),
+        (interlock.uint8, 256),
+        (interlock.int16, 2**15),
+        (interlock.int32, 2**31),
+    ],
+    ids=str,
+)
+def test_pow_refuses_an_exponent_out_of_range(dtype: interlock.dtype, exponent: int) -> None:
+    x = interlock.tensor([3], dtype=dtype)
+    message = f"pow: exponent must be a number that {name_of(dtype)} can hold, got {exponent}$"
+    calls: list[Callable[[], object]] = [
+        lambda: x**exponent,
+        lambda: x.pow(exponent),
+        lambda: x.pow_(exponent),
+        lambda: interlock.pow(x, exponent),
+        lambda: x[:0] ** exponent,
+    ]
+    for call in calls:
+        with pytest.raises(ArgumentError, match=message):
+            call()
+    assert x.tolist() == [3]
+
+
+def test_pow_accepts_the_largest_exponent_and_wraps_the_result() -> None:
+    assert (interlock.tensor([3], dtype=interlock.int8) ** 127).tolist() == [-85]
+    assert (interlock.tensor([3], dtype=interlock.uint8) ** 255).tolist() == [171]
+    assert (300 ** interlock.tensor([3], dtype=interlock.int8)).tolist() == [-64]

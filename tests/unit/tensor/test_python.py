@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import interlock
+import numpy as np
 import pytest
 from interlock import Tensor
 from interlock._core import tensor as core
+from interlock.errors import ShapeError
 
 
 def test_item_and_conversions_return_a_single_element() -> None:
@@ -49,6 +51,41 @@ def test_rows_are_iterated_over() -> None:
     for operation in (len, iter):
         with pytest.raises(TypeError):
             operation(interlock.tensor(1))
+
+
+def test_in_compares_with_each_element() -> None:
+    x = interlock.tensor([[1.0, 2.0], [3.0, float("nan")]])
+    assert 2.0 in x
+    assert 4 not in x
+    assert float("nan") not in x
+    assert 1 in interlock.tensor(True)
+    assert 1 not in interlock.zeros(0)
+    assert np.float32(3.0) in x
+    assert interlock.tensor([0.0, 2.0]) in x, "the operand is broadcast"
+    assert 2.0 in x.requires_grad_()
+
+
+def test_in_refuses_other_types_and_shapes() -> None:
+    x = interlock.ones(2)
+    for given, name in (("a", "str"), (None, "None"), ([1.0], "list"), (np.ones(1), "ndarray")):
+        with pytest.raises(
+            RuntimeError, match=f"^__contains__: element must be a Tensor or a number, got {name}$"
+        ):
+            given in x  # noqa: B015
+    with pytest.raises(ShapeError, match=r"shapes \(2,\) and \(3,\) cannot be broadcast"):
+        interlock.ones(3) in x  # noqa: B015
+
+
+def test_reversed_returns_a_tensor_with_the_rows_in_reverse_order() -> None:
+    x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    result = reversed(x)
+    assert result.tolist() == [[3.0, 4.0], [1.0, 2.0]]
+    (result[0] * 2).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[0.0, 0.0], [2.0, 2.0]]
+    scalar = interlock.tensor(3)
+    assert reversed(scalar) is scalar
+    assert reversed(interlock.zeros(0)).shape == (0,)
 
 
 def test_rows_are_results_of_one_node() -> None:

@@ -52,6 +52,24 @@ def test_draws_are_queued_on_the_stream_and_replayed(name: str, devices: tuple[s
         assert made.numel() >= 20
 
 
+def test_replays_repeat_the_mask_of_dropout(devices: tuple[str, ...]) -> None:
+    x, graph, stream = (
+        interlock.ones(64, device=devices[0]),
+        accelerator.Graph(),
+        interlock.Stream(devices[0]),
+    )
+    accelerator.synchronize(devices[0])
+    with stream, graph:
+        out = interlock.nn.functional.dropout(x, 0.5)
+    masks = []
+    for _ in range(2):
+        graph.replay()
+        accelerator.synchronize(devices[0])
+        masks.append(out.tolist())
+    assert masks[0] == masks[1]
+    assert 0.0 in masks[0]
+
+
 def mean(x: Tensor) -> float:
     return float(x.double().mean().item())
 

@@ -1,5 +1,7 @@
 //! The operations that obey flags, from which `explain` lists them.
 
+use std::iter;
+
 use once_cell::race::OnceRef;
 
 use super::flag::FlagWord;
@@ -21,9 +23,10 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
-    /// Adds the flags that an operation obeys. If the table is full, `explain` does not list them.
+    /// Adds the flags that an operation obeys and those that override them. If the table is full, `explain` does not list them.
     pub(crate) fn announce(operation: &'static str, words: Vec<&FlagWord>, nodes: Vec<Node>) {
-        let words = words.into_iter().map(|word| word.id).collect();
+        let with_overriders = |word| iter::once(word).chain(FlagWord::overriders(word).iter().copied());
+        let words = words.into_iter().flat_map(with_overriders).map(|word| word.id).collect();
         let consumer: &'static Consumer = Box::leak(Box::new(Consumer { operation, words, nodes }));
         // If another thread fills an entry first, the next one is tried.
         let _ = CONSUMERS.iter().find(|entry| entry.get().is_none() && entry.set(consumer).is_ok());

@@ -48,6 +48,20 @@ impl FlagWord {
     pub(crate) fn overridden_by(&self) -> Option<&'static str> {
         overridden_switch(self).map(|overridden| overridden.by)
     }
+
+    /// Returns the flags that can override this one. Code that obeys this flag obeys them, too.
+    pub(super) fn overriders(&self) -> &'static [&'static FlagWord] {
+        static OF_DETERMINISTIC: [&FlagWord; 1] = [DETERMINISTIC_ALGORITHMS.word()];
+        static OF_BENCHMARK: [&FlagWord; 2] = [CUDNN_DETERMINISTIC.word(), DETERMINISTIC_ALGORITHMS.word()];
+        let is = |flag: &Flag<bool>| self.id == flag.word.id;
+        if is(&CUDNN_DETERMINISTIC) || is(&MKLDNN_DETERMINISTIC) {
+            &OF_DETERMINISTIC
+        } else if is(&CUDNN_BENCHMARK) {
+            &OF_BENCHMARK
+        } else {
+            &[]
+        }
+    }
 }
 
 impl Node {

@@ -32,9 +32,9 @@ pub(crate) fn set_operations(operations: Operations) {
 ///
 /// Args:
 ///     operation: The name of the operation: ``"matmul"``, ``"einsum"``, ``"scaled_dot_product_attention"``,
-///         ``"conv2d"``, ``"lstm"``, ``"index_add"``, ``"index_put"``, ``"put"`` or ``"scatter_add"``.
-///     tensors: The arguments of the operation: its operands, for einsum after the equation. The positions in an index are
-///         not read.
+///         ``"conv2d"``, ``"lstm"``, ``"empty"``, ``"index_add"``, ``"index_put"``, ``"put"`` or ``"scatter_add"``.
+///     tensors: The arguments of the operation: its operands, for einsum after the equation, for empty the sizes. The
+///         positions in an index are not read.
 ///     options: The keyword arguments of the operation.
 ///
 /// Raises:

@@ -184,7 +184,7 @@ impl TensorOrScalar {
     }
 
     /// Extracts a tensor or a scalar. Returns `None` for other objects.
-    fn try_extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    pub fn try_extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(tensor) = given.cast::<Tensor>() {
             return Ok(Some(TensorOrScalar::Tensor(tensor.get().0.clone())));
         }

@@ -1,7 +1,9 @@
 //! Functions that create tensors.
 
 use interlock::accelerator::default_device;
-use interlock_tensor::{DType as CoreDType, Placement, Result, Tensor as CoreTensor, TensorOptions};
+use interlock_tensor::{
+    DType as CoreDType, EMPTY, EmptyCall, Placement, Result, Tensor as CoreTensor, TensorOptions,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -12,8 +14,9 @@ use super::args::{
 };
 use super::dtype::DType;
 use super::identity::remember_tensor;
-use super::{Tensor, from_data};
+use super::{Explained, Tensor, from_data};
 use crate::detach::detach;
+use crate::dispatch::Call;
 use crate::errors::IntoPyResult;
 use crate::switches;
 
@@ -153,6 +156,29 @@ fn empty(
     let shape = extract_size("empty: size", args, size)?;
     let options = tensor_options(args.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(args.py(), requires_grad, || CoreTensor::empty(&shape, options))
+}
+
+pub(super) static EXPLAINED: Explained =
+    Explained { name: "empty", function: |py| wrap_pyfunction!(explain, py) };
+
+/// Binds the arguments as `empty` itself does, and returns the choice of a kernel.
+#[pyfunction]
+#[pyo3(
+    name = "empty",
+    signature = (*args, size = None, dtype = None, device = None, requires_grad = false, pin_memory = false)
+)]
+fn explain(
+    args: &Bound<'_, PyTuple>,
+    size: OptionalArg<'_, '_>,
+    dtype: OptionalArg<'_, '_>,
+    device: OptionalArg<'_, '_>,
+    #[pyo3(from_py_with = switches::empty::requires_grad)] requires_grad: bool,
+    #[pyo3(from_py_with = switches::empty::pin_memory)] pin_memory: bool,
+) -> PyResult<Call> {
+    let _ = requires_grad;
+    let shape = extract_size("empty: size", args, size)?;
+    let options = tensor_options(args.py(), "empty", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
+    Ok(Call::new(EMPTY.explain(&EmptyCall::new(&shape, options))))
 }
 
 /// Return an uninitialized tensor with these strides.

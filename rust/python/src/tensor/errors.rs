@@ -36,6 +36,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         | Error::ResultType { .. }
         | Error::AssignedType { .. } => new_exception(py, "DTypeError", message),
         Error::OutOfBounds { .. } | Error::Value { .. } => new_exception(py, "ArgumentError", message),
+        Error::Capturing { .. } => new_exception(py, "GraphError", message),
         Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),
         Error::Dimension { .. }
         | Error::Index { .. }

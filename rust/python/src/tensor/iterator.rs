@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlock_tensor::Rows;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
-use super::{Tensor, maybe_detach};
-use crate::errors::IntoPyResult;
+use super::args::TensorOrScalar;
+use super::{Tensor, maybe_detach, run_op, work_size};
+use crate::errors::{IntoPyResult, type_name};
 
 /// An iterator over a tensor along its first dimension.
 #[pyclass(frozen, module = "interlock")]
@@ -49,5 +50,26 @@ impl Tensor {
         }
         let rows = maybe_detach(py, 0, || self.0.rows())?;
         Ok(TensorIterator { rows, next: AtomicUsize::new(0) })
+    }
+
+    /// Return whether an element equals a number, or an element of a tensor that is broadcast to this one.
+    fn __contains__(&self, element: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (py, what) = (element.py(), "__contains__: element");
+        let Some(element) = TensorOrScalar::try_extract(what, element)? else {
+            let message = format!("{what} must be a Tensor or a number, got {}", type_name(element));
+            return Err(PyRuntimeError::new_err(message));
+        };
+        maybe_detach(py, work_size(&self.0).max(element.work_size()), || {
+            self.0.equal(element.operand())?.any().map_err(|error| error.during("__contains__"))
+        })
+    }
+
+    /// Return a copy with the first dimension in reverse order. A tensor without dimensions is returned itself.
+    fn __reversed__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Tensor>> {
+        let (py, tensor) = (slf.py(), &slf.get().0);
+        if tensor.ndim() == 0 {
+            return Ok(slf);
+        }
+        Bound::new(py, run_op(py, work_size(tensor), || tensor.flip(&[0]))?)
     }
 }

@@ -87,6 +87,7 @@ static EXPLAINED: &[&Explained] = &[
     &attention::EXPLAINED,
     &conv::EXPLAINED,
     &lstm::EXPLAINED,
+    &creation::EXPLAINED,
     &indexed_writes::INDEX_ADD,
     &indexed_writes::INDEX_PUT,
     &indexed_writes::PUT,

@@ -74,7 +74,7 @@ pub(super) fn check_gradient(node: &Node, input: usize, gradient: &Tensor) -> Re
 fn check_nan(node: &Node, input: usize, gradient: &Tensor) -> Result<()> {
     let _mode = interlock::autograd::no_grad();
     // NaN is the only value that differs from itself.
-    if !gradient.not_equal(gradient)?.any()? {
+    if !gradient.not_equal(gradient)?.any().map_err(|error| error.during("detect_anomaly"))? {
         return Ok(());
     }
     Err(Error::NanGradient { node: node.shared_name(), input })

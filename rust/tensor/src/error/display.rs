@@ -45,8 +45,9 @@ impl fmt::Display for Error {
             Error::Index { index, dim, size } => {
                 write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
             }
-            Error::Position { op, argument, index, size } => {
-                write!(f, "{op}: {argument} must contain positions below {size}, got {index}")
+            Error::Position { op, argument, index, size, wraps } => {
+                let least = if *wraps { format!("-{size}, ") } else { String::new() };
+                write!(f, "{op}: {argument} must contain positions of range({least}{size}), got {index}")
             }
             Error::Coordinate { op, index, dim, size } => {
                 write!(f, "{op}: index must contain positions of range({size}) in dimension {dim}, got {index}")
@@ -81,7 +82,7 @@ impl fmt::Display for Error {
                 f,
                 "{op}: several elements of the target share one memory location; clone() it before changing it in place"
             ),
-            Error::Aliased { op } => write!(f, "{op}: source and target must not share memory"),
+            Error::Aliased { op, argument } => write!(f, "{op}: {argument} must not share memory with an input, unless it has the same elements; clone() the input"),
             Error::LeafInPlace { op, view } => write!(
                 f,
                 "{op}: {}a leaf tensor that requires grad cannot be changed in place while gradients are recorded; \
@@ -155,6 +156,17 @@ impl fmt::Display for Error {
                 f,
                 "{op}: tensors must be on one device, got {left} and {right}; only CPU tensors without dimensions may \
                  be on another"
+            ),
+            Error::Capturing { op, reads: true } => write!(
+                f,
+                "{op}: elements of a device tensor cannot be read while its stream captures a graph, because the \
+                 captured work has not run; read them after a replay{}",
+                if matches!(*op, "to" | "copy_") { ", or record the copy with non_blocking=True" } else { "" }
+            ),
+            Error::Capturing { op, reads: false } => write!(
+                f,
+                "{op}: elements cannot be copied from the CPU while the stream captures a graph, because the copy \
+                 waits; copy them before the capture, or call copy_() or to() with non_blocking=True"
             ),
             Error::OnDevice { op, device } => {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")

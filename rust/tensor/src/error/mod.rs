@@ -137,6 +137,8 @@ pub enum Error {
         index: i64,
         /// The number of positions.
         size: usize,
+        /// Whether negative indices count from the end.
+        wraps: bool,
     },
     /// An index of `gather` or `scatter` that is not a position of the dimension.
     Coordinate {
@@ -224,6 +226,8 @@ pub enum Error {
     Aliased {
         /// The operation.
         op: &'static str,
+        /// The tensor that is written.
+        argument: &'static str,
     },
     /// An in-place operation on a leaf that requires grad, or on a view of one.
     LeafInPlace {
@@ -313,6 +317,13 @@ pub enum Error {
         left: Device,
         /// The device of another tensor.
         right: Device,
+    },
+    /// A copy between the CPU and a device that waits, on a stream that captures a graph.
+    Capturing {
+        /// The operation.
+        op: &'static str,
+        /// Whether elements of a device tensor are read.
+        reads: bool,
     },
     /// An operation that only CPU tensors support.
     OnDevice {
@@ -467,6 +478,7 @@ impl Error {
             | Error::Devices { op, .. }
             | Error::Dimension { op, .. }
             | Error::Value { op, .. }
+            | Error::Capturing { op, .. }
             | Error::OutOfBounds { op, .. } => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}

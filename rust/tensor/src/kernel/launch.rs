@@ -96,7 +96,7 @@ fn kernel_arg(op: &'static str, storage: &Arc<Storage>, stream: &Stream) -> Resu
 
 /// Returns the error for a source that shares memory with the target.
 fn err_aliased(op: &'static str) -> Error {
-    Error::Aliased { op }
+    Error::Aliased { op, argument: "the result" }
 }
 
 /// Returns the error for sources that are not on the device of the result.

@@ -27,7 +27,7 @@ impl Tensor {
     /// Returns whether all elements are close, like [`isclose`](Tensor::isclose). Waits for device tensors.
     pub fn allclose(&self, other: &Tensor, tolerance: Tolerance) -> Result<bool> {
         let close = self.isclose_for("allclose", other, tolerance)?;
-        Ok(!close.logical_not()?.any()?)
+        Ok(!close.logical_not()?.any().map_err(|error| error.during("allclose"))?)
     }
 
     fn isclose_for(&self, op: &'static str, other: &Tensor, tolerance: Tolerance) -> Result<Tensor> {

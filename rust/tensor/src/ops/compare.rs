@@ -52,7 +52,10 @@ impl Tensor {
 
     /// Returns whether both tensors have the same shape and equal elements.
     pub fn same(&self, other: &Tensor) -> Result<bool> {
-        Ok(self.shape() == other.shape() && !self.not_equal(other)?.any()?)
+        if self.shape() != other.shape() {
+            return Ok(false);
+        }
+        Ok(!self.not_equal(other)?.any().map_err(|error| error.during("equal"))?)
     }
 
     /// Returns whether any element is nonzero.

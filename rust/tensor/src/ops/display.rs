@@ -156,7 +156,7 @@ impl Tensor {
     pub fn text(&self) -> Result<String> {
         let prefix = "tensor(";
         let indent = prefix.len();
-        let body = values(&self.to_cpu()?.detach(), indent)?;
+        let body = values(&self.to_cpu().map_err(|error| error.during("repr"))?.detach(), indent)?;
         let mut suffixes = Vec::new();
         let dtype = self.dtype();
         let is_default = matches!(dtype, DType::Int64 | DType::Bool) && self.numel() > 0;

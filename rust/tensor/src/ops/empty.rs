@@ -3,7 +3,7 @@
 use std::fmt;
 
 use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_FILL_UNINITIALIZED_MEMORY};
-use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Stop};
+use interlock::dispatch::{Gate, Kernel, Numerics, Op, Operation, Stop, annotate};
 
 use crate::error::Sizes;
 use crate::shape::{Layout, checked_numel, err_stride_count};
@@ -86,6 +86,7 @@ pub(super) fn marker(dtype: DType) -> Scalar {
 }
 
 fn run_filled(call: &EmptyCall, _: Numerics, (): &()) -> Result<Tensor, Stop<Error>> {
+    annotate(|| format!("backends.{} is True", DETERMINISTIC_ALGORITHMS.name()));
     Ok(Tensor::full(&call.shape, marker(call.options.dtype), call.options)
         .map_err(|error| error.during("empty"))?)
 }

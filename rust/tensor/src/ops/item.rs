@@ -19,7 +19,7 @@ impl Tensor {
             return Err(err_shape());
         }
         if self.is_on_device() {
-            return self.to_cpu()?.item_for(op);
+            return self.to_cpu().map_err(|error| error.during(op))?.item_for(op);
         }
         let position = self.storage_offset();
         dispatch!(self.dtype(), T => self.read(|data: &[T]| data.get(position).map(|v| v.to_scalar())))
@@ -28,7 +28,7 @@ impl Tensor {
 
     /// Returns all elements in row-major order.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let plain = self.to_cpu()?.cast(T::DTYPE)?.contiguous()?;
+        let plain = self.to_cpu().map_err(|error| error.during("tolist"))?.cast(T::DTYPE)?.contiguous()?;
         let (start, end) = (plain.storage_offset(), plain.storage_offset().saturating_add(plain.numel()));
         let mut values = try_with_capacity(plain.numel())?;
         plain.read(|data: &[T]| values.extend_from_slice(data.get(start..end).unwrap_or_default()));

@@ -36,7 +36,7 @@ fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
     if mask.dtype() == DType::Bool {
         return Ok(());
     }
-    let (expected, given) = ("bool".to_owned(), mask.dtype());
+    let (expected, given) = ("a bool tensor".to_owned(), mask.dtype());
     Err(Error::DType { op, argument: "mask", expected, given, cure: "; bool() converts it" })
 }
 

@@ -8,7 +8,8 @@ use crate::{DType, Result, Tensor};
 /// Returns the coordinates of the nonzero elements in row-major order: a tensor for each dimension, on the CPU. Waits
 /// for a device.
 pub(super) fn nonzero_coordinates(tensor: &Tensor) -> Result<Vec<Tensor>> {
-    let elements = tensor.detach().cast(DType::Bool)?.to_vec::<Bool8>()?;
+    let elements = tensor.detach().cast(DType::Bool)?.to_vec::<Bool8>();
+    let elements = elements.map_err(|error| error.during("nonzero"))?;
     let count = elements.iter().filter(|value| value.get()).count();
     let linear = elements.iter().enumerate().filter(|(_, value)| value.get()).map(|(position, _)| position);
     let linear = try_collect(count, linear)?;

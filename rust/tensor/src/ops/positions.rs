@@ -38,6 +38,7 @@ impl IndexRule {
             argument: INDEX,
             index,
             size: bounds.size,
+            wraps: bounds.wraps,
         };
         IndexRule { op, argument: INDEX, wraps: false, narrow: true, skipped: None, error }
     }
@@ -67,6 +68,7 @@ impl IndexRule {
             argument: "input",
             index,
             size: bounds.size,
+            wraps: bounds.wraps,
         };
         IndexRule { argument, skipped, error, ..IndexRule::along("embedding") }
     }

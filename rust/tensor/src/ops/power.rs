@@ -53,11 +53,13 @@ pub fn power<'a>(base: impl Into<Operand<'a>>, exponent: impl Into<Operand<'a>>)
             }
         },
         dtype if dtype.is_integer() => {
-            if let Operand::Scalar(exponent) = exponent
-                && exponent.cast::<i64>() < 0
-            {
-                let expected = format!("not be negative if the base is {dtype} (float() converts it)");
-                return Err(Error::value(op, "exponent", expected, exponent));
+            if let Operand::Scalar(exponent) = exponent {
+                if exponent.cast::<i64>() < 0 {
+                    let expected = format!("not be negative if the base is {dtype} (float() converts it)");
+                    return Err(Error::value(op, "exponent", expected, exponent));
+                }
+                // An exponent that wraps gives another power. A base that wraps gives the wrapped power.
+                exponent.check_fits(dtype, op, "exponent")?;
             }
             operands.zip(op, integer_power)?
         }

@@ -127,7 +127,7 @@ impl Tensor {
             let expected = format!("be of shape ({size},) or (1,)");
             return Err(Error::shape(op, "repeats", expected, repeats.shape()));
         }
-        let counts = repeats.to_vec::<i64>()?;
+        let counts = repeats.to_vec::<i64>().map_err(|error| error.during(op))?;
         let mut total = 0usize;
         for &count in counts.iter().cycle().take(size) {
             let count = usize::try_from(count);

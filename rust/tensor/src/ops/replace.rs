@@ -113,7 +113,7 @@ impl Tensor {
             return Err(Error::Overlap { op });
         }
         if inputs.iter().any(|input| self.partially_overlaps(input)) {
-            return Err(Error::Aliased { op });
+            return Err(Error::Aliased { op, argument: "out" });
         }
         let result = operation()?;
         check_device(op, &result, self)?;

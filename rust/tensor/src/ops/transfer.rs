@@ -34,7 +34,7 @@ impl Tensor {
         if self.is_in(placement) {
             return self.cast(dtype);
         }
-        let out = to_placement(kernel::cast(&self.detach(), dtype)?, placement, non_blocking)?;
+        let out = to_placement("to", kernel::cast(&self.detach(), dtype)?, placement, non_blocking)?;
         if let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
             && dtype.is_floating_point()
         {
@@ -55,7 +55,7 @@ impl Tensor {
     /// Returns the elements on the CPU, without history. Waits for a copy from a device.
     pub(crate) fn to_cpu(&self) -> Result<Tensor> {
         if self.is_on_device() {
-            to_placement(self.detach(), Placement::Cpu, false)
+            to_placement("cpu", self.detach(), Placement::Cpu, false)
         } else {
             Ok(self.clone())
         }
@@ -91,7 +91,12 @@ fn resolve_index(placement: Placement) -> Result<Placement> {
 
 /// Copies a tensor without history to another placement, with the same strides if they are dense. It is new or an alias,
 /// which no other thread resizes.
-fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Result<Tensor> {
+fn to_placement(
+    op: &'static str,
+    source: Tensor,
+    placement: Placement,
+    non_blocking: bool,
+) -> Result<Tensor> {
     let source = if source.layout().is_dense() { source } else { source.detach().copy()? };
     let placement = match placement {
         // Only copies to pinned memory are asynchronous.
@@ -107,7 +112,7 @@ fn to_placement(source: Tensor, placement: Placement, non_blocking: bool) -> Res
         return Ok(out);
     }
     let storage = Storage::new("to", placement, bytes)?;
-    copy_bytes((&storage, 0), copy_if_shared(source)?, non_blocking)?;
+    copy_bytes(op, (&storage, 0), copy_if_shared(source)?, non_blocking)?;
     Ok(Tensor::new(storage, dtype, layout))
 }
 
@@ -123,7 +128,12 @@ fn copy_if_shared(source: Tensor) -> Result<Tensor> {
 
 /// Copies the bytes of a dense `source`, which is new or an alias, to an offset in `target`. At least one of them is on a device. A copy from or
 /// to the CPU is synchronous unless `non_blocking` is set.
-fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_blocking: bool) -> Result<()> {
+fn copy_bytes(
+    op: &'static str,
+    (target, start): (&Arc<Storage>, usize),
+    source: Tensor,
+    non_blocking: bool,
+) -> Result<()> {
     let (from, to) = (source.storage_handle().current_process_bytes()?, target.current_process_bytes()?);
     let bytes = source.numel().saturating_mul(source.dtype().size());
     if bytes == 0 {
@@ -136,9 +146,12 @@ fn copy_bytes((target, start): (&Arc<Storage>, usize), source: Tensor, non_block
         _ => (target.device(), true),
     };
     let stream = current_stream(Some(device))?;
+    let blocking = involves_cpu && !non_blocking;
+    if blocking && stream.is_capturing()? {
+        return Err(Error::Capturing { op, reads: source.is_on_device() });
+    }
     let from = copy_operand(source.storage_handle(), source.byte_offset(), bytes, &stream)?;
     let to = copy_operand(target, start, bytes, &stream)?;
-    let blocking = involves_cpu && !non_blocking;
     let copy_stream = memory::copy(&to, &from, None, blocking)?;
     if blocking { Ok(copy_stream.synchronize()?) } else { Ok(()) }
 }
@@ -174,9 +187,9 @@ pub(super) fn copy_into(target: &Tensor, source: &Tensor, non_blocking: bool) ->
     let is_pinned = matches!(target.storage_handle().bytes(), Bytes::Pinned(_));
     if same_shape && (target.is_on_device() || (is_pinned && non_blocking)) {
         let values = copy_if_shared(values.contiguous()?)?;
-        return copy_bytes((target.storage_handle(), target.byte_offset()), values, non_blocking);
+        return copy_bytes(op, (target.storage_handle(), target.byte_offset()), values, non_blocking);
     }
-    write(&to_placement(values, here.into(), non_blocking && target.is_on_device())?)
+    write(&to_placement(op, values, here.into(), non_blocking && target.is_on_device())?)
 }
 
 /// Returns whether only a byte copy is possible: between allocations of a device whose memory the CPU cannot access.

@@ -28,11 +28,18 @@ const ALIASES: [(&str, &str); 20] = [
     ("true_divide", "div"),
 ];
 
+/// The second names of functions whose in-place functions have one, too, as in PyTorch.
+const INPLACE_ALIASES: [&str; 9] =
+    ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "clip", "fix", "negative"];
+
 /// Adds the second names of functions, methods and in-place methods.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let class = module.py().get_type::<Tensor>();
     for (alias, name) in ALIASES {
         module.add(alias, module.getattr(name)?)?;
+        if INPLACE_ALIASES.contains(&alias) {
+            module.add(format!("{alias}_"), module.getattr(format!("{name}_"))?)?;
+        }
         class.setattr(alias, class.getattr(name)?)?;
         class.setattr(format!("{alias}_"), class.getattr(format!("{name}_"))?)?;
     }

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use interlock::accelerator::{Device, DeviceType};
-use interlock::dispatch::{Operation, Tuned};
+use interlock::dispatch::Operation;
 
 use super::OP;
+use super::tuning::Tuning;
 use crate::kernel::{ConvGeometry, ConvPass};
 use crate::{DType, Error, Tensor};
 
@@ -145,13 +146,13 @@ pub struct ConvArgs<'a> {
     pub operands: [&'a Tensor; 2],
     /// A number for each filter, which is added to its output. Gradients have none.
     pub bias: Option<&'a Tensor>,
-    /// The measurement that has chosen the kernel.
-    pub(super) tuned: Option<Tuned>,
+    /// The reason for the kernel, if `cudnn.benchmark` affects the call.
+    pub(super) tuning: Option<Tuning>,
 }
 
 impl<'a> ConvArgs<'a> {
     pub(super) fn new(first: &'a Tensor, second: &'a Tensor, bias: Option<&'a Tensor>) -> Self {
-        ConvArgs { operands: [first, second], bias, tuned: None }
+        ConvArgs { operands: [first, second], bias, tuning: None }
     }
 }
 

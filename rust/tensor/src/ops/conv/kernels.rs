@@ -151,7 +151,8 @@ fn is_depthwise_or_on_cpu(call: &ConvCall) -> Condition {
     }
     if !call.geometry().is_depthwise() {
         let (groups, [_, channels, ..]) = (call.groups(), call.input_shape());
-        return Err(Reason::from(format!("needs cpu or a group a channel, got {groups} for {channels}")));
+        let needed = format!("needs cpu or groups equal to the {channels} channels of the input");
+        return Err(Reason::from(format!("{needed}, got groups {groups}")));
     }
     is_float_on_device(call)
 }
@@ -201,8 +202,8 @@ fn convolve(
     rounding: Rounding,
     args: &ConvArgs<'_>,
 ) -> Result<Tensor> {
-    if let Some(tuned) = args.tuned {
-        annotate(|| tuned.to_string());
+    if let Some(tuning) = args.tuning {
+        annotate(|| tuning.to_string());
     }
     let operand = |tensor: &Tensor| loaded(&tensor.detach(), rounding)?.contiguous();
     let [first, second] = args.operands.map(operand);

@@ -59,8 +59,9 @@ fn run(pass: ConvPass, geometry: ConvGeometry, args: &ConvArgs<'_>) -> Result<Te
     let call = ConvCall::new(pass, geometry, args);
     match tuning::tune(&call, args)? {
         None => CONV2D.call(&call, None, args),
-        Some(tuned) => {
-            CONV2D.call(&call.preferring(tuned.kept), None, &ConvArgs { tuned: Some(tuned), ..*args })
+        Some(tuning) => {
+            let call = tuning.kept().map_or_else(|| call.clone(), |kernel| call.preferring(kernel));
+            CONV2D.call(&call, None, &ConvArgs { tuning: Some(tuning), ..*args })
         }
     }
 }

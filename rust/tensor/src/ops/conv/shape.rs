@@ -142,7 +142,7 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
     }
     if of_group.checked_mul(groups) != Some(channels) {
         let problem = format!(
-            "input must have channels of weight times groups ({of_group} * {groups}), got {channels},"
+            "input must have {of_group} * {groups} channels, the second size of weight times groups, got {channels},"
         );
         let (left, right) = (input.shape().to_vec(), weight.shape().to_vec());
         return Err(Error::Shapes { op: OP, problem, left, right });

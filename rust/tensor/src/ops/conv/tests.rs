@@ -171,7 +171,7 @@ fn conv2d_reports_arguments_that_do_not_fit() {
         ),
         (ConvOptions { groups: 0, ..plain }, "groups must be positive, got 0"),
         (ConvOptions { groups: 4, ..plain }, "filters that groups (4) divides"),
-        (ConvOptions { groups: 2, ..plain }, "channels of weight times groups (4 * 2), got 4"),
+        (ConvOptions { groups: 2, ..plain }, "4 * 2 channels, the second size of weight times groups, got 4"),
         (ConvOptions { dilation: [3, 1], ..plain }, "no larger than the padded input"),
         (ConvOptions { stride: [2, 1], padding: ConvPadding::Same, ..plain }, "got 'same'"),
         (ConvOptions { bias: Some(&x), ..plain }, "bias must have shape (6,)"),

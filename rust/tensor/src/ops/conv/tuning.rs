@@ -1,5 +1,6 @@
 //! The measurement of the kernels of cuDNN that `cudnn.benchmark` requests.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use interlock::accelerator::{Stream, current_stream};
@@ -13,6 +14,34 @@ use crate::Result;
 /// `cudnn.deterministic` turns the benchmark off.
 static BENCHMARK: Gate = Gate::on(&CUDNN_BENCHMARK);
 
+/// The reason for the kernel of a call that `cudnn.benchmark` affects.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Tuning {
+    /// A measurement has chosen the kernel.
+    Measured(Tuned),
+    /// Nothing was measured before, and a stream that captures runs no measurement.
+    Capturing,
+}
+
+impl Tuning {
+    /// Returns the kernel that a measurement has chosen.
+    pub fn kept(&self) -> Option<&'static str> {
+        match self {
+            Tuning::Measured(tuned) => Some(tuned.kept),
+            Tuning::Capturing => None,
+        }
+    }
+}
+
+impl fmt::Display for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tuning::Measured(tuned) => tuned.fmt(f),
+            Tuning::Capturing => f.write_str("not measured: the stream captures a graph"),
+        }
+    }
+}
+
 /// A call and the names of the kernels that can run it.
 type Key = (ConvCall, Vec<&'static str>);
 
@@ -21,9 +50,9 @@ static TUNER: Autotuner<Key> = Autotuner::new();
 /// The calls that a measurement makes are part of this operation in records.
 const COMPOSITE: Composite = Composite { name: "cudnn.benchmark", numerics: None };
 
-/// Returns the fastest kernel of cuDNN for a call, or `None` if the kernel is not chosen by measurement: the flag is off,
-/// the kernel is not one of cuDNN's, or the stream captures and nothing was measured before.
-pub(super) fn tune(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Option<Tuned>> {
+/// Measures the kernels of cuDNN for a call, unless its stream captures. Returns `None` if the kernel is not chosen by
+/// measurement: the flag is off, or the kernel is not one of cuDNN's.
+pub(super) fn tune(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Option<Tuning>> {
     if call.is_on_cpu() || BENCHMARK.refusal().is_some() {
         return Ok(None);
     }
@@ -33,10 +62,12 @@ pub(super) fn tune(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Option<Tuned>
     }
     let (key, stream) = ((call.clone(), candidates), current_stream(Some(call.device()))?);
     if stream.is_capturing()? {
-        return Ok(TUNER.cached(&key));
+        return Ok(Some(TUNER.cached(&key).map_or(Tuning::Capturing, Tuning::Measured)));
     }
     let began = Instant::now();
-    fastest(&TUNER, &key, &|| began.elapsed(), &mut |kernel| run(call, args, kernel, &stream))
+    let measured =
+        fastest(&TUNER, &key, &|| began.elapsed(), &mut |kernel| run(call, args, kernel, &stream))?;
+    Ok(measured.map(Tuning::Measured))
 }
 
 /// Returns the kernels of cuDNN that can run a call, if one of them is chosen.

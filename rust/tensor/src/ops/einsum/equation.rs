@@ -72,7 +72,7 @@ impl Equation {
                 if *known == 1 {
                     *known = size;
                 } else if size != 1 && size != *known {
-                    let expected = format!("have size {known} in dimension {label} as an operand before it");
+                    let expected = format!("have size {known} or 1 in dimensions with label {label}");
                     return Err(err_operand(index, expected, operand));
                 }
             }
@@ -175,12 +175,7 @@ fn implicit_output(inputs: &[Vec<Label>]) -> Vec<Label> {
 }
 
 fn err_operand(index: usize, expected: String, operand: &Tensor) -> Error {
-    Error::value(
-        OP,
-        "operands",
-        format!("{expected} (operand {index})"),
-        format!("shape {}", Tuple(operand.shape())),
-    )
+    Error::value(OP, "operands", expected, format!("shape {} for operand {index}", Tuple(operand.shape())))
 }
 
 #[cfg(test)]
@@ -231,12 +226,12 @@ mod tests {
             (
                 "i",
                 vec![matrix],
-                "einsum: operands must have 1 dimensions, as its labels (operand 0), got shape (2, 2)",
+                "einsum: operands must have 1 dimensions, as its labels, got shape (2, 2) for operand 0",
             ),
             (
                 "...ijk",
                 vec![matrix],
-                "einsum: operands must have at least 3 dimensions, as its labels (operand 0), got shape (2, 2)",
+                "einsum: operands must have at least 3 dimensions, as its labels, got shape (2, 2) for operand 0",
             ),
             (
                 "i1->i",
@@ -267,7 +262,7 @@ mod tests {
         assert_eq!(check(&[2, 1], &[3, 4]), Ok(()));
         assert_eq!(check(&[2, 3], &[1, 4]), Ok(()));
         let error = check(&[2, 2], &[3, 4]).unwrap_err().to_string();
-        let expected = "einsum: operands must have size 2 in dimension j as an operand before it (operand 1), got shape (3, 4)";
+        let expected = "einsum: operands must have size 2 or 1 in dimensions with label j, got shape (3, 4) for operand 1";
         assert_eq!(error, expected);
     }
 }
