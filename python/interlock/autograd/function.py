@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
@@ -321,6 +320,9 @@ def _bind(
 
     With `defaults` each position has a value, otherwise each one up to the last argument that was passed.
     """
+    # Imported here, because the import of `inspect` takes a third of the time budget of `import interlock`.
+    import inspect
+
     bound = inspect.signature(forward).bind(*args, **kwargs)
     passed = set(bound.arguments)
     bound.apply_defaults()
