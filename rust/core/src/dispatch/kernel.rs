@@ -235,7 +235,12 @@ impl<O: Operation> Kernel<O> {
     pub(super) fn accepts(&self, call: &O::Call) -> bool {
         self.gates.iter().all(Gate::is_open)
             && self.library.is_none_or(|library| library.presence() != Presence::Absent)
-            && self.check(call).is_ok()
+            // A reason that is not returned is not moved.
+            && self.condition.is_none_or(|condition| condition(call).is_ok())
+            && match &self.body {
+                Body::Function(_) => true,
+                Body::Foreign(kernel, functions) => (functions.check)(kernel, call).is_ok(),
+            }
     }
 
     #[inline]

@@ -272,26 +272,45 @@ impl<O: Operation> Op<O> {
     #[inline]
     fn call_first(
         &'static self,
+        kernels: impl Iterator<Item = &'static Kernel<O>>,
+        call: &O::Call,
+        composite: Option<Composite>,
+        args: &O::Args<'_>,
+    ) -> Result<O::Out, O::Error> {
+        if record::is_active() {
+            return Self::call_recorded(kernels, call, composite, args);
+        }
+        // Only the kernels that refuse when they run, so it is rarely allocated.
+        let mut noted = Vec::new();
+        for kernel in kernels {
+            if !kernel.accepts(call) {
+                continue;
+            }
+            match kernel.run(call, Self::numerics(kernel, call, composite), args) {
+                Ok(out) => return Ok(out),
+                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::Refused(reason)) => noted.push(kernel.refused(reason)),
+            }
+        }
+        Err(self.err_no_kernel(call, composite, &noted).into())
+    }
+
+    /// Runs the first of some kernels that accepts the call, and records the choice.
+    #[inline(never)]
+    fn call_recorded(
         mut kernels: impl Iterator<Item = &'static Kernel<O>>,
         call: &O::Call,
         composite: Option<Composite>,
         args: &O::Args<'_>,
     ) -> Result<O::Out, O::Error> {
-        let is_recorded = record::is_active();
-        // Without a recording it lists only the kernels that refuse when they run, so it is rarely allocated.
         let mut considered = Vec::new();
         while let Some(kernel) = kernels.next() {
-            if !is_recorded {
-                if !kernel.accepts(call) {
-                    continue;
-                }
-            } else if let Some(reason) = kernel.refusal(call) {
+            if let Some(reason) = kernel.refusal(call) {
                 considered.push(kernel.refused(reason));
                 continue;
             }
-            let given = composite.and_then(|composite| composite.numerics);
-            let numerics = given.unwrap_or_else(|| kernel.numerics(call));
-            let (result, notes) = record::with_notes(is_recorded, || kernel.run(call, numerics, args));
+            let numerics = Self::numerics(kernel, call, composite);
+            let (result, notes) = record::with_notes(|| kernel.run(call, numerics, args));
             let result = match result {
                 Ok(out) => Ok(out),
                 Err(Stop::Error(error)) => Err(error),
@@ -300,31 +319,42 @@ impl<O: Operation> Op<O> {
                     continue;
                 }
             };
-            if is_recorded {
-                considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
-                considered.extend(kernels.map(|other| other.behind(kernel.name, call)));
-                record::note(Call {
-                    notes,
-                    ..Self::record(call, composite, Some((kernel, numerics)), considered)
-                });
-            }
+            considered.push(Considered { kernel: kernel.name, outcome: Outcome::Chosen });
+            considered.extend(kernels.map(|other| other.behind(kernel.name, call)));
+            record::note(Call {
+                notes,
+                ..Self::record(call, composite, Some((kernel, numerics)), considered)
+            });
             return result;
-        }
-        if !is_recorded {
-            let noted = considered;
-            let again = |kernel: &Kernel<O>| noted.iter().find(|noted| noted.kernel == kernel.name).cloned();
-            // A flag that another thread has changed since may accept the kernel now.
-            let changed = || Reason::from("refused when the call was made");
-            let considered = |kernel: &Kernel<O>| {
-                let refused = || kernel.refused(kernel.refusal(call).unwrap_or_else(changed));
-                again(kernel).unwrap_or_else(refused)
-            };
-            let considered = self.ordered(self.preferred(call).unwrap_or_default()).map(considered).collect();
-            return Err(NoKernel { call: Self::record(call, composite, None, considered) }.into());
         }
         let call = Self::record(call, composite, None, considered);
         record::note(call.clone());
         Err(NoKernel { call }.into())
+    }
+
+    /// Returns the arithmetic of a kernel: that of the composite, if its node decides.
+    #[inline]
+    fn numerics(kernel: &Kernel<O>, call: &O::Call, composite: Option<Composite>) -> Numerics {
+        composite.and_then(|composite| composite.numerics).unwrap_or_else(|| kernel.numerics(call))
+    }
+
+    /// Returns the error that names the reason of each kernel. `noted` are those that refused when they ran.
+    #[cold]
+    fn err_no_kernel(
+        &'static self,
+        call: &O::Call,
+        composite: Option<Composite>,
+        noted: &[Considered],
+    ) -> NoKernel {
+        let again = |kernel: &Kernel<O>| noted.iter().find(|noted| noted.kernel == kernel.name).cloned();
+        // A flag that another thread has changed since may accept the kernel now.
+        let changed = || Reason::from("refused when the call was made");
+        let considered = |kernel: &Kernel<O>| {
+            let refused = || kernel.refused(kernel.refusal(call).unwrap_or_else(changed));
+            again(kernel).unwrap_or_else(refused)
+        };
+        let considered = self.ordered(self.preferred(call).unwrap_or_default()).map(considered).collect();
+        NoKernel { call: Self::record(call, composite, None, considered) }
     }
 
     /// Returns the choice for a call on this thread now, without running it. The kernel may still refuse when it runs.

@@ -279,12 +279,8 @@ pub fn annotate(note: impl FnOnce() -> String) {
     }
 }
 
-/// Runs a kernel and returns its notes, if its call `is_recorded`.
-#[inline]
-pub(super) fn with_notes<R>(is_recorded: bool, run: impl FnOnce() -> R) -> (R, Vec<String>) {
-    if !is_recorded {
-        return (run(), Vec::new());
-    }
+/// Runs a kernel whose call is recorded, and returns its notes.
+pub(super) fn with_notes<R>(run: impl FnOnce() -> R) -> (R, Vec<String>) {
     let outer = NOTES.try_with(|cell| cell.replace(Some(Vec::new()))).ok().flatten();
     let result = run();
     let notes = NOTES.try_with(|cell| cell.replace(outer)).ok().flatten();
