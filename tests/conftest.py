@@ -154,8 +154,12 @@ def driver(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def devices(driver: str) -> Iterator[tuple[str, ...]]:
-    """The names of the devices, which are synchronized after the test."""
+    """The names of the devices, which are synchronized after the test.
+
+    Memory that earlier tests have cached is released before: an allocation during a capture can't release it.
+    """
     count = accelerator.device_count()
+    accelerator.empty_cache()
     yield tuple(f"{driver}:{index}" for index in range(count))
     for index in range(count):
         accelerator.synchronize(index)
