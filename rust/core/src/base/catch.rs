@@ -3,8 +3,11 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::sync::debug_assert_unlocked;
+
 /// Drops a value and discards a panic of its destructor.
 pub fn drop_catching_panic<T>(value: T) {
+    debug_assert_unlocked();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         // The destructor of the payload may panic as well.
         std::mem::forget(payload);
@@ -13,6 +16,7 @@ pub fn drop_catching_panic<T>(value: T) {
 
 /// Calls a function and returns its failure, or the message of its panic.
 pub fn call_catching_panic(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    debug_assert_unlocked();
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(message_of(payload)))
 }
 

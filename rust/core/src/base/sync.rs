@@ -122,6 +122,36 @@ impl Epoch {
     }
 }
 
+/// Fails in debug builds if this thread holds a [`TryLock`] or a [`ForkLock`]. For code that runs user code: a destructor
+/// or a callback that acquires the lock would wait for itself.
+#[inline]
+pub fn debug_assert_unlocked() {
+    debug_assert_eq!(held::count(0), 0, "user code must not run while this thread holds a lock");
+}
+
+/// The number of locks that this thread holds, in debug builds.
+#[cfg(all(debug_assertions, not(loom)))]
+mod held {
+    use std::cell::Cell;
+
+    thread_local! {
+        static COUNT: Cell<i32> = const { Cell::new(0) };
+    }
+
+    pub(super) fn count(change: i32) -> i32 {
+        COUNT.set(COUNT.get() + change);
+        COUNT.get()
+    }
+}
+
+#[cfg(not(all(debug_assertions, not(loom))))]
+mod held {
+    #[inline]
+    pub(super) fn count(_change: i32) -> i32 {
+        0
+    }
+}
+
 /// A lock without waiting: a thread that finds it held continues without it. So a forked child does not hang if a
 /// thread that the child lacks holds it.
 pub struct TryLock<T> {
@@ -141,6 +171,7 @@ impl<T> TryLock<T> {
         if self.held.swap(true, Ordering::Acquire) {
             None
         } else {
+            held::count(1);
             Some(LockGuard { lock: self, value: PhantomData })
         }
     }
@@ -150,6 +181,7 @@ impl<T> TryLock<T> {
     }
 
     fn release(&self) {
+        held::count(-1);
         self.held.store(false, Ordering::Release);
     }
 }
@@ -193,7 +225,8 @@ impl<T> Drop for LockGuard<'_, T> {
 /// holds.
 ///
 /// The lock spins and yields instead of blocking, because a lock with waiters that are parked in the kernel cannot be
-/// handed to a child. So holders only make a few stores: they never call Python and never wait.
+/// handed to a child. So holders only make a few stores: they never call Python, never wait, and neither call nor drop
+/// user code ([`debug_assert_unlocked`]).
 pub struct ForkLock<T> {
     lock: TryLock<T>,
     #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]

@@ -110,8 +110,14 @@ impl<K: Clone + Eq + Hash> Autotuner<K> {
             (Some((_, kept)), _) => {
                 let tuned = Tuned { kept, tried, candidates: candidates.len(), is_cached: false };
                 // If another thread has measured meanwhile, its result is kept, so that all calls agree.
-                let stored = *self.measured().lock().entry(key.clone()).or_insert(tuned);
-                Ok(Some(stored))
+                let key = key.clone();
+                let mut measured = self.measured().lock();
+                if let Some(stored) = measured.get(&key) {
+                    // The destructor of the key may use the autotuner, and runs after the lock is released.
+                    return Ok(Some(*stored));
+                }
+                measured.insert(key, tuned);
+                Ok(Some(tuned))
             }
             (None, Some(error)) => Err(error),
             (None, None) => Ok(None),
@@ -202,6 +208,35 @@ mod tests {
             tuner.clear();
         }
         assert_eq!(seen.borrow().len(), 2);
+    }
+
+    #[test]
+    fn fastest_drops_keys_without_its_lock() {
+        #[derive(Clone, PartialEq, Eq, Hash)]
+        struct Key(&'static Autotuner<Key>);
+        impl Drop for Key {
+            fn drop(&mut self) {
+                assert!(!self.0.measured().is_locked());
+            }
+        }
+        impl Hash for Autotuner<Key> {
+            fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+        }
+        impl PartialEq for Autotuner<Key> {
+            fn eq(&self, _: &Self) -> bool {
+                true
+            }
+        }
+        impl Eq for Autotuner<Key> {}
+        static TUNER: Autotuner<Key> = Autotuner::new();
+        let key = Key(&TUNER);
+        let measure = |_| {
+            // Another caller measures the call meanwhile.
+            TUNER.fastest(&key, &CANDIDATES, 1, |_| Ok::<_, ()>(Duration::ZERO)).unwrap();
+            Ok::<_, ()>(Duration::ZERO)
+        };
+        assert!(TUNER.fastest(&key, &CANDIDATES, 1, measure).unwrap().is_some());
+        TUNER.clear();
     }
 
     #[test]

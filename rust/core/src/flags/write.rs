@@ -99,31 +99,29 @@ pub(super) fn put_in_process(slot: Slot, new: SlotWrite) {
 pub(super) fn commit(writes: &[Write], site: Option<SourceLocation>) -> Result<()> {
     let Some((name, ..)) = writes.first() else { return Ok(()) };
     let site = site.filter(|_| env::debug());
-    let mut store = STORE.lock();
-    store.freeze.check_writable(name)?;
-    let mut is_changed = false;
-    let write = |&(_, slot, new): &Write, layer: Option<&mut FlagSlots>| {
-        if let Some(site) = &site {
-            store.log.note(slot, new, site);
-        }
-        match layer {
-            Some(flags) => {
+    thread::write_scoped(|scoped| {
+        let mut store = STORE.lock();
+        store.freeze.check_writable(name)?;
+        let mut is_changed = false;
+        for &(_, slot, new) in writes {
+            if let Some(site) = &site {
+                store.log.note(slot, new, site);
+            }
+            if let Some(flags) = scoped.owning_layer(slot) {
                 put_in_layer(flags, slot, new);
                 site.iter().for_each(|site| flags.note_site(slot, site.clone()));
-            }
-            None => {
+            } else {
                 put_in_process(slot, new);
                 store.sites.retain(|(noted, _)| *noted != slot);
                 store.sites.extend(site.clone().map(|site| (slot, site)));
                 is_changed = true;
             }
         }
-    };
-    thread::write_scoped(writes, |(_, slot, _)| *slot, write);
-    if is_changed {
-        store.note_change();
-    }
-    Ok(())
+        if is_changed {
+            store.note_change();
+        }
+        Ok(())
+    })
 }
 
 /// Writes several flags without a scope, all or none. `None` unsets a flag.

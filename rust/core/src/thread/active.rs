@@ -9,7 +9,7 @@ use std::cell::RefMut;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use super::layer_stack::{ExitTarget, LayerId, RemovedLayer};
+use super::layer_stack::{ExitTarget, LayerId, LayerStack, RemovedLayer};
 use super::remote_exit::{self, Exits, Mailbox, MailboxId, Request};
 use super::scope::ScopeId;
 use super::thread_state::ThreadState;
@@ -17,6 +17,7 @@ use super::tls::{Step, TaskId, ThreadScopes, Tls, TlsOwned, with_tls};
 use super::{FlagId, FlagSlots, Masked, Slot, Slots, scope_trace};
 use crate::base::env;
 use crate::base::location::SourceLocation;
+use crate::base::sync::debug_assert_unlocked;
 
 /// This thread's state, exclusively borrowed.
 type Borrowed<'a> = RefMut<'a, ManuallyDrop<TlsOwned>>;
@@ -26,41 +27,51 @@ type Borrowed<'a> = RefMut<'a, ManuallyDrop<TlsOwned>>;
 ///
 /// `action` returns what it removes from the layers, which is dropped when they are no longer borrowed: dropping the
 /// last clone of a stream calls a driver, which may access the state of the thread.
+///
+/// The caller holds no lock: user code that runs in a destructor may acquire it. An action may acquire one.
 pub(super) fn with_layers<R>(action: impl FnOnce(&Tls, &mut TlsOwned) -> R) -> Option<R> {
+    let mut deferred = DeferredDrops::default();
+    with_layers_deferring(&mut deferred, |current, owned, _| action(current, owned))
+}
+
+/// Runs `action` as [`with_layers`] does, for a caller that holds a lock and drops `deferred` after releasing it.
+fn with_layers_deferring<R>(
+    deferred: &mut DeferredDrops,
+    action: impl FnOnce(&Tls, &mut TlsOwned, &mut DeferredDrops) -> R,
+) -> Option<R> {
     with_tls(|current| {
-        // The borrow fails only if an action, or the closure passed to `write_scoped`, accesses thread state again.
-        // None does, nor do the locks of the mailboxes and of the traces.
-        with_borrowed(current, current.owned.try_borrow_mut().ok()?, action)
+        // The borrow fails only if an action accesses thread state again. None does, nor does code under the locks of
+        // the flags, the mailboxes and the traces.
+        with_borrowed(current, current.owned.try_borrow_mut().ok()?, deferred, action)
     })
 }
 
 /// Runs `action` as [`with_layers`] does, on layers that are borrowed already.
 fn with_borrowed<R>(
     current: &Tls,
-    borrowed: Borrowed,
-    action: impl FnOnce(&Tls, &mut TlsOwned) -> R,
+    mut owned: Borrowed,
+    deferred: &mut DeferredDrops,
+    action: impl FnOnce(&Tls, &mut TlsOwned, &mut DeferredDrops) -> R,
 ) -> Option<R> {
-    let mut deferred = DeferredDrops::default();
-    // Declared after `deferred`, and so dropped before it.
-    let mut owned = borrowed;
     if owned.ended {
         return None;
     }
     if owned.state.has_remote_exits() {
-        drain_remote_exits(current, &mut owned, &mut deferred);
+        drain_remote_exits(current, &mut owned, deferred);
     }
-    Some(action(current, &mut owned))
+    Some(action(current, &mut owned, deferred))
 }
 
-/// Removed layers and states, to be dropped once the thread's state is no longer borrowed.
+/// Removed layers and states, to be dropped once the thread's state is no longer borrowed and no lock is held.
 #[derive(Default)]
-struct DeferredDrops {
+pub(super) struct DeferredDrops {
     layers: Vec<RemovedLayer>,
     states: Vec<ThreadScopes>,
 }
 
 impl Drop for DeferredDrops {
     fn drop(&mut self) {
+        debug_assert_unlocked();
         if !self.states.is_empty() && env::debug() {
             self.states.iter().for_each(|state| scope_trace::on_owner_ended(state.mailbox_id()));
         }
@@ -151,7 +162,8 @@ fn push_modes_now(
 #[cold]
 #[inline(never)]
 fn push_modes_slow(current: &Tls, owned: Borrowed, scope: ScopeId, decided: Masked<u8>) -> Option<LayerId> {
-    with_borrowed(current, owned, |current, owned| {
+    let mut deferred = DeferredDrops::default();
+    with_borrowed(current, owned, &mut deferred, |current, owned, _| {
         owned.reserve_layer();
         push_modes_now(current, owned, scope, decided)
     })
@@ -196,12 +208,15 @@ pub(super) fn exit_elsewhere(entered_on: MailboxId, target: ExitTarget) {
 #[cold]
 #[inline(never)]
 fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> Option<ScopeId> {
-    let removed = with_borrowed(current, owned, |current, owned| {
+    let mut deferred = DeferredDrops::default();
+    with_borrowed(current, owned, &mut deferred, |current, owned, deferred| {
         let removed = owned.state.layers.remove(target)?;
         publish_removal(current, owned, &removed);
-        Some(removed)
-    });
-    removed.flatten().map(|removed| removed.above)
+        let above = removed.above;
+        deferred.layers.push(removed);
+        Some(above)
+    })
+    .flatten()
 }
 
 /// Removes the layers whose exit other threads or tasks have requested.
@@ -256,35 +271,39 @@ pub(super) fn set_base(captured: &ThreadState) {
     });
 }
 
-/// Activates the state of a task, which is moved out of `own`. Returns false, without effect, if the thread is ending.
-pub(super) fn enter_step(task: TaskId, own: &mut ThreadScopes) -> bool {
+/// Activates the state of a task, which is moved out of `own`. Has no effect if the thread is ending.
+///
+/// The caller drops what was removed after it has released the lock of the task.
+#[must_use = "dropped after the lock of the task is released"]
+pub(super) fn enter_step(task: TaskId, own: &mut ThreadScopes) -> DeferredDrops {
     let mut deferred = DeferredDrops::default();
-    let begun = with_layers(|current, owned| {
-        if !owned.ensure_cleanup_registered() {
-            return false;
+    with_layers_deferring(&mut deferred, |current, owned, deferred| {
+        if owned.ensure_cleanup_registered() {
+            let displaced = activate(current, owned, std::mem::replace(own, ThreadScopes::new()), deferred);
+            owned.steps.push(Step { task, displaced });
         }
-        let displaced = activate(current, owned, std::mem::replace(own, ThreadScopes::new()), &mut deferred);
-        owned.steps.push(Step { task, displaced });
-        true
     });
-    begun.unwrap_or(false)
+    deferred
 }
 
-/// Ends the innermost step of a task on this thread, at any position among the steps. Returns the state of the task, or
-/// `None` if this thread runs no step of it.
-pub(super) fn exit_step(task: TaskId) -> Option<ThreadScopes> {
+/// Ends the innermost step of a task on this thread, at any position among the steps, and moves the state of the task
+/// to `own`. Has no effect if this thread runs no step of it.
+///
+/// The caller drops what was removed after it has released the lock of the task.
+#[must_use = "dropped after the lock of the task is released"]
+pub(super) fn exit_step(task: TaskId, own: &mut ThreadScopes) -> DeferredDrops {
     let mut deferred = DeferredDrops::default();
-    with_layers(|current, owned| {
-        let index = owned.steps.iter().rposition(|step| step.task == task)?;
+    with_layers_deferring(&mut deferred, |current, owned, deferred| {
+        let Some(index) = owned.steps.iter().rposition(|step| step.task == task) else { return };
         let ended = owned.steps.remove(index);
-        match owned.steps.get_mut(index) {
+        *own = match owned.steps.get_mut(index) {
             // The next step has displaced the state of this one. Now it displaces the state that this step had
             // displaced.
-            Some(next) => Some(std::mem::replace(&mut next.displaced, ended.displaced)),
-            None => Some(activate(current, owned, ended.displaced, &mut deferred)),
-        }
-    })
-    .flatten()
+            Some(next) => std::mem::replace(&mut next.displaced, ended.displaced),
+            None => activate(current, owned, ended.displaced, deferred),
+        };
+    });
+    deferred
 }
 
 /// Activates a state, applies its pending exits, and returns the state that was active.
@@ -359,25 +378,33 @@ pub(crate) fn scoped_site(slot: Slot) -> Option<Option<SourceLocation>> {
     .flatten()
 }
 
-/// Applies each write to the innermost layer that names its slot: calls `write` with the flags of that layer, or with
-/// `None` if no layer of this thread names the slot.
-pub(crate) fn write_scoped<T>(
-    writes: &[T],
-    slot: impl Fn(&T) -> Slot,
-    mut write: impl FnMut(&T, Option<&mut FlagSlots>),
-) {
-    let offered = with_layers(|current, owned| {
-        let mut is_changed = false;
-        for one in writes {
-            let owning_layer = owned.state.layers.owning_layer_mut(slot(one));
-            is_changed |= owning_layer.is_some();
-            write(one, owning_layer);
-        }
-        if is_changed {
+/// The layers of this thread, for a write of flags.
+#[derive(Default)]
+pub(crate) struct ScopedFlags<'a> {
+    /// `None` once the layers of the thread are dropped.
+    layers: Option<&'a mut LayerStack>,
+    is_changed: bool,
+}
+
+impl ScopedFlags<'_> {
+    /// Returns the flags of the innermost layer that names a slot, for a write to it.
+    pub(crate) fn owning_layer(&mut self, slot: Slot) -> Option<&mut FlagSlots> {
+        let owning_layer = self.layers.as_mut()?.owning_layer_mut(slot);
+        self.is_changed |= owning_layer.is_some();
+        owning_layer
+    }
+}
+
+/// Runs `write` with the flags of this thread's layers. `write` acquires the lock of flags, and the exits that other
+/// threads have requested are applied before: dropping the removed layers runs user code, which may write flags.
+pub(crate) fn write_scoped<R>(write: impl Fn(&mut ScopedFlags) -> R) -> R {
+    let written = with_layers(|current, owned| {
+        let mut flags = ScopedFlags { layers: Some(&mut owned.state.layers), is_changed: false };
+        let result = write(&mut flags);
+        if flags.is_changed {
             publish_flags(current, owned);
         }
+        result
     });
-    if offered.is_none() {
-        writes.iter().for_each(|one| write(one, None));
-    }
+    written.unwrap_or_else(|| write(&mut ScopedFlags::default()))
 }

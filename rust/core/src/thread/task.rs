@@ -74,13 +74,12 @@ impl TaskState {
         if self.runs_on.get() == here || self.runs_on.compare_set(0, here) != here {
             return Err(Error::TaskIsRunning);
         }
-        let id = self.id;
         // If the thread is ending, the step runs without the state of the task.
-        let begin = |swapped_out: &mut ThreadScopes| {
+        let begun = self.with_swapped_out(|swapped_out| {
             prepare(swapped_out);
-            _ = active::enter_step(id, swapped_out);
-        };
-        if !self.with_swapped_out(begin) {
+            active::enter_step(self.id, swapped_out)
+        });
+        if begun.is_none() {
             self.runs_on.set(0);
             return Err(Error::TaskIsRunning);
         }
@@ -91,28 +90,22 @@ impl TaskState {
     /// step has displaced. Does nothing if this thread runs no step of the task.
     pub fn exit_step(&self) {
         if self.runs_on.get() == super::this_thread().as_word() {
-            self.with_swapped_out(|swapped_out| swap_out(self.id, swapped_out));
+            let _deferred = self.with_swapped_out(|swapped_out| active::exit_step(self.id, swapped_out));
             self.runs_on.set(0);
         }
     }
 
-    fn with_swapped_out(&self, action: impl FnOnce(&mut ThreadScopes)) -> bool {
-        self.swapped_out.try_lock().map(|mut swapped_out| action(&mut swapped_out)).is_some()
+    /// Calls `action` under the lock. The caller drops its result, which may run user code, without the lock.
+    fn with_swapped_out<R>(&self, action: impl FnOnce(&mut ThreadScopes) -> R) -> Option<R> {
+        self.swapped_out.try_lock().map(|mut swapped_out| action(&mut swapped_out))
     }
 
     /// Runs a step without synchronization, for a caller with exclusive access.
     fn step_mut<R>(&mut self, action: impl FnOnce() -> R) -> R {
         let (id, swapped_out) = (self.id, self.swapped_out.get_mut());
-        active::enter_step(id, swapped_out);
-        let _end = Defer(|| swap_out(id, swapped_out));
+        drop(active::enter_step(id, swapped_out));
+        let _end = Defer(|| drop(active::exit_step(id, swapped_out)));
         action()
-    }
-}
-
-/// Ends a task's step on this thread and moves the task's state back to `swapped_out`.
-fn swap_out(id: TaskId, swapped_out: &mut ThreadScopes) {
-    if let Some(state) = active::exit_step(id) {
-        *swapped_out = state;
     }
 }
 

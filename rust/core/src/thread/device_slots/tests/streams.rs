@@ -1,8 +1,11 @@
 //! When the layers of a thread drop their streams.
 
-use std::sync::Mutex;
+use std::sync::mpsc;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use super::*;
+use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::modes::no_grad;
 use crate::thread::testing::run_at_thread_end;
 use crate::thread::tls::with_tls;
@@ -82,6 +85,46 @@ fn step_that_applies_remote_exits_drops_streams() {
     assert_eq!(*noted.lock().unwrap(), []);
     assert_eq!(task.step(seen).unwrap(), NOTHING);
     assert_eq!(*noted.lock().unwrap(), [true]);
+}
+
+/// Fails if `action` has not returned after ten seconds.
+fn within_ten_seconds(action: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        action();
+        done.send(()).unwrap();
+    });
+    match is_done.recv_timeout(Duration::from_secs(10)) {
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("deadlock"),
+        _ => thread.join().unwrap(),
+    }
+}
+
+#[test]
+fn write_of_a_flag_drops_streams_after_its_lock_is_released() {
+    within_ten_seconds(|| {
+        let devices = FakeDevices::new(|| CUDNN_BENCHMARK.set(true).unwrap());
+        let scope = Scope::default();
+        scope.enter_slots(&Slots::of_devices(of_stream(devices.stream(0))));
+        on_a_thread(|| scope.exit());
+        CUDNN_ENABLED.set(false).unwrap();
+        assert_eq!((CUDNN_ENABLED.get(), CUDNN_BENCHMARK.get()), (false, true));
+    });
+}
+
+#[test]
+fn enter_step_drops_streams_after_the_step_has_begun() {
+    static TASK: OnceLock<TaskState> = OnceLock::new();
+    let task = TASK.get_or_init(|| TaskState::new(&ThreadState::capture()));
+    let devices = FakeDevices::new(|| task.exit_step());
+    let scope = Scope::default();
+    task.step(|| scope.enter_slots(&Slots::of_devices(of_stream(devices.stream(0))))).unwrap();
+    scope.exit();
+    let _here = guard(device(1));
+    // The destructor ends the step that has just begun, so the thread decides again.
+    task.enter_step().unwrap();
+    assert_eq!(current_device(), Some(1));
+    assert_eq!(task.step(seen), Ok(NOTHING));
 }
 
 #[test]
