@@ -74,7 +74,7 @@ fn core_code(error: &interlock::Error) -> i32 {
     use interlock::Error;
     match error {
         Error::FlagType { .. } => INTERLOCK_ERROR_FLAG_TYPE,
-        Error::FlagValue { .. } | Error::FlagTableFull { .. } => INTERLOCK_ERROR_FLAG_VALUE,
+        Error::FlagValue { .. } => INTERLOCK_ERROR_FLAG_VALUE,
         Error::FlagsFrozen { .. } => INTERLOCK_ERROR_FLAGS_FROZEN,
         Error::FlagRegistration { .. } => INTERLOCK_ERROR_FLAG_REGISTRATION,
         Error::UnknownFlag { .. } | Error::FlagNamespace { .. } => INTERLOCK_ERROR_UNKNOWN_FLAG,

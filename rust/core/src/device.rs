@@ -46,8 +46,8 @@ macro_rules! device_types {
                 match self {
                     $(DeviceType::$variant => $number,)+
                     DeviceType::Registered(name) => {
-                        let index = NAMES.lock().iter().position(|known| *known == name);
-                        FIRST_REGISTERED + index.map_or(0, |index| index as u32)
+                        // A program may have created the variant without `named`.
+                        FIRST_REGISTERED + registered_position(name) as u32
                     }
                 }
             }
@@ -111,13 +111,18 @@ impl DeviceType {
         }
         // Types are `Copy` and live until the process exits, so their names do, too.
         let name: &'static str = Box::leak(name.into());
-        let mut names = NAMES.lock();
-        let known = names.iter().copied().find(|known| *known == name);
-        Ok(DeviceType::Registered(known.unwrap_or_else(|| {
-            names.push(name);
-            name
-        })))
+        registered_position(name);
+        Ok(DeviceType::Registered(name))
     }
+}
+
+/// Returns the position of a name in [`NAMES`], to which it is added if it is absent.
+fn registered_position(name: &'static str) -> usize {
+    let mut names = NAMES.lock();
+    names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    })
 }
 
 impl fmt::Display for DeviceType {
@@ -242,6 +247,14 @@ mod tests {
         for text in ["cpu", "cpu:1", "cuda", "cuda:0", "cuda:127", "meta"] {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn number_of_a_type_that_was_not_named_is_its_own() {
+        let named = DeviceType::named("device_test_chip").unwrap();
+        let created = DeviceType::Registered("device_test_other");
+        assert_ne!(created.number(), named.number());
+        assert_eq!(DeviceType::of_number(created.number()), Some(created));
     }
 
     #[test]

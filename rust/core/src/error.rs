@@ -40,15 +40,6 @@ pub enum Error {
         /// The accepted values.
         allowed: String,
     },
-    /// A value of a flag is accepted, but the process-wide table that stores such values is full.
-    FlagTableFull {
-        /// The flag, as a program names it.
-        name: String,
-        /// The value, as a message shows it.
-        given: String,
-        /// The table and its size, in words.
-        table: String,
-    },
     /// A flag was written while flags are frozen.
     FlagsFrozen {
         /// The flag or the operation, as a program names it.
@@ -177,7 +168,6 @@ pub enum Error {
 crate::messages! { Error {
     Error::FlagType { name, given, allowed } => "{name} must be {allowed}, got {given}";
     Error::FlagValue { name, given, allowed } => "{name} must be {allowed}, got {given}";
-    Error::FlagTableFull { name, given, table } => "{name} cannot store {given}: {table}";
     Error::FlagsFrozen { name, by } => "{name} cannot be set: flags were frozen at {by}";
     Error::FlagNamespace { name, flags } => "{name} is a namespace, not a flag; its flags: {}", flags.join(", ");
     Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";

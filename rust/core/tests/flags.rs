@@ -11,8 +11,8 @@ use interlock_core::flags::flags::{
     CUDNN_ENABLED,
 };
 use interlock_core::flags::{
-    self as backends, FlagScope, FreezeScope, InputValue, Level, Node, Precision, Reduction, SourceLocation,
-    Value,
+    self as backends, FlagScope, FlagType, Float, FreezeScope, InputValue, Level, Node, Precision, Reduction,
+    SourceLocation, Value,
 };
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -42,6 +42,46 @@ fn assign(name: &str, given: Option<InputValue>) -> interlock_core::Result<()> {
 
 fn level(name: &str) -> Level {
     backends::find(name).unwrap().explain().level
+}
+
+#[test]
+fn assign_accepts_any_number_of_distinct_values() {
+    const THREADS: u32 = 4;
+    const EACH: u32 = 25_000;
+    let _turn = turn();
+    let register = |name: &str, flag_type| {
+        backends::register(backends::FlagDecl::new(name, flag_type, "A flag of a test.")).unwrap().0
+    };
+    let all = (f64::NEG_INFINITY, f64::INFINITY);
+    let float =
+        register("flags_test.float", FlagType::Float { default: 1e300, minimum: all.0, maximum: all.1 });
+    let text = register("flags_test.text", FlagType::Text { default: String::new() });
+    assign("flags_test.float", Some(InputValue::Float(-1e-300))).unwrap();
+    assign("flags_test.text", Some(InputValue::Text("first".into()))).unwrap();
+    let old = backends::snapshot();
+    // Each thread reads its values in scopes of its own: equal values of two threads are stored once.
+    let read_all = |thread: u32| {
+        for number in 0..EACH {
+            let distinct = f64::from_bits(1e100_f64.to_bits() + u64::from(number / 2 * THREADS + thread));
+            let name = format!("text {}", number / 2 * THREADS + thread % 2);
+            let values = [(float, InputValue::Float(distinct)), (text, InputValue::Text((&*name).into()))];
+            let scope = FlagScope::new(values, None).unwrap();
+            let _guard = scope.guard();
+            assert_eq!(float.read(), Value::Float(Float::new(distinct)));
+            assert!(matches!(text.read(), Value::Text(read) if read == name));
+        }
+    };
+    std::thread::scope(|threads| {
+        (0..THREADS).for_each(|thread| _ = threads.spawn(move || read_all(thread)));
+    });
+    backends::reset(None).unwrap();
+    assert_eq!((float.read(), text.read()), (Value::Float(Float::new(1e300)), Value::Text("")));
+    let restored = [
+        ("flags_test.float", InputValue::Float(-1e-300)),
+        ("flags_test.text", InputValue::Text("first".into())),
+    ];
+    backends::restore(&restored, None).unwrap();
+    assert_eq!(backends::snapshot(), old);
 }
 
 #[test]

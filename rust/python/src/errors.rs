@@ -13,7 +13,7 @@ use crate::pending_exception;
 fn core_class_name(error: &CoreError) -> &'static str {
     match error {
         CoreError::FlagType { .. } => "FlagTypeError",
-        CoreError::FlagValue { .. } | CoreError::FlagTableFull { .. } => "FlagValueError",
+        CoreError::FlagValue { .. } => "FlagValueError",
         CoreError::FlagsFrozen { .. } => "FlagsFrozenError",
         CoreError::FlagRegistration { .. } => "FlagRegistrationError",
         CoreError::UnknownFlag { .. } | CoreError::FlagNamespace { .. } => "UnknownFlagError",

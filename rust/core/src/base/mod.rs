@@ -7,6 +7,7 @@ pub mod dlpack;
 pub mod env;
 pub mod fork;
 pub mod fork_local;
+pub mod invariant;
 pub mod location;
 mod messages;
 pub mod mutex;

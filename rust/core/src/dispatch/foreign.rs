@@ -7,6 +7,7 @@ use std::ptr;
 use super::foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescriptor};
 use super::{Gate, Numerics, Reason, Stop};
 use crate::base::dlpack::{DLDataType, DLDevice, DLTensor};
+use crate::base::invariant::UnwrapOrAssert;
 use crate::base::raw_array::{max_count, slice_of};
 use crate::flags::Node;
 use crate::{Error, Result};
@@ -174,7 +175,9 @@ impl ForeignKernel {
         let tensors =
             |tensors: &[ForeignTensor]| tensors.iter().map(ForeignTensor::as_dlpack).collect::<Vec<_>>();
         let (inputs, outputs) = (tensors(args.inputs), tensors(args.outputs));
-        let count = |tensors: &[DLTensor]| u32::try_from(tensors.len()).unwrap_or(u32::MAX);
+        let count = |tensors: &[DLTensor]| {
+            u32::try_from(tensors.len()).ok().unwrap_or_assert(0, "a call has few tensors")
+        };
         let call = ForeignCall {
             size: size_of::<ForeignCall>(),
             inputs: inputs.as_ptr(),
@@ -272,7 +275,7 @@ impl ForeignTensor {
         DLTensor {
             data: self.data,
             device: self.device,
-            ndim: i32::try_from(self.shape.len()).unwrap_or(i32::MAX),
+            ndim: i32::try_from(self.shape.len()).ok().unwrap_or_assert(0, "a tensor has few dimensions"),
             dtype: self.dtype,
             shape: self.shape.as_ptr().cast_mut(),
             strides: self.strides.as_ref().map_or(ptr::null_mut(), |strides| strides.as_ptr().cast_mut()),
@@ -283,7 +286,10 @@ impl ForeignTensor {
 
 /// Converts sizes, which the memory of a tensor limits.
 fn as_i64(sizes: &[usize]) -> Vec<i64> {
-    sizes.iter().map(|size| i64::try_from(*size).unwrap_or(i64::MAX)).collect()
+    let as_i64 = |size: &usize| {
+        i64::try_from(*size).ok().unwrap_or_assert(0, "the memory of a tensor limits its sizes")
+    };
+    sizes.iter().map(as_i64).collect()
 }
 
 /// Returns the node of a name.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::numerics::{Rounding, Sums};
 use crate::base::env;
 use crate::base::fork::rank;
+use crate::base::invariant::UnwrapOrAssert;
 use crate::base::sync::{ForkLock, RelaxedU64};
 use crate::flags::{Interned, Value, qualified};
 use crate::thread::{self, Scope, ScopeGuard, Slots};
@@ -321,12 +322,11 @@ pub fn note_foreign(record: ForeignRecord) {
     note(Call { operation, arguments, composite, is_model, inputs, sums, notes, considered });
 }
 
-/// Returns a name that lives until the process exits. A process has at most 4096 names of other libraries; each further
-/// one is `"?"`.
+/// Returns a name that lives until the process exits.
 #[doc(hidden)]
 pub fn intern_name(name: &str) -> &'static str {
-    static NAMES: Interned<String, 4096> = Interned::new();
-    NAMES.index_of(name).and_then(|index| NAMES.get(index)).map_or("?", |name| name)
+    static NAMES: Interned<String> = Interned::new();
+    NAMES.intern(name).1
 }
 
 /// Reads `INTERLOCK_DISPATCH` into [`ACTIVE`] and returns the new value.
@@ -410,12 +410,14 @@ impl Recording {
 
     /// Returns the calls that were recorded so far, in the order in which their kernels ran.
     pub fn calls(&self) -> Vec<Call> {
-        CALLS.lock().get(&self.id.0).cloned().unwrap_or_default()
+        let calls = CALLS.lock().get(&self.id.0).cloned();
+        calls.unwrap_or_assert(Vec::new(), "the calls exist as long as the recording")
     }
 
     /// Returns the number of calls that were recorded so far.
     pub fn len(&self) -> usize {
-        CALLS.lock().get(&self.id.0).map_or(0, Vec::len)
+        let len = CALLS.lock().get(&self.id.0).map(Vec::len);
+        len.unwrap_or_assert(0, "the calls exist as long as the recording")
     }
 
     /// Returns whether no call was recorded so far.

@@ -5,6 +5,7 @@ use super::flag_spec::{Backing, Projection};
 use super::kind::{FlagValue, Kind};
 use super::precision::{Node, Precision};
 use super::{registry, table};
+use crate::base::invariant::UnwrapOrAssert;
 
 /// The kind of a flag's values.
 #[doc(hidden)]
@@ -57,9 +58,9 @@ pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
 impl FlagSpec {
     /// Returns the id, which is valid until the process exits.
     pub fn id(&'static self) -> u32 {
-        // Every flag is one of these, so the search finds it.
         let position = table::flag_specs().position(|spec| std::ptr::eq(spec, self));
-        position.map_or(u32::MAX, |position| position as u32)
+        let id = position.and_then(|position| u32::try_from(position).ok());
+        id.unwrap_or_assert(u32::MAX, "the table has every flag")
     }
 
     /// Returns the kind of the values.

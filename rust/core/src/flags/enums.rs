@@ -1,6 +1,7 @@
 //! The enums of flags whose value is one of several names.
 
 use super::kind::FlagValue;
+use crate::base::invariant::UnwrapOrAssert;
 use crate::base::named_enum;
 
 macro_rules! choices {
@@ -27,7 +28,8 @@ macro_rules! choices {
 
             #[inline]
             fn decode(payload: u64) -> Self {
-                Self::ALL.get(payload as usize).copied().unwrap_or(Self::ALL[0])
+                let variant = Self::ALL.get(payload as usize).copied();
+                variant.unwrap_or_assert(Self::ALL[0], "the payload of a choice is the position of a variant")
             }
         }
     )+};

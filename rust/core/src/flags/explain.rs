@@ -41,7 +41,10 @@ impl Level {
         match number {
             2 => Level::Environment,
             3 => Level::Process,
-            _ => Level::Default,
+            other => {
+                debug_assert_eq!(other, 1, "a word that has been read has a level");
+                Level::Default
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::environment;
 use super::flag_spec::qualified;
-use super::kind::{FlagValue, Kind, Refusal, Table};
+use super::kind::{FlagValue, Kind, Refusal};
 use super::scope::{FlagScope, FlagScopeBuilder, Purpose};
 use super::write::{SlotWrite, commit};
 use super::{Level, SourceLocation, Value};
@@ -154,9 +154,7 @@ impl FlagWord {
         if self.kind.is_valid_payload(payload) {
             return Ok(payload);
         }
-        // Of the values that have a Rust type, only floats are stored in a table.
-        let refusal = if value.is_table_full() { Refusal::Full(Table::Floats) } else { Refusal::Value };
-        Err(refusal.error(qualified(self.name), value.display(), self.kind.accepted()))
+        Err(Refusal::Value.error(qualified(self.name), value.display(), self.kind.accepted()))
     }
 
     /// Returns a scope that decides only this flag.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::float;
-use super::kind::{Kind, MAX_TEXT_BYTES, NONE_PAYLOAD, Refusal, payload_of_text};
+use super::kind::{Kind, MAX_TEXT_BYTES, NONE_PAYLOAD, payload_of_text};
 use super::value::InputValue;
+use crate::base::invariant::UnwrapOrAssert;
 
 /// The type, the range and the default of a registered flag.
 ///
@@ -106,12 +107,7 @@ impl FlagType {
 
     /// Returns the kind, whose default has been checked. Leaked memory belongs to the flag.
     pub(super) fn kind(&self) -> Result<Kind, String> {
-        let stored = |payload: Result<u64, Refusal>| {
-            payload.map_err(|refusal| match refusal {
-                Refusal::Full(table) => format!("default cannot be stored: {table}"),
-                Refusal::Type | Refusal::Value => "default must be a value of the flag".to_owned(),
-            })
-        };
+        let stored = |payload: Option<u64>| payload.ok_or("default must be a value of the flag");
         Ok(match self {
             FlagType::Switch { default } => Kind::Switch { default: *default },
             FlagType::Count { default, maximum } => Kind::Count { default: *default, max: *maximum },
@@ -122,7 +118,8 @@ impl FlagType {
                 Kind::Float { default: stored(float::encode(*default))?, min: *minimum, max: *maximum }
             }
             FlagType::Choice { default, names } => {
-                let default = names.iter().position(|name| name == default).unwrap_or(0) as u64;
+                let default = names.iter().position(|name| name == default);
+                let default = default.unwrap_or_assert(0, "the default has been checked") as u64;
                 let names: Vec<&'static str> = names.iter().map(|name| &*name.clone().leak()).collect();
                 Kind::Choice { names: names.leak(), aliases: &[], default }
             }

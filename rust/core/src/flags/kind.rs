@@ -1,7 +1,5 @@
 //! The kinds of flag values and their encoding in 62 bits of a word (the payload).
 
-use std::fmt;
-
 use super::flag_type::FlagType;
 use super::float;
 use super::interned::Interned;
@@ -9,6 +7,7 @@ use super::priority_order::PriorityOrder;
 use super::value::{Float, InputValue, Value};
 use crate::Error;
 use crate::base::env::{SWITCH_WORDS, parse_switch};
+use crate::base::invariant::UnwrapOrAssert;
 
 /// The kind of value that a flag accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,35 +42,6 @@ pub(super) type Aliases = &'static [(&'static str, &'static str)];
 pub(crate) enum Refusal {
     Type,
     Value,
-    /// The table that stores such values is full.
-    Full(Table),
-}
-
-/// A process-wide table of the values that do not fit a flag's word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Table {
-    Texts,
-    Floats,
-}
-
-impl Table {
-    const fn size(self) -> usize {
-        match self {
-            Table::Texts => MAX_TEXTS,
-            Table::Floats => float::MAX_OTHERS,
-        }
-    }
-}
-
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = match self {
-            Table::Texts => "str values",
-            Table::Floats => "floats below 1e-76 or above 1e76 in magnitude",
-        };
-        let size = self.size();
-        write!(f, "the process-wide table of distinct {values} is full ({size} values, shared by all flags)")
-    }
 }
 
 impl Refusal {
@@ -80,7 +50,6 @@ impl Refusal {
         match self {
             Refusal::Type => Error::FlagType { name, given, allowed },
             Refusal::Value => Error::FlagValue { name, given, allowed },
-            Refusal::Full(table) => Error::FlagTableFull { name, given, table: table.to_string() },
         }
     }
 }
@@ -96,18 +65,11 @@ const INTEGER_SHIFT: i64 = 1 << 60;
 /// The largest size of a text that a flag accepts, in bytes: every text is stored until the process exits.
 pub const MAX_TEXT_BYTES: usize = 1 << 16;
 
-/// The largest number of distinct texts that a process stores.
-const MAX_TEXTS: usize = 1 << 16;
+static TEXTS: Interned<String> = Interned::new();
 
-static TEXTS: Interned<String, MAX_TEXTS> = Interned::new();
-
-/// Returns the payload of a text, which is stored until the process exits. Refuses a text that is too long, and a new
-/// one if the table is full.
-pub(super) fn payload_of_text(text: &str) -> Result<u64, Refusal> {
-    if text.len() > MAX_TEXT_BYTES {
-        return Err(Refusal::Value);
-    }
-    TEXTS.index_of(text).ok_or(Refusal::Full(Table::Texts))
+/// Returns the payload of a text, which is stored until the process exits; `None` if the text is too long.
+pub(super) fn payload_of_text(text: &str) -> Option<u64> {
+    (text.len() <= MAX_TEXT_BYTES).then(|| TEXTS.intern(text).0)
 }
 
 impl Kind {
@@ -163,11 +125,11 @@ impl Kind {
                 Kind::Float { min, max, .. },
                 InputValue::Integer(_) | InputValue::Float(_) | InputValue::HugeInteger { .. },
             ) => {
-                // A float that the flag does not accept must not fill the table.
+                // A float that the flag does not accept is not stored.
                 let number = given.as_float().filter(|number| (min..=max).contains(number));
-                float::encode(number.ok_or(Refusal::Value)?)
+                number.and_then(float::encode).ok_or(Refusal::Value)
             }
-            (Kind::Text { .. }, InputValue::Text(text)) => payload_of_text(text),
+            (Kind::Text { .. }, InputValue::Text(text)) => payload_of_text(text).ok_or(Refusal::Value),
             (Kind::Optional { .. }, InputValue::None) => Ok(NONE_PAYLOAD),
             (Kind::Optional { of, .. }, given) => of.encode(given),
             _ => Err(Refusal::Type),
@@ -180,9 +142,12 @@ impl Kind {
             Kind::Switch { .. } => Value::Bool(payload != 0),
             Kind::OptionalSwitch if payload == UNSPECIFIED => Value::None,
             Kind::OptionalSwitch => Value::Bool(payload != 0),
-            Kind::Count { .. } => Value::Integer(i64::try_from(payload).unwrap_or(i64::MAX)),
+            Kind::Count { .. } => Value::Integer(
+                i64::try_from(payload).ok().unwrap_or_assert(i64::MAX, "a payload has 62 bits"),
+            ),
             Kind::Choice { names, .. } => {
-                names.get(payload as usize).map_or(Value::None, |name| Value::Name(name))
+                let name = names.get(payload as usize).map(|name| Value::Name(name));
+                name.unwrap_or_assert(Value::None, "the payload of a choice is the position of a name")
             }
             Kind::PriorityOrder { names, .. } => Value::PriorityOrder(names, PriorityOrder::decode(payload)),
             Kind::Reduction => {
@@ -191,7 +156,10 @@ impl Kind {
             }
             Kind::Integer { .. } => Value::Integer(FlagValue::decode(payload)),
             Kind::Float { .. } => Value::Float(Float::new(float::decode(payload))),
-            Kind::Text { .. } => TEXTS.get(payload).map_or(Value::None, |text| Value::Text(text)),
+            Kind::Text { .. } => {
+                let text = TEXTS.get(payload).map(|text| Value::Text(text));
+                text.unwrap_or_assert(Value::None, "the payload of a text is its index")
+            }
             Kind::Optional { .. } if payload == NONE_PAYLOAD => Value::None,
             Kind::Optional { of, .. } => of.decode(payload),
         }
@@ -394,10 +362,6 @@ pub trait FlagValue: Copy {
     fn display(self) -> String {
         self.payload().to_string()
     }
-    /// Returns whether the value has no payload because the process-wide table for such values is full.
-    fn is_table_full(self) -> bool {
-        false
-    }
     /// Returns whether a registered flag of this type stores values of `Self`. If not, [`FlagSpec::handle`] fails for
     /// `Self`.
     ///
@@ -497,11 +461,8 @@ impl FlagValue for f64 {
     }
 
     fn payload(self) -> u64 {
+        // NaN has no payload: no flag of floats accepts this one.
         float::encode(self).unwrap_or(NONE_PAYLOAD)
-    }
-
-    fn is_table_full(self) -> bool {
-        matches!(float::encode(self), Err(Refusal::Full(_)))
     }
 
     #[inline]

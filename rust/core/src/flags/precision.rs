@@ -7,6 +7,7 @@ use super::kind::{literal, one_of};
 use super::scope::FlagScope;
 use super::write::{SlotWrite, Writes, commit};
 use super::{Level, SourceLocation};
+use crate::base::invariant::UnwrapOrAssert;
 use crate::base::named_enum;
 use crate::base::sync::RelaxedU64;
 use crate::thread::{self, FlagSlots, Masked, NodeMask, Slot};
@@ -41,6 +42,7 @@ named_enum! {
 impl Precision {
     /// Returns the precision of a payload; `None` if the node is empty.
     pub(super) fn of_payload(payload: u64) -> Option<Self> {
+        debug_assert!(payload <= Precision::Bf16 as u64, "{payload} is not the payload of a node");
         Self::ALL.into_iter().find(|precision| *precision as u64 == payload)
     }
 }
@@ -128,8 +130,8 @@ impl Node {
 
     /// Returns the node of a slot.
     pub(super) fn of_slot(mask: NodeMask) -> Node {
-        // Every mask comes from `Node::slot`, so the search finds it.
-        Node::ALL.into_iter().find(|node| node.mask() == mask.0).unwrap_or(Node::Generic)
+        let node = Node::ALL.into_iter().find(|node| node.mask() == mask.0);
+        node.unwrap_or_assert(Node::Generic, "every mask comes from `Node::slot`")
     }
 
     /// Returns the bits of a word in which this node has this payload.

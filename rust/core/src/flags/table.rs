@@ -247,7 +247,9 @@ pub(super) fn aliases_first() -> impl Iterator<Item = &'static FlagSpec> {
 /// Returns the word of a flag.
 pub(super) fn word(id: FlagId) -> Option<&'static FlagWord> {
     let number = usize::from(id.0);
-    WORDS.get(number).copied().or_else(|| registry::word(number.checked_sub(WORDS.len())?))
+    let found = WORDS.get(number).copied().or_else(|| registry::word(number.checked_sub(WORDS.len())?));
+    debug_assert!(found.is_some(), "every id is that of a word, got {number}");
+    found
 }
 
 #[cfg(test)]

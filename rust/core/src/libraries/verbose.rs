@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_int};
 use super::{Library, MKL, ONEDNN};
 use crate::base::env;
 use crate::base::fork::rank;
+use crate::base::invariant::UnwrapOrAssert;
 use crate::base::sync::{ForkLock, RelaxedU64};
 use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
@@ -148,7 +149,8 @@ impl VerboseScopes {
     }
 
     fn current(&self) -> c_int {
-        self.open.last().map_or(self.initial.unwrap_or(0), |scope| scope.level)
+        let initial = || self.initial.unwrap_or_assert(0, "the first scope has set the initial level");
+        self.open.last().map_or_else(initial, |scope| scope.level)
     }
 
     fn push(&mut self, scope: OpenScope, environment: c_int) {
