@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -64,7 +65,8 @@ def gradcheck(
 
     Raises:
         ArgumentError: No input requires grad, or an option has a value that is not supported.
-        GradcheckError: A gradient differs, and `raise_exception` is True.
+        GradcheckError: A gradient differs or is NaN, or `func` returns outputs of another number, shape or
+            dtype in another call, and `raise_exception` is True.
         TypeError: `func` cannot be called, `inputs` are no tensors, `func` returned something else than
             tensors, or a tolerance is not a number.
 
@@ -86,13 +88,8 @@ def gradcheck(
     _check_options("gradcheck", func, {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol})
     _check_flags("gradcheck", {"raise_exception": raise_exception, "check_grad_dtypes": check_grad_dtypes})
     arguments = _arguments("gradcheck", inputs)
-    try:
-        _check(func, arguments, eps, atol, rtol, nondet_tol, check_grad_dtypes)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
-    return True
+    checked = _Checked("gradcheck", func, arguments)
+    return _is_right(checked, eps, atol, rtol, nondet_tol, check_grad_dtypes, raise_exception)
 
 
 def gradgradcheck(
@@ -139,7 +136,8 @@ def gradgradcheck(
 
     Raises:
         ArgumentError: No input requires grad, or an option has a value that is not supported.
-        GradcheckError: A gradient differs, and `raise_exception` is True.
+        GradcheckError: A gradient differs or is NaN, or `func` returns outputs of another number, shape or
+            dtype in another call, and `raise_exception` is True.
         TypeError: `func` cannot be called, `inputs` are no tensors, `func` returned something else than
             tensors, or a tolerance is not a number.
 
@@ -162,29 +160,28 @@ def gradgradcheck(
         "gradgradcheck", {"raise_exception": raise_exception, "check_grad_dtypes": check_grad_dtypes}
     )
     arguments = _arguments("gradgradcheck", inputs)
+    original = _Checked("gradgradcheck", func, arguments)
+    outputs = _requiring_grad(original.outputs())
+    if not outputs:
+        raise ArgumentError("gradgradcheck: func must return a tensor that requires grad, got none")
     if grad_outputs is None:
-        outputs = _requiring_grad(_outputs("gradgradcheck", func(*arguments)))
         directions = tuple(_direction(output, gen_non_contig_grad_outputs) for output in outputs)
     else:
         directions = _as_tuple("gradgradcheck: grad_outputs", grad_outputs)
+    if len(directions) != len(outputs):
+        raise ArgumentError(
+            "gradgradcheck: grad_outputs must have one gradient for each output that requires grad "
+            f"({len(outputs)}), got {len(directions)}"
+        )
 
-    def first_gradients(*both: Tensor) -> tuple[Tensor, ...]:
-        given, directions = both[: len(arguments)], both[len(arguments) :]
-        outputs = _requiring_grad(_outputs("gradgradcheck", func(*given)))
-        found = grad(outputs, _requiring_grad(given), directions, create_graph=True, allow_unused=True)
+    def first_gradients(*_: Tensor) -> tuple[Tensor, ...]:
+        # The arguments are those of `original`, whose elements are changed in place.
+        outputs = _requiring_grad(original.outputs())
+        found = grad(outputs, _requiring_grad(arguments), directions, create_graph=True, allow_unused=True)
         return tuple(gradient for gradient in found if gradient is not None)
 
-    return gradcheck(
-        first_gradients,
-        (*arguments, *directions),
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-    )
+    checked = _Checked("gradgradcheck", first_gradients, (*arguments, *directions))
+    return _is_right(checked, eps, atol, rtol, nondet_tol, check_grad_dtypes, raise_exception)
 
 
 def _refuse(function: str, unsupported: dict[str, bool], required: dict[str, bool]) -> None:
@@ -264,10 +261,6 @@ def _requiring_grad(arguments: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(each for each in arguments if isinstance(each, Tensor) and each.requires_grad)
 
 
-def _floating(returned: Any) -> tuple[Tensor, ...]:
-    return tuple(each for each in _outputs("gradcheck", returned) if each.is_floating_point())
-
-
 def _indices(of: Tensor) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(size) for size in of.shape))
 
@@ -286,37 +279,84 @@ def _direction(output: Tensor, is_strided: bool) -> Tensor:
     return made.requires_grad_()
 
 
-def _check(
-    func: Callable[..., Tensor | Sequence[Tensor]],
-    arguments: tuple[Tensor, ...],
+class _Checked:
+    """A function with its arguments, of which every call must return outputs like those of the first call."""
+
+    def __init__(
+        self, name: str, func: Callable[..., Tensor | Sequence[Tensor]], arguments: tuple[Tensor, ...]
+    ) -> None:
+        self.name = name
+        self.arguments = arguments
+        self._func = func
+        self._layout: str | None = None
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Call the function and return its floating-point outputs."""
+        returned = _outputs(self.name, self._func(*self.arguments))
+        outputs = tuple(each for each in returned if each.is_floating_point())
+        layout = ", ".join(f"{each.dtype} of shape {tuple(each.shape)}" for each in outputs) or "none"
+        if self._layout is None:
+            self._layout = layout
+        elif layout != self._layout:
+            raise GradcheckError(
+                f"{self.name}: func must return floating-point outputs of the same number, shapes and dtypes "
+                f"in each call, got {layout} after {self._layout}"
+            )
+        return outputs
+
+
+def _is_right(
+    checked: _Checked,
     eps: float,
     atol: float,
     rtol: float,
     nondet_tol: float,
     check_grad_dtypes: bool,
+    raise_exception: bool,
+) -> bool:
+    try:
+        _check(checked, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check(
+    checked: _Checked, eps: float, atol: float, rtol: float, nondet_tol: float, check_grad_dtypes: bool
 ) -> None:
-    for input_number, each in enumerate(_requiring_grad(arguments)):
-        numerical = _numerical(func, arguments, each, eps)
+    for input_number, each in enumerate(_requiring_grad(checked.arguments)):
+        numerical = _numerical(checked, each, eps)
         # After the inputs were changed and restored, so that no saved tensor of this graph is.
-        outputs = _floating(func(*arguments))
-        for output_number, output in enumerate(outputs):
+        for output_number, output in enumerate(checked.outputs()):
             place = f"output {output_number} with respect to input {input_number}"
-            analytical = _analytical(output, each, check_grad_dtypes, place)
-            again = _analytical(output, each, check_grad_dtypes, place)
+            differences = numerical[output_number]
+            if _has_nan(differences):
+                raise GradcheckError(
+                    f"{checked.name}: the finite differences of {place} must not be nan: func must be finite "
+                    f"at distances of eps ({eps}) from its inputs\nfinite differences: {differences}"
+                )
+            analytical = _analytical(checked.name, output, each, check_grad_dtypes, place)
+            if _has_nan(analytical):
+                raise GradcheckError(
+                    f"{checked.name}: the gradient of {place} must not be nan\n"
+                    f"finite differences: {differences}\nbackward: {analytical}"
+                )
+            again = _analytical(checked.name, output, each, check_grad_dtypes, place)
             if not _agree(analytical, again, nondet_tol, 0.0):
                 raise GradcheckError(
-                    f"gradcheck: two backward passes of {place} differ by more than nondet_tol ({nondet_tol})"
+                    f"{checked.name}: two backward passes of {place} differ by more than nondet_tol "
+                    f"({nondet_tol})"
                 )
-            if not _agree(analytical, numerical[output_number], atol, rtol):
+            if not _agree(analytical, differences, atol, rtol):
                 raise GradcheckError(
-                    f"gradcheck: the Jacobian of {place} must agree with finite differences\n"
-                    f"finite differences: {numerical[output_number]}\nbackward: {analytical}"
+                    f"{checked.name}: the Jacobian of {place} must agree with finite differences\n"
+                    f"finite differences: {differences}\nbackward: {analytical}"
                 )
 
 
-def _numerical(
-    func: Callable[..., Tensor | Sequence[Tensor]], arguments: tuple[Tensor, ...], changed: Tensor, eps: float
-) -> list[_Jacobian]:
+def _numerical(checked: _Checked, changed: Tensor, eps: float) -> list[_Jacobian]:
     """Return for each output its Jacobian with respect to one argument, from finite differences."""
     memory, columns = changed.detach(), []
     for index in _indices(changed):
@@ -325,7 +365,7 @@ def _numerical(
         for moved in (original + eps, original - eps):
             _set(memory, index, moved)
             try:
-                sides.append([_flat(output) for output in _floating(func(*arguments))])
+                sides.append([_flat(output) for output in checked.outputs()])
             finally:
                 _set(memory, index, original)
         columns.append(
@@ -335,7 +375,7 @@ def _numerical(
             ]
         )
     if not columns:
-        return [[[] for _ in range(output.numel())] for output in _floating(func(*arguments))]
+        return [[[] for _ in range(output.numel())] for output in checked.outputs()]
     return [[list(row) for row in zip(*output, strict=True)] for output in zip(*columns, strict=True)]
 
 
@@ -344,7 +384,7 @@ def _set(memory: Tensor, index: tuple[int, ...], value: float) -> None:
         (memory[index] if index else memory).fill_(value)
 
 
-def _analytical(output: Tensor, of: Tensor, check_dtypes: bool, place: str) -> _Jacobian:
+def _analytical(name: str, output: Tensor, of: Tensor, check_dtypes: bool, place: str) -> _Jacobian:
     """Return the Jacobian of an output with respect to one argument, from backward passes."""
     if not output.requires_grad:
         return [[0.0] * of.numel() for _ in range(output.numel())]
@@ -359,12 +399,19 @@ def _analytical(output: Tensor, of: Tensor, check_dtypes: bool, place: str) -> _
             continue
         if check_dtypes and gradient.dtype is not of.dtype:
             raise GradcheckError(
-                f"gradcheck: the gradient of {place} must have dtype {of.dtype}, got {gradient.dtype}"
+                f"{name}: the gradient of {place} must have dtype {of.dtype}, got {gradient.dtype}"
             )
         rows.append(_flat(gradient))
     return rows
 
 
+def _has_nan(jacobian: _Jacobian) -> bool:
+    return any(math.isnan(value) for value in itertools.chain(*jacobian))
+
+
 def _agree(found: _Jacobian, wanted: _Jacobian, atol: float, rtol: float) -> bool:
-    pairs = zip(itertools.chain(*found), itertools.chain(*wanted), strict=True)
-    return all(one == other or abs(one - other) <= atol + rtol * abs(other) for one, other in pairs)
+    def is_close(one: float, other: float) -> bool:
+        # An infinite number equals only itself, whatever the tolerances are.
+        return one == other or (math.isfinite(other) and abs(one - other) <= atol + rtol * abs(other))
+
+    return all(map(is_close, itertools.chain(*found), itertools.chain(*wanted)))

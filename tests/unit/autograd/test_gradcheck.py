@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -415,6 +416,101 @@ def test_gradgradcheck_finds_a_wrong_second_gradient() -> None:
     with pytest.raises(GradcheckError):
         gradgradcheck(Cube.apply, leaf(2))
     assert gradgradcheck(lambda x: x**3, leaf(2), interlock.ones(2, dtype=float64, requires_grad=True))
+
+
+class NanGradient(interlock.autograd.Function):
+    """The identity, whose gradient is NaN."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad * float("nan")
+
+
+class NanSecondGradient(interlock.autograd.Function):
+    """The square, whose second gradient is NaN."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return NanGradient.apply(grad * 2 * x)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("check", "function"),
+    [(gradcheck, NanGradient), (gradgradcheck, NanSecondGradient)],
+    ids=["first", "second"],
+)
+def test_gradients_that_are_nan_are_named(check: Any, function: Any) -> None:
+    message = rf"^{check.__name__}: the gradient of .* must not be nan\n(.|\n)*backward: (.|\n)*nan"
+    with pytest.raises(GradcheckError, match=message):
+        check(function.apply, leaf(2))
+    assert not check(function.apply, leaf(2), raise_exception=False)
+
+
+@pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
+def test_finite_differences_that_are_nan_are_named(check: Any) -> None:
+    x = interlock.tensor([0.0, 1.0], dtype=float64, requires_grad=True)
+    for function in (
+        lambda x: x.log(),
+        lambda x: x * x * interlock.tensor([1.0, float("nan")], dtype=float64),
+    ):
+        with pytest.raises(
+            GradcheckError, match=rf"^{check.__name__}: the finite differences of .* not be nan"
+        ):
+            check(function, x)
+
+
+def test_gradcheck_refuses_a_finite_gradient_of_an_infinite_difference() -> None:
+    def step(x: Tensor) -> Tensor:
+        return x * 1 + interlock.where(x.detach() > 1, float("inf"), 0.0)
+
+    x = interlock.tensor([1.0], dtype=float64, requires_grad=True)
+    with pytest.raises(GradcheckError, match=r"must agree with finite differences\n(.|\n)*\[\[inf\]\]"):
+        gradcheck(step, x)
+
+
+@pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
+@pytest.mark.parametrize(
+    ("other", "got"),
+    [
+        (lambda x: (x * x)[:1], r"interlock.float64 of shape \(1,\)"),
+        (lambda x: (x * x).to(interlock.float32), r"interlock.float32 of shape \(2,\)"),
+        (lambda x: (x * x, x * x), r"interlock.float64 of shape \(2,\), interlock.float64 of shape \(2,\)"),
+        (lambda x: x.to(interlock.int64), "none"),
+    ],
+    ids=["shape", "dtype", "number", "no float"],
+)
+def test_outputs_that_change_from_call_to_call_are_named(check: Any, other: Any, got: str) -> None:
+    calls = itertools.count(1)
+
+    def function(x: Tensor) -> Any:
+        return x * x if next(calls) % 2 else other(x)
+
+    expected = (
+        f"^{check.__name__}: func must return floating-point outputs of the same number, shapes and dtypes "
+        rf"in each call, got {got} after interlock.float64 of shape \(2,\)$"
+    )
+    with pytest.raises(GradcheckError, match=expected):
+        check(function, leaf(2))
+    assert not check(function, leaf(2), raise_exception=False)
+
+
+def test_gradgradcheck_refuses_outputs_and_gradients_that_it_cannot_check() -> None:
+    with pytest.raises(ArgumentError, match=r"^gradgradcheck: func must return a tensor that requires grad"):
+        gradgradcheck(lambda x: x.detach(), leaf(1))
+    with pytest.raises(
+        ArgumentError, match=r"^gradgradcheck: grad_outputs must have one gradient .* \(1\), got 2$"
+    ):
+        gradgradcheck(lambda x: x * x, leaf(1), (leaf(1), leaf(1)))
 
 
 def test_gradcheck_restores_its_inputs() -> None:
