@@ -10,7 +10,7 @@ use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::Accelerator;
 use crate::graph_pools::CapturePool;
-use crate::{Device, Error, Result, Stream, Wait, current};
+use crate::{Device, Error, Result, Stream, StreamKind, Wait, current};
 
 const WHAT: &str = "a Buffer";
 const ALLOCATING: &str = "an allocation";
@@ -133,7 +133,8 @@ impl DeviceBuffer {
         self.allocation.keep_alive_for(stream)
     }
 
-    /// Returns the stream that the bytes were allocated for; `None` if it was destroyed.
+    /// Returns the stream that the bytes were allocated for; `None` if it was destroyed. The bytes prevent that for a
+    /// stream that another library created.
     pub fn stream(&self) -> Result<Option<Stream>> {
         self.accelerator().driver_for(WHAT)?;
         self.accelerator().stream_of_id(self.device_index(), self.allocation.stream)
@@ -213,6 +214,8 @@ struct Allocation {
     device: DeviceIndex,
     /// The id of the stream that uses it first.
     stream: i64,
+    /// The stream if another library created it: its owner could destroy it while it uses the block.
+    _external: Option<Stream>,
     /// The pool of the graph whose capture allocated it.
     pool: Option<CapturePool>,
     /// `None` for no bytes.
@@ -233,7 +236,15 @@ impl Allocation {
                 Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
             },
         };
-        Ok(Arc::new(Allocation { accelerator, device, stream: stream.id(), pool, block }))
+        let external = (stream.kind() == StreamKind::External).then(|| stream.clone());
+        Ok(Arc::new(Allocation {
+            accelerator,
+            device,
+            stream: stream.id(),
+            _external: external,
+            pool,
+            block,
+        }))
     }
 
     /// Repeats a request that ran out of memory if an observer requests a retry; otherwise returns the error.

@@ -166,14 +166,16 @@ pub(super) fn release_cached_blocks(
         inner.process_events(ctx);
         inner.releases.events.last_ticket()
     });
-    let released = wait_while(allocator, ctx, |inner| inner.releases.events.is_pending_until(freed))
-        .and_then(|()| {
-            let released = allocator.with_inner(|inner| {
-                inner.release_unused(ctx);
-                inner.releases.last_ticket()
-            });
-            wait_while(allocator, ctx, |inner| inner.releases.is_pending_until(released))
+    let is_pending = |inner: &mut Inner| {
+        inner.releases.events.is_pending_until(freed) || inner.releases.is_any_end_pending(ctx)
+    };
+    let released = wait_while(allocator, ctx, is_pending).and_then(|()| {
+        let released = allocator.with_inner(|inner| {
+            inner.release_unused(ctx);
+            inner.releases.last_ticket()
         });
+        wait_while(allocator, ctx, |inner| inner.releases.is_pending_until(released))
+    });
     allocator.with_inner(|inner| inner.recorder.release_reason = None);
     released
 }
@@ -183,7 +185,7 @@ pub(super) fn release_cached_blocks(
 fn wait_while(
     allocator: &CachingAllocator,
     ctx: &AllocCtx,
-    is_pending: impl Fn(&Inner) -> bool,
+    is_pending: impl Fn(&mut Inner) -> bool,
 ) -> Result<()> {
     let mut backoff = Backoff::new(Duration::MAX, true);
     // Errors of earlier queries are ignored.
