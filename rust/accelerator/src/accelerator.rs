@@ -9,9 +9,9 @@ use once_cell::race::OnceBox;
 
 use interlock_core::base::fork;
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange, StreamHandle};
+use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PoolId, PriorityRange, StreamHandle};
 
-use super::graph_pools::{CapturePool, PrivatePools};
+use super::graph_pools::{CapturePool, PoolLease, PrivatePools};
 use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Stream, StreamInner, StreamKind};
 use super::{Device, DeviceType, Error, Result, registry};
@@ -175,15 +175,32 @@ impl Accelerator {
     }
 
     /// Returns the pool from which a stream allocates while a graph is captured on it.
-    #[inline]
     pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
-        if self.private_pools.captures_underway() { self.capture_pool_for(stream) } else { Ok(None) }
+        Ok(self.capture_of(stream)?.and_then(|capture| self.private_pools.pool_of(capture)))
     }
 
-    #[cold]
-    fn capture_pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
-        let capture = self.runtime.capture_id(stream.handle()?)?;
-        Ok(capture.and_then(|capture| self.private_pools.pool_of(capture)))
+    /// Returns the pool like [`pool_for`](Accelerator::pool_for), for an allocation.
+    #[inline]
+    pub(super) fn lease_pool(&'static self, stream: &Stream) -> Result<Option<PoolLease>> {
+        Ok(self.capture_of(stream)?.and_then(|capture| PoolLease::new(self, capture)))
+    }
+
+    /// Releases a pool that a graph used, which these streams may still run, or an allocation.
+    pub(super) fn release_pool(&'static self, pool: PoolId, streams: &[Stream]) {
+        if let Some(streams) = self.private_pools.release(pool, streams) {
+            let allocators = self.allocators("a Graph").into_iter().flatten();
+            allocators.for_each(|allocator| allocator.on_pool_released(self, pool, &streams));
+        }
+    }
+
+    /// Returns the driver's id of the capture of a stream, if any is underway.
+    #[inline]
+    fn capture_of(&self, stream: &Stream) -> Result<Option<u64>> {
+        if self.private_pools.captures_underway() {
+            self.runtime.capture_id(stream.handle()?)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Returns the runtime of the driver for `what`, an object that must be of this process.

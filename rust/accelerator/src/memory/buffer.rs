@@ -9,7 +9,7 @@ use interlock_driver::{Address, DeviceIndex, Fill, KeepAlive};
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::Accelerator;
-use crate::graph_pools::CapturePool;
+use crate::graph_pools::{CapturePool, PoolLease};
 use crate::{Device, Error, Result, Stream, StreamKind, Wait, current};
 
 const WHAT: &str = "a Buffer";
@@ -228,14 +228,15 @@ impl Allocation {
         let allocator = accelerator.allocator(device, "a Stream")?;
         // The cache may serve the request without a call of the driver.
         accelerator.runtime().check_not_lost(device, ALLOCATING)?;
-        let mut pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
+        let mut lease = accelerator.lease_pool(stream).map_err(|error| error.during(ALLOCATING))?;
         let block = match bytes {
             0 => None,
-            _ => match allocator.allocate(stream, bytes, pool.map(|pool| pool.id)) {
+            _ => match allocator.allocate(stream, bytes, lease.as_ref().map(|lease| lease.pool.id)) {
                 Ok(block) => Some(block),
-                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
+                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut lease)?),
             },
         };
+        let pool = lease.as_ref().map(|lease| lease.pool);
         let external = (stream.kind() == StreamKind::External).then(|| stream.clone());
         Ok(Arc::new(Allocation {
             accelerator,
@@ -253,15 +254,15 @@ impl Allocation {
         stream: &Stream,
         bytes: usize,
         error: Error,
-        pool: &mut Option<CapturePool>,
+        lease: &mut Option<PoolLease>,
     ) -> Result<AllocatedBlock> {
         match error {
             Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
                 let accelerator = stream.accelerator();
                 // An observer may have ended the capture.
-                *pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
+                *lease = accelerator.lease_pool(stream).map_err(|error| error.during(ALLOCATING))?;
                 let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;
-                allocator.allocate(stream, bytes, pool.map(|pool| pool.id))
+                allocator.allocate(stream, bytes, lease.as_ref().map(|lease| lease.pool.id))
             }
             error => Err(error),
         }

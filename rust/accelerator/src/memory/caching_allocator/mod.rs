@@ -147,8 +147,8 @@ impl CachingAllocator {
         }
     }
 
-    /// Allocates at least `requested` bytes for a stream, from a private pool if `pool` is set. `requested` must not be
-    /// 0.
+    /// Allocates at least `requested` bytes for a stream, from a private pool if `pool` is set, which the caller has not
+    /// released. `requested` must not be 0.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), an invalid configuration and errors of the driver.
@@ -183,7 +183,7 @@ impl CachingAllocator {
             let request = inner.request(stream, requested, pool)?;
             let block = inner.allocate(&request);
             if block.is_none() {
-                *miss = Some(inner.begin_request(request));
+                *miss = Some(inner.miss(request));
             }
             block
         })

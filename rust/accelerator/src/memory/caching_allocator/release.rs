@@ -259,8 +259,7 @@ impl Releases {
         }
     }
 
-    /// Retires the segments of a retired pool. Deferred while a graph is captured or a request may add a segment, and
-    /// if a stream can't record an event.
+    /// Retires the segments of a retired pool. Deferred while a graph is captured, and if a stream can't record an event.
     fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
         for id in segments {
@@ -275,7 +274,7 @@ impl Releases {
                 None => self.events.recycle_events(events),
             }
         }
-        if heap.pool(pool).pending_requests == 0 && gc::active_segments(heap, pool).is_empty() {
+        if gc::active_segments(heap, pool).is_empty() {
             self.deferred_drops.extend(streams);
             heap.remove_pool_if_unused(pool);
         } else {

@@ -28,14 +28,7 @@ impl SlowPath<'_> {
     /// Returns [`Error::OutOfMemory`] if all steps fail, and every other error of the driver at once.
     pub(super) fn allocate(&self, miss: Miss) -> Result<AllocatedBlock> {
         let request = miss.request;
-        let error = match self.try_allocate(miss) {
-            // The request was ended together with the allocation of its block.
-            Ok(Some(block)) => return Ok(block),
-            Ok(None) => self.oom_error(request.requested, request.bytes),
-            Err(error) => error,
-        };
-        self.allocator.with_inner_and_release(self.ctx, |inner, ctx| inner.end_request(ctx, request.pool));
-        Err(error)
+        self.try_allocate(miss)?.ok_or_else(|| self.oom_error(request.requested, request.bytes))
     }
 
     fn try_allocate(&self, mut miss: Miss) -> Result<Option<AllocatedBlock>> {
@@ -68,9 +61,7 @@ impl SlowPath<'_> {
         self.allocator.with_inner_and_release(self.ctx, |inner, ctx| {
             count(inner);
             inner.process_events(ctx);
-            let block = inner.allocate(&request).ok_or_else(|| inner.miss(request))?;
-            inner.end_request(ctx, request.pool);
-            Ok(block)
+            inner.allocate(&request).ok_or_else(|| inner.miss(request))
         })
     }
 
@@ -95,11 +86,8 @@ impl SlowPath<'_> {
             Some(map) => expandable::map(self.ctx, map).map(|is_mapped| is_mapped.then_some(map.address)),
         };
         if let Ok(Some(address)) = address {
-            return Ok(Some(self.allocator.with_inner_and_release(self.ctx, |inner, ctx| {
-                let block = inner.commit_segment(request, &plan, address);
-                inner.end_request(ctx, request.pool);
-                block
-            })));
+            let commit = |inner: &mut Inner, _: &AllocCtx| inner.commit_segment(request, &plan, address);
+            return Ok(Some(self.allocator.with_inner_and_release(self.ctx, commit)));
         }
         let addresses = self.allocator.with_inner_and_release(self.ctx, |inner, _| {
             inner.heap.stats.num_oom_rejections += u64::from(is_lacking);
