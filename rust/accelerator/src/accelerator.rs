@@ -9,9 +9,9 @@ use once_cell::race::OnceBox;
 
 use interlock_core::base::fork;
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
+use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PoolId, PriorityRange, StreamHandle};
 
-use super::graph_pools::{CapturePool, PrivatePools};
+use super::graph_pools::{CapturePool, PoolLease, PrivatePools};
 use super::memory::{CachingAllocator, PinnedCache};
 use super::stream::{Stream, StreamInner, StreamKind};
 use super::{Device, DeviceType, Error, Result, registry};
@@ -23,8 +23,8 @@ pub(crate) struct Accelerator {
     /// The fork generation of the process that started the driver.
     generation: u32,
     devices: Vec<Streams>,
-    /// Live streams that are not in `devices`, by id.
-    live_streams: Mutex<LiveStreams>,
+    /// The streams that are not in `devices`.
+    other_streams: Mutex<OtherStreams>,
     next_id: AtomicI64,
     private_pools: PrivatePools,
     /// One for each device.
@@ -38,13 +38,58 @@ impl fmt::Debug for Accelerator {
     }
 }
 
-type LiveStreams = HashMap<i64, (DeviceIndex, Weak<StreamInner>)>;
+/// The dedicated streams that are alive, and the external streams, alive or not.
+#[derive(Default)]
+struct OtherStreams {
+    by_id: HashMap<i64, OtherStream>,
+    /// The ids by handle. An external stream has the id of its handle for the rest of the process, because the
+    /// allocator caches memory by id: c10 uses the handle for both.
+    ids: HashMap<StreamHandle, i64>,
+}
+
+struct OtherStream {
+    stream: Weak<StreamInner>,
+    handle: StreamHandle,
+    kind: StreamKind,
+}
+
+impl OtherStreams {
+    /// Returns the id of an external handle, and its stream if that is alive.
+    fn external(&self, handle: StreamHandle) -> Option<(i64, Option<Stream>)> {
+        let id = *self.ids.get(&handle)?;
+        let found = self.by_id.get(&id)?;
+        let stream = Stream::upgrade(&found.stream);
+        // The handle of a dedicated stream that is being destroyed becomes free.
+        (stream.is_some() || found.kind == StreamKind::External).then_some((id, stream))
+    }
+
+    fn insert(&mut self, stream: &Stream, handle: StreamHandle) {
+        self.ids.insert(handle, stream.id());
+        self.by_id.insert(stream.id(), OtherStream { stream: stream.weak(), handle, kind: stream.kind() });
+    }
+
+    fn remove(&mut self, id: i64) {
+        // Another library may have a stream with this handle.
+        if let Some(OtherStream { handle, .. }) = self.by_id.remove(&id)
+            && self.ids.get(&handle) == Some(&id)
+        {
+            self.ids.remove(&handle);
+        }
+    }
+}
 
 /// The default and pooled streams of a device.
 #[derive(Default)]
 struct Streams {
     default: OnceBox<Stream>,
     pools: [StreamPool; StreamPool::PRIORITIES],
+}
+
+impl Streams {
+    /// Returns the pooled streams that exist.
+    fn pooled(&self) -> impl Iterator<Item = &Stream> {
+        self.pools.iter().flat_map(|pool| &pool.streams).filter_map(OnceBox::get)
+    }
 }
 
 /// Streams of one priority, returned in turn as c10's `getStreamFromPool` does.
@@ -73,7 +118,7 @@ impl Accelerator {
             driver,
             runtime,
             generation: fork::generation(),
-            live_streams: Mutex::default(),
+            other_streams: Mutex::default(),
             next_id: AtomicI64::new(0),
             pinned: PinnedCache::default(),
         })
@@ -130,15 +175,32 @@ impl Accelerator {
     }
 
     /// Returns the pool from which a stream allocates while a graph is captured on it.
-    #[inline]
     pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
-        if self.private_pools.captures_underway() { self.capture_pool_for(stream) } else { Ok(None) }
+        Ok(self.capture_of(stream)?.and_then(|capture| self.private_pools.pool_of(capture)))
     }
 
-    #[cold]
-    fn capture_pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
-        let capture = self.runtime.capture_id(stream.handle()?)?;
-        Ok(capture.and_then(|capture| self.private_pools.pool_of(capture)))
+    /// Returns the pool like [`pool_for`](Accelerator::pool_for), for an allocation.
+    #[inline]
+    pub(super) fn lease_pool(&'static self, stream: &Stream) -> Result<Option<PoolLease>> {
+        Ok(self.capture_of(stream)?.and_then(|capture| PoolLease::new(self, capture)))
+    }
+
+    /// Releases a pool that a graph used, which these streams may still run, or an allocation.
+    pub(super) fn release_pool(&'static self, pool: PoolId, streams: &[Stream]) {
+        if let Some(streams) = self.private_pools.release(pool, streams) {
+            let allocators = self.allocators("a Graph").into_iter().flatten();
+            allocators.for_each(|allocator| allocator.on_pool_released(self, pool, &streams));
+        }
+    }
+
+    /// Returns the driver's id of the capture of a stream, if any is underway.
+    #[inline]
+    fn capture_of(&self, stream: &Stream) -> Result<Option<u64>> {
+        if self.private_pools.captures_underway() {
+            self.runtime.capture_id(stream.handle()?)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Returns the runtime of the driver for `what`, an object that must be of this process.
@@ -216,13 +278,16 @@ impl Accelerator {
     pub(super) fn dedicated_stream(&'static self, index: DeviceIndex, priority: i32) -> Result<Stream> {
         let priority = self.checked_priority(index, priority)?;
         let handle = self.runtime.create_stream(index, priority)?;
-        Ok(self.register(Stream::of(self, handle, self.new_id(), priority, StreamKind::Dedicated, None)))
+        let stream = Stream::of(self, handle, self.new_id(), priority, StreamKind::Dedicated, None);
+        self.other_streams().insert(&stream, handle);
+        Ok(stream)
     }
 
-    /// Wraps a stream that another library created.
+    /// Returns the stream with a raw handle: one of this accelerator, or a stream that another library created. While
+    /// that is alive, each call with its handle returns the same stream.
     ///
     /// # Safety
-    /// As for [`DriverRuntime::wrap_external_stream`]; the stream is valid as long as `owner` lives.
+    /// As for [`Stream::external`].
     pub(super) unsafe fn external_stream(
         &'static self,
         index: DeviceIndex,
@@ -231,7 +296,28 @@ impl Accelerator {
     ) -> Result<Stream> {
         // SAFETY: guaranteed by the caller.
         let handle = unsafe { self.runtime.wrap_external_stream(index, raw)? };
-        Ok(self.register(Stream::of(self, handle, self.new_id(), 0, StreamKind::External, owner)))
+        let default = self.default_stream(index)?;
+        let mut shared = std::iter::once(&default).chain(self.streams(index)?.pooled());
+        if let Some(stream) = shared.find(|stream| stream.handle() == Ok(handle)) {
+            return Ok(stream.clone());
+        }
+        let known = self.other_streams().external(handle);
+        if let Some((_, Some(stream))) = known {
+            stream.set_owner(owner);
+            return Ok(stream);
+        }
+        let id = known.map_or_else(|| self.new_id(), |(id, _)| id);
+        let new = Stream::of(self, handle, id, 0, StreamKind::External, owner.clone());
+        self.allocator(index, "an external stream")?.on_external_stream_wrapped(self, &new)?;
+        let mut others = self.other_streams();
+        if let Some((_, Some(stream))) = others.external(handle) {
+            // Another thread has wrapped it in the meantime. `new` is dropped without the lock.
+            drop(others);
+            stream.set_owner(owner);
+            return Ok(stream);
+        }
+        others.insert(&new, handle);
+        Ok(new)
     }
 
     /// Returns the stream with this id, if it is alive.
@@ -239,33 +325,27 @@ impl Accelerator {
         if id == 0 {
             return self.default_stream(index).map(Some);
         }
-        let pooled =
-            self.streams(index)?.pools.iter().flat_map(|pool| &pool.streams).filter_map(OnceBox::get);
-        if let Some(stream) = pooled.into_iter().find(|stream| stream.id() == id) {
+        if let Some(stream) = self.streams(index)?.pooled().find(|stream| stream.id() == id) {
             return Ok(Some(stream.clone()));
         }
-        let live_streams = self.live_streams();
-        let found = live_streams.get(&id).filter(|(device, _)| *device == index);
-        Ok(found.and_then(|(_, stream)| Stream::upgrade(stream)))
+        let others = self.other_streams();
+        let found = others.by_id.get(&id).filter(|found| found.handle.device == index);
+        Ok(found.and_then(|found| Stream::upgrade(&found.stream)))
     }
 
-    /// Returns whether there is a stream with this id that is not in a pool, or that is being destroyed.
+    /// Returns whether this is the id of an external stream, alive or not, or of a dedicated stream that is not
+    /// destroyed yet.
     pub(super) fn is_registered(&self, id: i64) -> bool {
-        self.live_streams().contains_key(&id)
+        self.other_streams().by_id.contains_key(&id)
     }
 
-    /// Removes the stream with this id, which is destroyed.
+    /// Removes the dedicated stream with this id, which is being destroyed.
     pub(super) fn unregister(&self, id: i64) {
-        self.live_streams().remove(&id);
+        self.other_streams().remove(id);
     }
 
-    fn register(&self, stream: Stream) -> Stream {
-        self.live_streams().insert(stream.id(), (stream.device_index(), stream.weak()));
-        stream
-    }
-
-    fn live_streams(&self) -> MutexGuard<'_, LiveStreams> {
-        self.live_streams.lock()
+    fn other_streams(&self) -> MutexGuard<'_, OtherStreams> {
+        self.other_streams.lock()
     }
 
     fn new_id(&self) -> i64 {

@@ -247,12 +247,8 @@ impl Graph {
     /// Releases the memory pool, which queued replays may still use.
     fn release_pool(&self, state: &mut State) {
         let streams = std::mem::take(&mut state.replayed_on);
-        if let Some(pool) = state.pool.take()
-            && let Some(streams) = self.accelerator.private_pools().release(pool, &streams)
-        {
-            self.accelerator.allocators("a Graph").into_iter().flatten().for_each(|allocator| {
-                allocator.on_pool_released(self.accelerator, pool, &streams);
-            });
+        if let Some(pool) = state.pool.take() {
+            self.accelerator.release_pool(pool, &streams);
         }
     }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
 
+use once_cell::race::OnceBox;
+
 use interlock_core::thread::{ScopeGuard, StreamSlot, ThreadState};
 use interlock_driver::{
     Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, PriorityRange, StreamHandle, WaitTarget,
@@ -34,8 +36,8 @@ pub(crate) struct StreamInner {
     id: i64,
     priority: i32,
     kind: StreamKind,
-    /// The owner of a stream that another library created.
-    _owner: Option<KeepAlive>,
+    /// An object that keeps a stream of another library valid.
+    owner: OnceBox<KeepAlive>,
 }
 
 /// The origin of a stream.
@@ -83,15 +85,23 @@ impl Stream {
         accelerator.default_stream(index)
     }
 
-    /// Wraps a stream that another library created, given as its raw handle (for CUDA a `cudaStream_t`).
+    /// Returns the stream with a raw handle (for CUDA a `cudaStream_t`), which another library may have created. While
+    /// the stream is alive, each call with its handle returns the same stream; the handle of a stream of this crate
+    /// returns that stream.
+    ///
+    /// Memory that was allocated for the stream contains a clone of it. Freed memory remains cached for the handle, as
+    /// in c10, until the allocator releases it: it does not prevent the destruction of the stream. If the driver
+    /// creates another stream with the handle of a destroyed one, the other stream gets the cached memory, and first
+    /// waits for the work that was queued on the destroyed stream.
     ///
     /// # Errors
     /// Returns [`Error::Argument`] if the driver recognizes that `raw` is not a stream of the
     /// device.
     ///
     /// # Safety
-    /// `raw` is a stream of this device or one of the special handles of its library, and it is not destroyed
-    /// before the last clone of the result, and `owner`, have been dropped.
+    /// `raw` is a stream of this device or one of the special handles of its library. It is valid as long as `owner`
+    /// lives; without one, until the last clone of the result and the last buffer that was allocated for it have been
+    /// dropped.
     pub unsafe fn external(device: Option<Device>, raw: u64, owner: Option<KeepAlive>) -> Result<Self> {
         let (accelerator, index) = current::resolve(device, "an external stream")?;
         // SAFETY: guaranteed by the caller.
@@ -112,7 +122,18 @@ impl Stream {
         kind: StreamKind,
         owner: Option<KeepAlive>,
     ) -> Self {
-        Stream(Arc::new(StreamInner { accelerator, handle, id, priority, kind, _owner: owner }))
+        let stream =
+            Stream(Arc::new(StreamInner { accelerator, handle, id, priority, kind, owner: OnceBox::new() }));
+        stream.set_owner(owner);
+        stream
+    }
+
+    /// Sets the owner of a stream that another library created, unless it has one: one is enough.
+    pub(super) fn set_owner(&self, owner: Option<KeepAlive>) {
+        if let Some(owner) = owner.filter(|_| self.0.kind == StreamKind::External) {
+            // The result is the owner if another one was set before.
+            let _ = self.0.owner.set(Box::new(owner));
+        }
     }
 
     /// Returns the stream as the thread state stores it.
@@ -305,18 +326,16 @@ impl fmt::Debug for StreamInner {
 impl Drop for StreamInner {
     fn drop(&mut self) {
         // A forked child can't use the streams of its parent and does not destroy them.
-        if !matches!(self.kind, StreamKind::Dedicated | StreamKind::External)
-            || !self.accelerator.is_current_process()
-        {
-            return;
-        }
-        if let Ok(allocator) = self.accelerator.allocator(self.handle.device, "a Stream") {
-            allocator.on_stream_destroyed(self.accelerator, self.id, self.handle);
-        }
-        if self.kind == StreamKind::Dedicated
-            && let Ok(driver) = self.accelerator.driver_for("a Stream")
-        {
-            driver.destroy_stream(self.handle);
+        let Ok(allocator) = self.accelerator.allocator(self.handle.device, "a Stream") else { return };
+        match self.kind {
+            StreamKind::Default | StreamKind::Pooled => {}
+            StreamKind::Dedicated => {
+                allocator.on_stream_destroyed(self.accelerator, self.id, self.handle);
+                self.accelerator.runtime().destroy_stream(self.handle);
+            }
+            StreamKind::External => {
+                allocator.on_external_stream_dropped(self.id, self.handle, self.accelerator)
+            }
         }
     }
 }

@@ -438,7 +438,9 @@ class Buffer:
         """The device of the memory."""
     @property
     def stream(self) -> Stream | None:
-        """The stream that the memory was allocated for; None if the stream was destroyed."""
+        """The stream that the memory was allocated for; None if the stream was destroyed. An object with `__cuda_stream__`
+        is kept alive as long as memory is allocated for its stream.
+        """
     @property
     def closed(self) -> bool:
         """Whether the buffer was closed."""

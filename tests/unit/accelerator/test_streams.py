@@ -10,6 +10,8 @@ from typing import Any
 import interlock
 import pytest
 from interlock import Event, Stream, accelerator, errors
+from interlock.accelerator import memory
+from interlock.accelerator.memory import Buffer
 
 from tests.helpers.gate import Gate
 from tests.helpers.ids import stable_repr
@@ -181,8 +183,37 @@ def test_stream_of_another_library_is_accepted_everywhere(gate: Gate) -> None:
     event.wait(foreign)
     assert seen == [1]
     accelerator.set_stream(foreign)
-    assert accelerator.current_stream().native_handle == own.native_handle
-    assert "external" in repr(accelerator.current_stream())
+    # The stream is known, so its handle names it.
+    assert accelerator.current_stream() == own
+    assert accelerator.current_stream().stream_id == own.stream_id
+    assert accelerator.current_stream().dedicated
+
+
+def test_memory_for_a_stream_of_another_library_is_cached_for_its_handle() -> None:
+    own = Stream(dedicated=True)
+    before = memory.memory_stats()
+    for _ in range(20):
+        with Buffer(3 << 20, stream=Foreign((0, own.native_handle))) as buffer:
+            assert buffer.stream == own
+    after = memory.memory_stats()
+    assert after["num_device_alloc"] - before["num_device_alloc"] == 1
+    assert after["num_device_free"] == before["num_device_free"]
+
+
+@pytest.mark.usefixtures("isolated_state")
+def test_memory_for_a_stream_of_another_library_is_accepted_everywhere(gate: Gate) -> None:
+    own = Stream(dedicated=True)
+    foreign: Any = Foreign((0, own.native_handle))
+    accelerator.launch(foreign, gate)
+    source, target = Buffer(8, stream=foreign), Buffer(8)
+    source.fill_(3, stream=foreign)
+    target.copy_from(source, non_blocking=True, stream=foreign)
+    target.record_stream(foreign)
+    assert not own.query()
+    gate.open()
+    own.synchronize()
+    assert bytes(target) == b"\3" * 8
+    source.close(foreign)
 
 
 @pytest.mark.parametrize("reported", [(1, 5), (0, "x"), (0,), 7, None, (0, -1), (0, 1.5)], ids=stable_repr)

@@ -9,8 +9,8 @@ use interlock_driver::{Address, DeviceIndex, Fill, KeepAlive};
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
 use crate::accelerator::Accelerator;
-use crate::graph_pools::CapturePool;
-use crate::{Device, Error, Result, Stream, Wait, current};
+use crate::graph_pools::{CapturePool, PoolLease};
+use crate::{Device, Error, Result, Stream, StreamKind, Wait, current};
 
 const WHAT: &str = "a Buffer";
 const ALLOCATING: &str = "an allocation";
@@ -133,7 +133,8 @@ impl DeviceBuffer {
         self.allocation.keep_alive_for(stream)
     }
 
-    /// Returns the stream that the bytes were allocated for; `None` if it was destroyed.
+    /// Returns the stream that the bytes were allocated for; `None` if it was destroyed. The bytes prevent that for a
+    /// stream that another library created.
     pub fn stream(&self) -> Result<Option<Stream>> {
         self.accelerator().driver_for(WHAT)?;
         self.accelerator().stream_of_id(self.device_index(), self.allocation.stream)
@@ -213,6 +214,8 @@ struct Allocation {
     device: DeviceIndex,
     /// The id of the stream that uses it first.
     stream: i64,
+    /// The stream if another library created it: its owner could destroy it while it uses the block.
+    _external: Option<Stream>,
     /// The pool of the graph whose capture allocated it.
     pool: Option<CapturePool>,
     /// `None` for no bytes.
@@ -225,15 +228,24 @@ impl Allocation {
         let allocator = accelerator.allocator(device, "a Stream")?;
         // The cache may serve the request without a call of the driver.
         accelerator.runtime().check_not_lost(device, ALLOCATING)?;
-        let mut pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
+        let mut lease = accelerator.lease_pool(stream).map_err(|error| error.during(ALLOCATING))?;
         let block = match bytes {
             0 => None,
-            _ => match allocator.allocate(stream, bytes, pool.map(|pool| pool.id)) {
+            _ => match allocator.allocate(stream, bytes, lease.as_ref().map(|lease| lease.pool.id)) {
                 Ok(block) => Some(block),
-                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut pool)?),
+                Err(error) => Some(Self::allocate_again(stream, bytes, error, &mut lease)?),
             },
         };
-        Ok(Arc::new(Allocation { accelerator, device, stream: stream.id(), pool, block }))
+        let pool = lease.as_ref().map(|lease| lease.pool);
+        let external = (stream.kind() == StreamKind::External).then(|| stream.clone());
+        Ok(Arc::new(Allocation {
+            accelerator,
+            device,
+            stream: stream.id(),
+            _external: external,
+            pool,
+            block,
+        }))
     }
 
     /// Repeats a request that ran out of memory if an observer requests a retry; otherwise returns the error.
@@ -242,15 +254,15 @@ impl Allocation {
         stream: &Stream,
         bytes: usize,
         error: Error,
-        pool: &mut Option<CapturePool>,
+        lease: &mut Option<PoolLease>,
     ) -> Result<AllocatedBlock> {
         match error {
             Error::OutOfMemory(oom) if oom_hooks::should_retry(&oom) => {
                 let accelerator = stream.accelerator();
                 // An observer may have ended the capture.
-                *pool = accelerator.pool_for(stream).map_err(|error| error.during(ALLOCATING))?;
+                *lease = accelerator.lease_pool(stream).map_err(|error| error.during(ALLOCATING))?;
                 let allocator = accelerator.allocator(stream.device_index(), "a Stream")?;
-                allocator.allocate(stream, bytes, pool.map(|pool| pool.id))
+                allocator.allocate(stream, bytes, lease.as_ref().map(|lease| lease.pool.id))
             }
             error => Err(error),
         }

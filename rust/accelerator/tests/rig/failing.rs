@@ -24,12 +24,17 @@ struct FailingRuntime {
     plan: Arc<Plan>,
 }
 
+/// The name of a method and the function that runs before it.
+type Interposed = (&'static str, Box<dyn FnOnce() + Send>);
+
 /// The selection of failing calls.
 struct Plan {
     /// The interval of failing calls; 0 for none.
     every: AtomicU64,
     calls: AtomicU64,
     numbered: Option<Mutex<Numbered>>,
+    /// A call that runs a function first, once.
+    interposed: Mutex<Option<Interposed>>,
 }
 
 /// Consecutive addresses on each device, mapped to the real ones.
@@ -50,6 +55,11 @@ impl Failing {
         Arc::new(Failing { inner, plan: Arc::new(Plan::new(Some(Mutex::default()))) })
     }
 
+    /// Runs a function before the next call of a method.
+    pub fn before(&self, method: &'static str, function: impl FnOnce() + Send + 'static) {
+        *self.plan.interposed.lock().unwrap() = Some((method, Box::new(function)));
+    }
+
     /// Makes later calls fail at an interval, beginning with the call of that number; 0 for none.
     pub fn fail_every(&self, every: u64) {
         self.plan.calls.store(0, Ordering::SeqCst);
@@ -59,7 +69,7 @@ impl Failing {
 
 impl Plan {
     fn new(numbered: Option<Mutex<Numbered>>) -> Self {
-        Plan { every: AtomicU64::new(0), calls: AtomicU64::new(0), numbered }
+        Plan { every: AtomicU64::new(0), calls: AtomicU64::new(0), numbered, interposed: Mutex::default() }
     }
 
     fn numbered_as(&self, device: DeviceIndex, real: Address, bytes: usize) -> Address {
@@ -84,6 +94,9 @@ impl Plan {
     }
 
     fn try_to(&self, operation: &str, device: DeviceIndex) -> Result<()> {
+        // Unlocked before the call, which may call the driver.
+        let interposed = self.interposed.lock().unwrap().take_if(|(method, _)| *method == operation);
+        interposed.into_iter().for_each(|(_, function)| function());
         match self.fails() {
             None => Ok(()),
             Some(_) => Err(Error::Device {

@@ -487,16 +487,6 @@ impl Heap {
         self.pools.find(id).unwrap_or_else(|| self.pools.insert(MemPool::private(id)))
     }
 
-    /// Prevents the removal of a pool until the request has [ended](Heap::end_request).
-    pub(super) fn begin_request(&mut self, pool: PoolKey) {
-        self.pools[pool].pending_requests += 1;
-    }
-
-    /// Ends a request that could have added a segment to a pool.
-    pub(super) fn end_request(&mut self, pool: PoolKey) {
-        self.pools[pool].pending_requests -= 1;
-    }
-
     /// Retires the private pool with this id. Returns it unless it was unused and therefore removed.
     pub(super) fn retire_pool(&mut self, id: PoolId) -> Option<PoolKey> {
         let pool = self.pools.find(id)?;
@@ -504,7 +494,7 @@ impl Heap {
         (!self.remove_pool_if_unused(pool)).then_some(pool)
     }
 
-    /// Removes a retired pool without segments and pending requests; returns whether it was removed.
+    /// Removes a retired pool without segments; returns whether it was removed.
     pub(super) fn remove_pool_if_unused(&mut self, pool: PoolKey) -> bool {
         if !self.pools[pool].is_unused() {
             return false;

@@ -5,7 +5,6 @@ use interlock_driver::{Address, AllocatorState, DeviceIndex};
 use super::block::BlockId;
 use super::expandable::Expansion;
 use super::heap::{Addresses, Heap, PlannedMap, Request};
-use super::mem_pool::PoolKey;
 use super::quota::Quota;
 use super::recorder::Recorder;
 use super::release::{Releasable, Releases};
@@ -155,29 +154,15 @@ impl Inner {
 
 /// Memory from the driver.
 impl Inner {
-    /// Begins a request that no cached block serves. Its pool is not removed before the request has
-    /// [ended](Inner::end_request).
+    /// Describes for the slow path a request that no cached block serves. Its caller prevents that its pool is
+    /// released.
     #[cold]
-    pub(super) fn begin_request(&mut self, request: Request) -> Miss {
-        self.heap.begin_request(request.pool);
-        self.miss(request)
-    }
-
-    /// Describes for the slow path a request that no cached block serves.
     pub(super) fn miss(&self, request: Request) -> Miss {
         let growth = self.heap.policy.expandable_segments.then(|| Growth {
             unit: self.heap.policy.map_unit(request.is_small()),
             can_grow: self.heap.can_grow(&request),
         });
         Miss { request, growth }
-    }
-
-    /// Ends a request that could have added memory to a pool, which may have been retired meanwhile.
-    pub(super) fn end_request(&mut self, ctx: &AllocCtx, pool: PoolKey) {
-        self.heap.end_request(pool);
-        if self.heap.pool(pool).is_retired {
-            self.releases.retry(ctx, &mut self.heap);
-        }
     }
 
     /// Plans memory for a request: a new segment, or the growth of one with an `expansion`. Returns `None` if the quota

@@ -14,10 +14,8 @@ pub(super) struct MemPool {
     small: FreeList,
     large: FreeList,
     pub(super) segments: usize,
-    /// Whether the last graph that used it was destroyed.
+    /// Whether the last graph that used it was destroyed, and no allocation uses it.
     pub(super) is_retired: bool,
-    /// The number of requests that may still add a segment.
-    pub(super) pending_requests: usize,
 }
 
 impl MemPool {
@@ -36,9 +34,9 @@ impl MemPool {
         if is_small { &mut self.small } else { &mut self.large }
     }
 
-    /// Returns whether it is retired and has neither segments nor pending requests.
+    /// Returns whether it is retired and has no segments.
     pub(super) fn is_unused(&self) -> bool {
-        self.is_retired && self.pending_requests == 0 && self.segments == 0
+        self.is_retired && self.segments == 0
     }
 }
 

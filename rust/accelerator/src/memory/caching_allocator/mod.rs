@@ -147,8 +147,8 @@ impl CachingAllocator {
         }
     }
 
-    /// Allocates at least `requested` bytes for a stream, from a private pool if `pool` is set. `requested` must not be
-    /// 0.
+    /// Allocates at least `requested` bytes for a stream, from a private pool if `pool` is set, which the caller has not
+    /// released. `requested` must not be 0.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), an invalid configuration and errors of the driver.
@@ -183,7 +183,7 @@ impl CachingAllocator {
             let request = inner.request(stream, requested, pool)?;
             let block = inner.allocate(&request);
             if block.is_none() {
-                *miss = Some(inner.begin_request(request));
+                *miss = Some(inner.miss(request));
             }
             block
         })
@@ -255,6 +255,35 @@ impl CachingAllocator {
         self.with_inner_and_release(&self.ctx(accelerator), |inner, ctx| {
             inner.releases.on_stream_destroyed(ctx, &mut inner.heap, id, stream)
         });
+    }
+
+    /// Records the end of the queued work of an external stream of which no handle is left. The stream may be destroyed
+    /// next, so that the allocator no longer uses it. Its memory remains cached.
+    pub(crate) fn on_external_stream_dropped(
+        &self,
+        id: i64,
+        stream: StreamHandle,
+        accelerator: &'static Accelerator,
+    ) {
+        let ctx = self.ctx(accelerator);
+        self.with_inner(|inner| inner.releases.on_external_stream_dropped(&ctx, &inner.heap, id, stream));
+    }
+
+    /// Makes an external stream wait for the work that was queued on the last stream with its handle, whose memory it
+    /// gets from the cache.
+    pub(crate) fn on_external_stream_wrapped(
+        &self,
+        accelerator: &'static Accelerator,
+        stream: &Stream,
+    ) -> Result<()> {
+        let Some(end) = self.with_inner(|inner| inner.releases.end_of(stream.id())) else { return Ok(()) };
+        let driver = accelerator.runtime();
+        // A stream that is captured can't wait for work outside the capture. It is the stream that was dropped, unless
+        // another library destroyed that one and captured a new one within the capture.
+        if driver.has_completed(end)? || stream.is_capturing()? {
+            return Ok(());
+        }
+        driver.wait_event(stream.handle()?, end)
     }
 
     /// Releases the memory of a pool whose last graph was destroyed, once it is unused. `streams` may still run such a

@@ -1,6 +1,6 @@
 //! Deferred frees and releases: memory that waits for events before it is reused or released to the driver.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use interlock_driver::{Address, EventHandle, StreamHandle};
 
@@ -25,6 +25,8 @@ pub(super) struct Releases {
     blocked_segments: Vec<SegmentId>,
     /// Retired pools with segments that are not retired yet, and the streams that may still run their graphs.
     pending_pools: Vec<(PoolKey, Vec<Stream>)>,
+    /// The ends of the work of external streams of which no handle is left, by id.
+    ends: HashMap<i64, EventHandle>,
     /// Stream handles that the caller drops after unlocking, because dropping the last handle of a stream takes the
     /// lock.
     pub(super) deferred_drops: Vec<Stream>,
@@ -122,12 +124,45 @@ impl Releases {
         pending.chain(self.in_flight.iter().copied()).any(|unfinished| unfinished <= ticket)
     }
 
-    /// Records an event after all queued work of a stream; returns `None` if none can be recorded.
-    fn event_after(&mut self, ctx: &AllocCtx, stream: i64) -> Option<EventHandle> {
-        let stream = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten()?;
+    /// Returns events after all queued work of a stream: one that is recorded now, or none if the stream was dropped and
+    /// its work has completed. Returns `None` if that is not known.
+    fn events_after(&mut self, ctx: &AllocCtx, stream: i64) -> Option<Vec<EventHandle>> {
+        let Some(stream) = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten() else {
+            let end = self.end_of(stream)?;
+            return self.events.has_completed(ctx.driver(), end).then(Vec::new);
+        };
         let event = stream.handle().and_then(|handle| self.events.record_event(ctx.driver(), handle));
         self.deferred_drops.push(stream);
-        event.ok()
+        event.ok().map(|event| vec![event])
+    }
+
+    /// Returns an event after all work of an external stream that was dropped.
+    pub(super) fn end_of(&self, stream: i64) -> Option<EventHandle> {
+        self.ends.get(&stream).copied()
+    }
+
+    /// Returns whether an external stream that was dropped still has queued work.
+    pub(super) fn is_any_end_pending(&mut self, ctx: &AllocCtx) -> bool {
+        !self.ends.values().all(|end| self.events.has_completed(ctx.driver(), *end))
+    }
+
+    /// Records the end of the work of an external stream that is dropped, if it has memory. If no event can be recorded,
+    /// because the stream is captured or lost, its memory is not released before the stream is wrapped and dropped
+    /// again.
+    pub(super) fn on_external_stream_dropped(
+        &mut self,
+        ctx: &AllocCtx,
+        heap: &Heap,
+        id: i64,
+        stream: StreamHandle,
+    ) {
+        let has_memory = heap.segments().any(|(_, segment)| segment.stream == id);
+        let end = has_memory.then(|| self.events.record_event(ctx.driver(), stream)).and_then(Result::ok);
+        let replaced = match end {
+            Some(end) => self.ends.insert(id, end),
+            None => self.ends.remove(&id),
+        };
+        self.events.recycle_events(replaced.into_iter().collect());
     }
 }
 
@@ -141,11 +176,11 @@ impl Releases {
             by_stream.entry(heap.segment_of(id).stream).or_default().push(id);
         }
         for (stream, blocks) in by_stream {
-            if let Some(event) = self.event_after(ctx, stream) {
+            if let Some(events) = self.events_after(ctx, stream) {
                 for id in &blocks {
                     heap.release_state(heap.block(*id).segment).reason = Some(ReleaseReason::Limit);
                 }
-                self.release_after(vec![event], heap, blocks);
+                self.release_after(events, heap, blocks);
             }
         }
     }
@@ -166,19 +201,23 @@ impl Releases {
         }
         let stream = segment.stream;
         let found = ctx.accelerator.stream_of_id(ctx.device, stream).ok().flatten();
-        // A stream that is being destroyed records no events, and is about to call `on_stream_destroyed`.
+        // A dedicated stream that is being destroyed records no events, and is about to call `on_stream_destroyed`.
         let is_alive = found.is_some() || ctx.accelerator.is_registered(stream);
         self.deferred_drops.extend(found);
-        let own = if is_alive && !ctx.capturing { self.event_after(ctx, stream) } else { None };
-        if is_alive && own.is_none() {
+        let own = match is_alive {
+            false => Some(Vec::new()),
+            true if ctx.capturing => None,
+            true => self.events_after(ctx, stream),
+        };
+        let Some(own) = own else {
             self.blocked_segments.push(id);
-        } else {
-            // It remains retired: units of an expandable segment are released one by one.
-            let mut after = std::mem::take(&mut heap.release_state(id).after);
-            after.extend(own);
-            let blocks = gc::unused_of(heap, id);
-            self.release_after(after, heap, blocks);
-        }
+            return;
+        };
+        // It remains retired: units of an expandable segment are released one by one.
+        let mut after = std::mem::take(&mut heap.release_state(id).after);
+        after.extend(own);
+        let blocks = gc::unused_of(heap, id);
+        self.release_after(after, heap, blocks);
     }
 
     /// Releases the memory of a stream that is being destroyed, once it is unused and no graph uses it.
@@ -220,22 +259,22 @@ impl Releases {
         }
     }
 
-    /// Retires the segments of a retired pool. Deferred while a graph is captured or a request may add a segment, and
-    /// if a stream can't record an event.
+    /// Retires the segments of a retired pool. Deferred while a graph is captured, and if a stream can't record an event.
     fn release_pool(&mut self, ctx: &AllocCtx, heap: &mut Heap, pool: PoolKey, streams: Vec<Stream>) {
         let segments = if ctx.capturing { Vec::new() } else { gc::active_segments(heap, pool) };
         for id in segments {
             let Some(mut events) = self.events.record_events(ctx.driver(), &streams) else { break };
             let stream_end = heap.release_state(id).stream_end.take();
-            match stream_end.or_else(|| self.event_after(ctx, heap.segment(id).stream)) {
+            let own = stream_end.map(|end| vec![end]);
+            match own.or_else(|| self.events_after(ctx, heap.segment(id).stream)) {
                 Some(own) => {
-                    events.push(own);
+                    events.extend(own);
                     self.retire_segment(ctx, heap, id, events, ReleaseReason::Pool);
                 }
                 None => self.events.recycle_events(events),
             }
         }
-        if heap.pool(pool).pending_requests == 0 && gc::active_segments(heap, pool).is_empty() {
+        if gc::active_segments(heap, pool).is_empty() {
             self.deferred_drops.extend(streams);
             heap.remove_pool_if_unused(pool);
         } else {

@@ -28,14 +28,7 @@ impl SlowPath<'_> {
     /// Returns [`Error::OutOfMemory`] if all steps fail, and every other error of the driver at once.
     pub(super) fn allocate(&self, miss: Miss) -> Result<AllocatedBlock> {
         let request = miss.request;
-        let error = match self.try_allocate(miss) {
-            // The request was ended together with the allocation of its block.
-            Ok(Some(block)) => return Ok(block),
-            Ok(None) => self.oom_error(request.requested, request.bytes),
-            Err(error) => error,
-        };
-        self.allocator.with_inner_and_release(self.ctx, |inner, ctx| inner.end_request(ctx, request.pool));
-        Err(error)
+        self.try_allocate(miss)?.ok_or_else(|| self.oom_error(request.requested, request.bytes))
     }
 
     fn try_allocate(&self, mut miss: Miss) -> Result<Option<AllocatedBlock>> {
@@ -68,9 +61,7 @@ impl SlowPath<'_> {
         self.allocator.with_inner_and_release(self.ctx, |inner, ctx| {
             count(inner);
             inner.process_events(ctx);
-            let block = inner.allocate(&request).ok_or_else(|| inner.miss(request))?;
-            inner.end_request(ctx, request.pool);
-            Ok(block)
+            inner.allocate(&request).ok_or_else(|| inner.miss(request))
         })
     }
 
@@ -95,11 +86,8 @@ impl SlowPath<'_> {
             Some(map) => expandable::map(self.ctx, map).map(|is_mapped| is_mapped.then_some(map.address)),
         };
         if let Ok(Some(address)) = address {
-            return Ok(Some(self.allocator.with_inner_and_release(self.ctx, |inner, ctx| {
-                let block = inner.commit_segment(request, &plan, address);
-                inner.end_request(ctx, request.pool);
-                block
-            })));
+            let commit = |inner: &mut Inner, _: &AllocCtx| inner.commit_segment(request, &plan, address);
+            return Ok(Some(self.allocator.with_inner_and_release(self.ctx, commit)));
         }
         let addresses = self.allocator.with_inner_and_release(self.ctx, |inner, _| {
             inner.heap.stats.num_oom_rejections += u64::from(is_lacking);
@@ -166,14 +154,16 @@ pub(super) fn release_cached_blocks(
         inner.process_events(ctx);
         inner.releases.events.last_ticket()
     });
-    let released = wait_while(allocator, ctx, |inner| inner.releases.events.is_pending_until(freed))
-        .and_then(|()| {
-            let released = allocator.with_inner(|inner| {
-                inner.release_unused(ctx);
-                inner.releases.last_ticket()
-            });
-            wait_while(allocator, ctx, |inner| inner.releases.is_pending_until(released))
+    let is_pending = |inner: &mut Inner| {
+        inner.releases.events.is_pending_until(freed) || inner.releases.is_any_end_pending(ctx)
+    };
+    let released = wait_while(allocator, ctx, is_pending).and_then(|()| {
+        let released = allocator.with_inner(|inner| {
+            inner.release_unused(ctx);
+            inner.releases.last_ticket()
         });
+        wait_while(allocator, ctx, |inner| inner.releases.is_pending_until(released))
+    });
     allocator.with_inner(|inner| inner.recorder.release_reason = None);
     released
 }
@@ -183,7 +173,7 @@ pub(super) fn release_cached_blocks(
 fn wait_while(
     allocator: &CachingAllocator,
     ctx: &AllocCtx,
-    is_pending: impl Fn(&Inner) -> bool,
+    is_pending: impl Fn(&mut Inner) -> bool,
 ) -> Result<()> {
     let mut backoff = Backoff::new(Duration::MAX, true);
     // Errors of earlier queries are ignored.

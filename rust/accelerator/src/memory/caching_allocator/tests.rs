@@ -11,7 +11,7 @@ use crate::HostFn;
 use crate::Result;
 use crate::accelerator::Accelerator;
 use crate::memory::{AllocatorConfig, DeviceBuffer, Statistics};
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamKind};
 
 const MIB: usize = 1 << 20;
 
@@ -118,6 +118,30 @@ fn statistics_queries_do_not_affect_the_layout_of_blocks() {
             assert_eq!(program(seed, config, false), program(seed, config, true), "seed {seed}");
         }
     }
+}
+
+#[test]
+fn stream_with_the_handle_of_a_dropped_external_one_waits_for_its_work() {
+    let rig = Rig::new(64 * MIB, AllocatorConfig::default());
+    let runtime = rig.accelerator.runtime();
+    let [dropped, new] = [(); 2].map(|()| runtime.create_stream(0, 0).unwrap());
+    let (opens, latch) = mpsc::channel::<()>();
+    let latch = Mutex::new(latch);
+    // SAFETY: the streams are not destroyed.
+    let stream = unsafe { rig.accelerator.external_stream(0, dropped.raw, None) }.unwrap();
+    let held = HostFn::new("held", move || latch.lock().unwrap().recv().or(Ok(())));
+    stream.launch(held).unwrap();
+    drop(DeviceBuffer::on(&stream, MIB).unwrap());
+    let id = stream.id();
+    drop(stream);
+    // The host driver reuses no handle, so the new stream is only registered for the same one.
+    let new = Stream::of(rig.accelerator, new, id, 0, StreamKind::External, None);
+    rig.allocator().on_external_stream_wrapped(rig.accelerator, &new).unwrap();
+    let again = DeviceBuffer::on(&new, MIB).unwrap();
+    assert_eq!((rig.reserved(), new.query()), (2 * MIB, Ok(false)));
+    drop(opens);
+    new.synchronize().unwrap();
+    drop(again);
 }
 
 #[test]

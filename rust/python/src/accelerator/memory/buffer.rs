@@ -158,7 +158,8 @@ impl Buffer {
         Ok(Device::of(self.memory(py, "Buffer.device")?.device()))
     }
 
-    /// The stream that the memory was allocated for; None if the stream was destroyed.
+    /// The stream that the memory was allocated for; None if the stream was destroyed. An object with `__cuda_stream__`
+    /// is kept alive as long as memory is allocated for its stream.
     #[getter]
     fn stream(&self, py: Python<'_>) -> PyResult<Option<Stream>> {
         Ok(self.memory(py, "Buffer.stream")?.stream().into_py_result(py)?.map(Stream::of))
