@@ -19,6 +19,7 @@ use super::{Device, DeviceType, Error, Result, registry};
 /// A started driver with the streams and allocators of its devices.
 pub(crate) struct Accelerator {
     driver: Arc<dyn Driver>,
+    kind: DeviceType,
     runtime: Arc<dyn DriverRuntime>,
     /// The fork generation of the process that started the driver.
     generation: u32,
@@ -34,7 +35,7 @@ pub(crate) struct Accelerator {
 
 impl fmt::Debug for Accelerator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Accelerator({})", self.driver.device_type())
+        write!(f, "Accelerator({})", self.kind)
     }
 }
 
@@ -115,6 +116,7 @@ impl Accelerator {
             devices: (0..count).map(|_| Streams::default()).collect(),
             private_pools: PrivatePools::default(),
             allocators: (0..count).map(CachingAllocator::new).collect(),
+            kind: driver.device_type(),
             driver,
             runtime,
             generation: fork::generation(),
@@ -214,7 +216,7 @@ impl Accelerator {
     }
 
     pub(super) fn kind(&self) -> DeviceType {
-        self.driver.device_type()
+        self.kind
     }
 
     pub(super) fn device_count(&self) -> usize {

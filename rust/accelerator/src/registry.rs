@@ -1,7 +1,9 @@
 //! The driver of this process: selected by the program, by the environment or registered by the program that embeds
 //! this crate, and fixed at first use.
 
+use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use interlock_core::Error as CoreError;
 use interlock_core::base::env;
@@ -13,28 +15,22 @@ use interlock_driver::Driver;
 use super::accelerator::Accelerator;
 use super::{Device, DeviceType, Error, Result, builtin, memory};
 
-/// The selected and the used driver.
+/// The accelerator that was started last, in this process or in a parent. It is changed with the lock held and read
+/// without it, because every use of a device reads it.
+static STARTED: AtomicPtr<Accelerator> = AtomicPtr::new(ptr::null_mut());
+
+/// The selected driver. Drivers are neither called nor dropped with the lock held, because they may run user code or use
+/// this module.
 static REGISTRY: ForkLock<Registry> = ForkLock::new(
     rank::DRIVERS,
-    Registry {
-        requested: None,
-        environment: None,
-        replaced: Vec::new(),
-        registered: Vec::new(),
-        in_use: None,
-        last_warning: None,
-    },
+    Registry { requested: None, environment: None, registered: Vec::new(), last_warning: None },
 );
 
 pub(crate) struct Registry {
     requested: Option<DriverSelection>,
     /// The text of the environment when it was last read, and the selection that it means.
     environment: Option<(Option<String>, DriverSelection)>,
-    /// Earlier selections of the environment, which were never used. They are never dropped, because a driver may call
-    /// user code when it is dropped and this lock is held.
-    replaced: Vec<DriverSelection>,
-    registered: Vec<Arc<dyn Driver>>,
-    in_use: Option<&'static Accelerator>,
+    registered: Vec<(DeviceType, Arc<dyn Driver>)>,
     /// The last warning about variables that changed after the driver had read them.
     last_warning: Option<String>,
 }
@@ -51,56 +47,57 @@ pub(crate) enum DriverSelection {
     Disabled(String),
 }
 
-impl Registry {
-    /// Returns the accelerator in use, if this process started it.
-    fn current(&self) -> Option<&'static Accelerator> {
-        self.in_use.filter(|found| found.is_current_process())
+/// Returns the driver in use, or the selection of the program or the environment.
+fn selection() -> DriverSelection {
+    if let Some(in_use) = try_accelerator() {
+        return DriverSelection::Driver(in_use.driver().clone());
     }
+    let requested = REGISTRY.lock().requested.clone();
+    match requested.unwrap_or_else(env_selection) {
+        DriverSelection::Named(name) => match registered_as(&name) {
+            Some(driver) => DriverSelection::Driver(driver),
+            None => DriverSelection::Disabled(format!(
+                "{} must be {}, none or the name of a registered driver, got {name:?}{}",
+                env::ACCELERATOR,
+                builtin::accepted().collect::<Vec<_>>().join(", "),
+                suggestion(&name, registered_names())
+                    .map_or_else(String::new, |found| format!("; did you mean {found:?}?"))
+            )),
+        },
+        selection => selection,
+    }
+}
 
-    /// Returns the driver in use, or the selection of the program or the environment.
-    fn selection(&mut self) -> DriverSelection {
-        if let Some(in_use) = self.current() {
-            return DriverSelection::Driver(in_use.driver().clone());
-        }
-        if let Some(requested) = &self.requested {
-            return requested.clone();
-        }
-        match self.environment() {
-            DriverSelection::Named(name) => match self.registered_as(&name) {
-                Some(driver) => DriverSelection::Driver(driver),
-                None => DriverSelection::Disabled(format!(
-                    "{} must be {}, none or the name of a registered driver, got {name:?}{}",
-                    env::ACCELERATOR,
-                    builtin::accepted().collect::<Vec<_>>().join(", "),
-                    suggestion(&name, self.registered_names())
-                        .map_or_else(String::new, |found| format!("; did you mean {found:?}?"))
-                )),
-            },
-            selection => selection,
-        }
-    }
+/// Returns the selection of the environment, which is read again until a driver is in use.
+fn env_selection() -> DriverSelection {
+    let text = read_env();
+    let is_same = |(read, _): &&(Option<String>, DriverSelection)| *read == text;
+    let known = REGISTRY.lock().environment.as_ref().filter(is_same).map(|(_, selection)| selection.clone());
+    known.unwrap_or_else(|| {
+        let selection = text.as_deref().map_or(DriverSelection::Auto, parse_selection);
+        // Another thread may have parsed the text as well; each thread gets the first result.
+        let mut registry = REGISTRY.lock();
+        let first = registry.environment.as_ref().filter(is_same).map(|(_, first)| first.clone());
+        let replaced = match first {
+            Some(_) => None,
+            None => registry.environment.replace((text.clone(), selection.clone())),
+        };
+        drop(registry);
+        drop(replaced);
+        first.unwrap_or(selection)
+    })
+}
 
-    /// Returns the selection of the environment, which is read again until a driver is in use.
-    fn environment(&mut self) -> DriverSelection {
-        let text = read_env();
-        match &self.environment {
-            Some((read, selection)) if *read == text => selection.clone(),
-            _ => {
-                let selection = text.as_deref().map_or(DriverSelection::Auto, parse_selection);
-                let replaced = self.environment.replace((text, selection.clone()));
-                self.replaced.extend(replaced.map(|(_, selection)| selection));
-                selection
-            }
-        }
-    }
+fn registered() -> Vec<(DeviceType, Arc<dyn Driver>)> {
+    REGISTRY.lock().registered.clone()
+}
 
-    fn registered_names(&self) -> Vec<&'static str> {
-        self.registered.iter().map(|driver| driver.device_type().name()).collect()
-    }
+fn registered_names() -> Vec<&'static str> {
+    registered().into_iter().map(|(kind, _)| kind.name()).collect()
+}
 
-    fn registered_as(&self, name: &str) -> Option<Arc<dyn Driver>> {
-        self.registered.iter().find(|driver| driver.device_type().name() == name).cloned()
-    }
+fn registered_as(name: &str) -> Option<Arc<dyn Driver>> {
+    registered().into_iter().find(|(kind, _)| kind.name() == name).map(|(_, driver)| driver)
 }
 
 /// Returns the driver whose name is most similar to the one in `given`, with the number of devices of `given`.
@@ -138,7 +135,6 @@ fn parse_selection(text: &str) -> DriverSelection {
 #[doc(hidden)]
 pub fn stale_env_warning() -> Option<String> {
     stale_selection_warning().or_else(|| {
-        // Called without the lock, because a driver may take other locks.
         let changed = selected_driver().ok()?.stale_env_warning();
         let mut registry = REGISTRY.lock();
         let is_repeated = registry.last_warning == changed;
@@ -148,15 +144,17 @@ pub fn stale_env_warning() -> Option<String> {
 }
 
 fn stale_selection_warning() -> Option<String> {
-    let mut registry = REGISTRY.lock();
-    let in_use = registry.current()?;
+    let in_use = try_accelerator()?;
     let text = read_env();
-    let (read, _) = registry.environment.as_mut()?;
-    if *read == text {
-        return None;
+    {
+        let mut registry = REGISTRY.lock();
+        let (read, _) = registry.environment.as_mut()?;
+        if *read == text {
+            return None;
+        }
+        read.clone_from(&text);
     }
-    let change = text.as_ref().map_or("was removed".to_owned(), |text| format!("was changed to {text:?}"));
-    *read = text;
+    let change = text.map_or("was removed".to_owned(), |text| format!("was changed to {text:?}"));
     Some(format!(
         "{} {change}, which has no effect: the driver {:?} is in use, and the driver is fixed at first use",
         env::ACCELERATOR,
@@ -167,17 +165,13 @@ fn stale_selection_warning() -> Option<String> {
 /// Returns the driver that this process uses or would use, or the reason why there is none. Starts no driver and fixes
 /// none.
 pub(super) fn selected_driver() -> Result<Arc<dyn Driver>, String> {
-    let (selection, registered) = {
-        let mut registry = REGISTRY.lock();
-        (registry.selection(), registry.registered.clone())
-    };
-    // Drivers are queried without the lock, because they may block.
-    match selection {
+    match selection() {
         DriverSelection::Driver(driver) => Ok(driver),
         DriverSelection::Disabled(reason) => Err(reason),
         _ => {
-            let available = registered.into_iter().find(|driver| driver.unavailable_reason().is_none());
-            available.map_or_else(builtin::default_driver, Ok)
+            let available =
+                registered().into_iter().find(|(_, driver)| driver.unavailable_reason().is_none());
+            available.map_or_else(builtin::default_driver, |(_, driver)| Ok(driver))
         }
     }
 }
@@ -199,22 +193,16 @@ pub struct KnownDevices {
 /// Each call reads the environment: until a driver is in use for the selection, afterwards to detect changes.
 #[doc(hidden)]
 pub fn known_devices() -> Option<KnownDevices> {
-    let mut registry = REGISTRY.lock();
-    let last_warning = registry.last_warning.clone();
-    // Drivers are queried without the lock.
-    if let Some(in_use) = registry.current() {
-        if registry.environment.as_ref().is_some_and(|(read, _)| *read != read_env()) {
-            return None;
-        }
-        drop(registry);
+    if let Some(in_use) = try_accelerator() {
+        let (text, warning) = (read_env(), in_use.driver().stale_env_warning());
         let count = u32::try_from(in_use.device_count()).ok()?;
-        let known = KnownDevices { accelerator: Some(Device::of(in_use.kind())), count };
-        return (in_use.driver().stale_env_warning() == last_warning).then_some(known);
+        let registry = REGISTRY.lock();
+        let is_stale = registry.environment.as_ref().is_some_and(|(read, _)| *read != text);
+        return (!is_stale && registry.last_warning == warning)
+            .then(|| KnownDevices { accelerator: Some(Device::of(in_use.kind())), count });
     }
-    let selection = registry.selection();
-    let any_registered = !registry.registered.is_empty();
-    drop(registry);
-    let (driver, is_selected) = match selection {
+    let any_registered = !registered().is_empty();
+    let (driver, is_selected) = match selection() {
         DriverSelection::Driver(driver) => (driver, true),
         DriverSelection::Disabled(_) => return Some(KnownDevices { accelerator: None, count: 0 }),
         // Which of them are available has to be queried.
@@ -226,12 +214,22 @@ pub fn known_devices() -> Option<KnownDevices> {
     };
     let count = driver.device_count_if_known()?;
     let accelerator = (is_selected || count > 0).then(|| Device::of(driver.device_type()));
-    (driver.stale_env_warning() == last_warning).then_some(KnownDevices { accelerator, count })
+    let warning = driver.stale_env_warning();
+    (REGISTRY.lock().last_warning == warning).then_some(KnownDevices { accelerator, count })
 }
 
-/// Returns the accelerator that this process uses, if any. Starts no driver and fixes none.
+/// Returns the accelerator that was started last, in this process or in a parent, unless the program has selected a
+/// driver since.
+#[inline]
+fn last_started() -> Option<&'static Accelerator> {
+    // SAFETY: the pointer is null or from a leaked box, and `install` stored it after the box was filled.
+    unsafe { STARTED.load(Ordering::Acquire).as_ref() }
+}
+
+/// Returns the accelerator that this process uses, if any. Starts no driver and fixes none, and takes no lock.
+#[inline]
 pub(super) fn try_accelerator() -> Option<&'static Accelerator> {
-    REGISTRY.lock().current()
+    last_started().filter(|found| found.is_current_process())
 }
 
 /// Returns the accelerator of this process; the first call starts its driver and fixes it.
@@ -241,8 +239,7 @@ pub(super) fn try_accelerator() -> Option<&'static Accelerator> {
 /// driver cannot start again.
 pub(crate) fn accelerator(operation: &'static str) -> Result<&'static Accelerator> {
     loop {
-        let found = REGISTRY.lock().in_use;
-        match found {
+        match last_started() {
             Some(found) if found.is_current_process() => return Ok(found),
             // The process was forked since: only the driver knows whether it can start again.
             Some(found) => {
@@ -266,8 +263,7 @@ pub(crate) fn accelerator_for(
 ) -> Result<&'static Accelerator> {
     accelerator(operation).map_err(|error| match (error, device) {
         (Error::NoAccelerator { operation, .. }, Some(device))
-            if device.kind() != DeviceType::Cuda
-                && matches!(REGISTRY.lock().selection(), DriverSelection::Auto) =>
+            if device.kind() != DeviceType::Cuda && matches!(selection(), DriverSelection::Auto) =>
         {
             let kind = device.kind().name();
             let reason = if builtin::find(kind).is_some() {
@@ -292,16 +288,15 @@ pub(crate) fn accelerator_for(
 fn install(driver: Arc<dyn Driver>, still_wanted: impl Fn(&DriverSelection) -> bool) -> Result<()> {
     // Built outside the lock; discarded if another thread wins.
     let started = Box::new(Accelerator::start(driver)?);
-    let mut registry = REGISTRY.lock();
-    let is_free = registry.current().is_none();
-    if is_free && registry.requested.as_ref().is_none_or(still_wanted) {
+    let registry = REGISTRY.lock();
+    if try_accelerator().is_none() && registry.requested.as_ref().is_none_or(still_wanted) {
         // Leaked, because streams and events refer to it until the process ends.
-        let started: &'static Accelerator = Box::leak(started);
-        registry.in_use = Some(started);
+        let started = Box::into_raw(started);
+        STARTED.store(started, Ordering::Release);
         drop(registry);
-        memory::apply_history(started)?;
+        // SAFETY: the box is never freed.
+        memory::apply_history(unsafe { &*started })?;
     } else {
-        // Without the lock, because dropping a driver may run user code.
         drop(registry);
         drop(started);
     }
@@ -363,12 +358,12 @@ pub fn use_named(name: &str) -> Result<()> {
             let reason = "the program selected no driver: accelerator.use(\"none\")".to_owned();
             return select(DriverSelection::Disabled(reason), "none");
         }
-        _ => REGISTRY.lock().registered_as(name),
+        _ => registered_as(name),
     };
     match driver {
         Some(driver) => use_driver(driver),
         None => {
-            let registered = REGISTRY.lock().registered_names();
+            let registered = registered_names();
             let known = builtin::accepted().chain(["none"]).chain(registered.iter().copied()).collect();
             let suggestion = suggestion(name, registered);
             Err(Error::UnknownDriver { given: name.to_owned(), suggestion, known })
@@ -379,12 +374,12 @@ pub fn use_named(name: &str) -> Result<()> {
 fn select(selection: DriverSelection, name: &'static str) -> Result<()> {
     let mut registry = REGISTRY.lock();
     // A forked child may select again, because it has used no driver yet.
-    if let Some(in_use) = registry.current() {
+    if let Some(in_use) = try_accelerator() {
+        drop(registry);
         return Err(err_driver_in_use(name, in_use));
     }
-    registry.in_use = None;
+    STARTED.store(ptr::null_mut(), Ordering::Release);
     let replaced = registry.requested.replace(selection);
-    // Without the lock, because dropping a driver may run user code.
     drop(registry);
     drop(replaced);
     Ok(())
@@ -426,22 +421,20 @@ pub fn parse_device(text: &str) -> Result<Device> {
 /// # Errors
 /// Returns [`Error::DriverInUse`] if the driver in use has the same type.
 pub fn register_driver(driver: Arc<dyn Driver>) -> Result<()> {
-    let mut registry = REGISTRY.lock();
     let kind = driver.device_type();
-    if let Some(in_use) = registry.current()
-        && in_use.kind() == kind
-    {
+    let mut registry = REGISTRY.lock();
+    if let Some(in_use) = try_accelerator().filter(|in_use| in_use.kind() == kind) {
+        drop(registry);
         return Err(err_driver_in_use(kind.name(), in_use));
     }
-    let place = registry.registered.iter_mut().find(|other| other.device_type() == kind);
+    let place = registry.registered.iter_mut().find(|(other, _)| *other == kind);
     let replaced = match place {
-        Some(place) => Some(std::mem::replace(place, driver)),
+        Some((_, place)) => Some(std::mem::replace(place, driver)),
         None => {
-            registry.registered.push(driver);
+            registry.registered.push((kind, driver));
             None
         }
     };
-    // Without the lock, because dropping a driver may run user code.
     drop(registry);
     drop(replaced);
     Ok(())
@@ -468,7 +461,7 @@ pub fn device_count() -> u32 {
 
 /// Returns the device type of this process, without an index; `None` if no driver was selected and none is available.
 pub fn current_accelerator() -> Option<Device> {
-    let is_selected = !matches!(REGISTRY.lock().selection(), DriverSelection::Auto);
+    let is_selected = !matches!(selection(), DriverSelection::Auto);
     let driver = selected_driver().ok()?;
     (is_selected || unavailable_reason_of(&*driver).is_none()).then(|| Device::of(driver.device_type()))
 }
