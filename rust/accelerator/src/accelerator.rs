@@ -9,7 +9,7 @@ use once_cell::race::OnceBox;
 
 use interlock_core::base::fork;
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
+use interlock_driver::{CaptureId, DeviceIndex, Driver, DriverRuntime, KeepAlive, PriorityRange};
 
 use super::graph_pools::{CapturePool, PrivatePools};
 use super::memory::{CachingAllocator, PinnedCache};
@@ -139,6 +139,19 @@ impl Accelerator {
     fn capture_pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
         let capture = self.runtime.capture_id(stream.handle()?)?;
         Ok(capture.and_then(|capture| self.private_pools.pool_of(capture)))
+    }
+
+    /// Returns the capture of a stream, if it allocates from this pool.
+    pub(super) fn capture_from_pool(&self, stream: &Stream, pool: CapturePool) -> Result<Option<CaptureId>> {
+        if !self.private_pools.captures_underway() {
+            return Ok(None);
+        }
+        match self.runtime.capture_id(stream.handle()?) {
+            Ok(capture) => Ok(capture.filter(|capture| self.private_pools.pool_of(*capture) == Some(pool))),
+            // On a lost device the work itself fails with a more specific error.
+            Err(Error::DeviceLost { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the runtime of the driver for `what`, an object that must be of this process.
