@@ -11,15 +11,16 @@ mod rig;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use fake_library::{hook, unhook};
 use interlock_driver::{
-    CaptureMode, Copy, CopyEndpoint, DriverRuntime, EventOptions, HostFn, Owners, Result, WaitTarget,
+    Address, CaptureMode, Copy, CopyEndpoint, DriverRuntime, EventOptions, HostFn, Owners, Result,
+    StreamHandle, WaitTarget,
 };
-use rig::{Latch, Rig};
+use rig::{Latch, Memory, Rig};
 
 /// The longest time that the first call waits for the second one.
 const BOUND: Duration = Duration::from_millis(200);
@@ -59,13 +60,14 @@ impl Interleaved {
 
     /// Waits for the second call.
     fn join(self) {
-        self.0.lock().unwrap().take().expect("the function was called").join().unwrap();
+        self.0.lock().unwrap().take().unwrap().join().unwrap();
     }
 }
 
 #[test]
 fn capture_that_begins_during_a_submission_never_lacks_an_owner() {
-    let queued: [(&str, fn(&Rig, interlock_driver::StreamHandle) -> std::sync::Weak<rig::Memory>); 3] = [
+    type Queue = fn(&Rig, StreamHandle) -> Weak<Memory>;
+    let queued: [(&str, Queue); 3] = [
         ("cuMemsetD8Async", |rig, stream| {
             let memory = rig.memory(0, 8);
             rig.fill(stream, &memory, 1);
@@ -111,13 +113,8 @@ fn capture_that_begins_during_a_submission_never_lacks_an_owner() {
 }
 
 /// Copies between memory of a device and an address of this program.
-fn copy_to_host(
-    driver: &dyn DriverRuntime,
-    stream: interlock_driver::StreamHandle,
-    to: u64,
-    from: &Arc<rig::Memory>,
-) {
-    let to = CopyEndpoint::Host(interlock_driver::Address(to));
+fn copy_to_host(driver: &dyn DriverRuntime, stream: StreamHandle, to: u64, from: &Arc<Memory>) {
+    let to = CopyEndpoint::Host(Address(to));
     let copy = Copy { to, from: from.endpoint(), bytes: 1, owners: Owners::until_completed(from.clone()) };
     // SAFETY: the destination is leaked or pinned memory that the test owns.
     unsafe { driver.copy(stream, copy) }.unwrap();
@@ -133,9 +130,10 @@ fn copy_of_another_thread_does_not_run_during_a_host_fn() {
         rig.finish(stream);
         let pageable: &'static AtomicU8 = Box::leak(Box::default());
         let to = if is_pinned { pinned.address.0 } else { pageable.as_ptr().expose_provenance() as u64 };
-        // SAFETY: the byte is leaked or pinned memory that the test owns, and is accessed only as an atomic.
         let read = move || {
-            unsafe { &*std::ptr::with_exposed_provenance::<AtomicU8>(to as usize) }.load(Ordering::SeqCst)
+            // SAFETY: the byte is leaked or pinned memory that the test owns, and is read only as an atomic.
+            let byte: &AtomicU8 = unsafe { &*std::ptr::with_exposed_provenance(to as usize) };
+            byte.load(Ordering::SeqCst)
         };
         // The copy has passed the submit lock when the function is queued, and is queued before the wait behind it.
         let [copying, started, waits, copied, overlapped] =
@@ -181,85 +179,89 @@ fn copy_of_another_thread_does_not_run_during_a_host_fn() {
     }
 }
 
+/// Makes a call while another thread destroys an object in the middle of the function `name`.
+fn destroyed_during<T>(
+    rig: &Rig,
+    name: &'static str,
+    destroy: impl FnOnce(&dyn DriverRuntime) + Send + 'static,
+    act: impl FnOnce(&dyn DriverRuntime) -> Result<T>,
+) {
+    let driver = rig.driver.clone();
+    let destroyed = Interleaved::during(name, move || destroy(&*driver));
+    let result = act(&*rig.driver);
+    destroyed.join();
+    unhook(name);
+    assert_eq!(result.map(drop), Ok(()), "{name}");
+}
+
 #[test]
-fn objects_destroyed_during_a_call_live_until_it_returns() {
-    type Act = Box<dyn Fn() -> Result<()>>;
+fn stream_destroyed_during_a_call_lives_until_it_returns() {
     let rig = rig();
-    let destroyed_during = |name: &'static str, destroy: Box<dyn Fn(&dyn DriverRuntime) + Send>, act: Act| {
-        let driver = rig.driver.clone();
-        let destroyed = Interleaved::during(name, move || destroy(&*driver));
-        let result = act();
-        destroyed.join();
-        unhook(name);
-        assert_eq!(result, Ok(()), "{name}");
-    };
-    let work = rig.stream(0);
-    let (driver, memory) = (rig.driver.clone(), rig.memory(0, 8));
-    let stream = || rig.stream(0);
-    let event = || rig.record(work);
-    let timed = || {
-        let event =
-            rig.driver.create_event(0, EventOptions { timing: true, ..EventOptions::default() }).unwrap();
-        rig.driver.record_event(event, work).unwrap();
-        rig.finish(work);
-        event
-    };
-    let graph = || rig.capture(work, || rig.fill(work, &memory, 1)).unwrap();
-    let of_stream = |act: fn(&Rig, interlock_driver::StreamHandle, &Arc<rig::Memory>) -> Result<()>| {
-        let (own, rig, memory) = (stream(), Rig { driver: driver.clone() }, memory.clone());
-        let destroy: Box<dyn Fn(&dyn DriverRuntime) + Send> =
-            Box::new(move |driver| driver.destroy_stream(own));
-        let act: Act = Box::new(move || act(&rig, own, &memory));
-        (destroy, act)
-    };
-    let of_event =
-        |own: interlock_driver::EventHandle,
-         act: fn(&dyn DriverRuntime, interlock_driver::EventHandle) -> Result<()>| {
-            let driver = driver.clone();
-            let destroy: Box<dyn Fn(&dyn DriverRuntime) + Send> =
-                Box::new(move |driver| driver.destroy_event(own));
-            let act: Act = Box::new(move || act(&*driver, own));
-            (destroy, act)
-        };
-    let streams: [(&str, fn(&Rig, interlock_driver::StreamHandle, &Arc<rig::Memory>) -> Result<()>); 5] = [
-        ("cuStreamQuery", |rig, stream, _| rig.driver.check(WaitTarget::Stream(stream)).map(drop)),
-        ("cuEventRecord", |rig, stream, _| rig.driver.sync_point(WaitTarget::Stream(stream)).map(drop)),
-        ("cuMemsetD8Async", |rig, stream, memory| {
-            rig.fill(stream, memory, 1);
-            Ok(())
-        }),
-        ("cuLaunchHostFunc", |rig, stream, _| rig.driver.launch_host_fn(stream, HostFn::new("f", || Ok(())))),
-        ("cuStreamGetCaptureInfo_v2", |rig, stream, _| rig.driver.capture_id(stream).map(drop)),
+    let memory = rig.memory(0, 8);
+    let functions = [
+        "cuStreamQuery",
+        "cuEventRecord",
+        "cuMemsetD8Async",
+        "cuLaunchHostFunc",
+        "cuStreamGetCaptureInfo_v2",
     ];
-    for (name, act) in streams {
-        let (destroy, act) = of_stream(act);
-        destroyed_during(name, destroy, act);
-    }
-    let events: [(&str, fn(&dyn DriverRuntime, interlock_driver::EventHandle) -> Result<()>); 3] = [
-        ("cuEventQuery", |driver, event| driver.check(WaitTarget::Event(event)).map(drop)),
-        ("cuEventQuery", |driver, event| driver.has_completed(event).map(drop)),
-        ("cuEventElapsedTime", |driver, event| driver.elapsed(event, event).map(drop)),
-    ];
-    for (name, act) in events {
-        let (destroy, act) = of_event(timed(), act);
-        destroyed_during(name, destroy, act);
-    }
-    let (waits, own) = (rig.stream(0), event());
-    let waiting = driver.clone();
-    let act: Act = Box::new(move || waiting.wait_event(waits, own));
-    destroyed_during("cuStreamWaitEvent", Box::new(move |driver| driver.destroy_event(own)), act);
-    for (name, describe) in [("cuGraphInstantiateWithFlags", false), ("cuGraphNodeGetType", true)] {
-        let (own, driver) = (graph(), driver.clone());
-        let act: Act = Box::new(move || match describe {
-            true => driver.describe_graph(own).map(drop),
-            false => driver.instantiate(own).map(|executable| driver.destroy_graph_exec(executable)),
+    for name in functions {
+        let stream = rig.stream(0);
+        let destroy = move |driver: &dyn DriverRuntime| driver.destroy_stream(stream);
+        destroyed_during(&rig, name, destroy, |driver| match name {
+            "cuStreamQuery" => driver.check(WaitTarget::Stream(stream)).map(drop),
+            "cuEventRecord" => driver.sync_point(WaitTarget::Stream(stream)).map(drop),
+            "cuMemsetD8Async" => {
+                rig.fill(stream, &memory, 1);
+                Ok(())
+            }
+            "cuLaunchHostFunc" => driver.launch_host_fn(stream, HostFn::new("work", || Ok(()))),
+            _ => driver.capture_id(stream).map(drop),
         });
-        destroyed_during(name, Box::new(move |driver| driver.destroy_graph(own)), act);
     }
-    let (own, again) = (driver.instantiate(graph()).unwrap(), driver.clone());
-    let act: Act = Box::new(move || again.replay(own, work));
-    destroyed_during("cuGraphLaunch", Box::new(move |driver| driver.destroy_graph_exec(own)), act);
-    rig.finish(work);
-    // The objects are destroyed after the calls.
-    assert_eq!(["graphs", "executables"].map(fake_library::live), [1, 0]);
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
+    assert_eq!(fake_library::live("streams"), 0);
+}
+
+#[test]
+fn event_destroyed_during_a_call_lives_until_it_returns() {
+    let rig = rig();
+    let stream = rig.stream(0);
+    for (name, number) in
+        [("cuEventQuery", 0), ("cuEventQuery", 1), ("cuEventElapsedTime", 2), ("cuStreamWaitEvent", 3)]
+    {
+        let options = EventOptions { timing: true, ..EventOptions::default() };
+        let event = rig.driver.create_event(0, options).unwrap();
+        rig.driver.record_event(event, stream).unwrap();
+        rig.finish(stream);
+        let destroy = move |driver: &dyn DriverRuntime| driver.destroy_event(event);
+        destroyed_during(&rig, name, destroy, |driver| match number {
+            0 => driver.check(WaitTarget::Event(event)).map(drop),
+            1 => driver.has_completed(event).map(drop),
+            2 => driver.elapsed(event, event).map(drop),
+            _ => driver.wait_event(stream, event),
+        });
+    }
+}
+
+#[test]
+fn graph_destroyed_during_a_call_lives_until_it_returns() {
+    let rig = rig();
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
+    let graph = || rig.capture(stream, || rig.fill(stream, &memory, 1)).unwrap();
+    let own = graph();
+    let destroy = move |driver: &dyn DriverRuntime| driver.destroy_graph(own);
+    destroyed_during(&rig, "cuGraphNodeGetType", destroy, |driver| driver.describe_graph(own));
+    let own = graph();
+    let destroy = move |driver: &dyn DriverRuntime| driver.destroy_graph(own);
+    destroyed_during(&rig, "cuGraphInstantiateWithFlags", destroy, |driver| {
+        driver.instantiate(own).map(|executable| driver.destroy_graph_exec(executable))
+    });
+    let recorded = graph();
+    let executable = rig.driver.instantiate(recorded).unwrap();
+    rig.driver.destroy_graph(recorded);
+    let destroy = move |driver: &dyn DriverRuntime| driver.destroy_graph_exec(executable);
+    destroyed_during(&rig, "cuGraphLaunch", destroy, |driver| driver.replay(executable, stream));
+    rig.finish(stream);
+    assert_eq!(["graphs", "executables"].map(fake_library::live), [0, 0]);
 }
