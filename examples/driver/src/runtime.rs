@@ -151,8 +151,8 @@ impl ExampleRuntime {
     }
 }
 
-// SAFETY: `Memory` frees memory only in `free`. Queued work is a `Command` that owns its `KeepAlive` and is dropped
-// after it has run. Device addresses are addresses of this process.
+// SAFETY: `Memory` frees memory only in `free`. Queued work is a `Command` that has its owners and is dropped after it
+// has run. Device addresses are addresses of this process.
 unsafe impl DriverRuntime for ExampleRuntime {
     fn device_type(&self) -> DeviceType {
         self.device_type
@@ -273,15 +273,19 @@ unsafe impl DriverRuntime for ExampleRuntime {
         Ok(has_reached)
     }
 
-    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+    unsafe fn copy(&self, stream: StreamHandle, mut copy: Copy) -> Result<()> {
+        // No capture records the work, so some owners are only needed until it is queued.
+        let _unneeded = copy.owners.take_unneeded(None);
         self.queue(stream, Command::Copy(copy))
     }
 
-    unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
+    unsafe fn fill(&self, stream: StreamHandle, mut fill: Fill) -> Result<()> {
+        let _unneeded = fill.owners.take_unneeded(None);
         self.queue(stream, Command::Fill(fill))
     }
 
-    fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
+    fn launch_host_fn(&self, stream: StreamHandle, mut function: HostFn) -> Result<()> {
+        let _unneeded = function.owners.take_unneeded(None);
         self.queue(stream, Command::HostFn(function))
     }
 }

@@ -28,7 +28,7 @@ impl Command {
                 let ranges = [ByteRange::written(to, copy.bytes), ByteRange::read(from, copy.bytes)];
                 let _access = Access::new(&ranges);
                 // SAFETY: the caller of `copy` guarantees that both endpoints are valid until the copy has completed,
-                // or as long as its `keep_alive` lives, which the command owns. `Access` excludes other work on these
+                // or as long as its `owners` require, which the command has. `Access` excludes other work on these
                 // bytes.
                 unsafe { ptr::copy(from, to, copy.bytes) };
             }
@@ -36,7 +36,7 @@ impl Command {
                 let to = pointer(fill.address);
                 let _access = Access::new(&[ByteRange::written(to, fill.bytes)]);
                 // SAFETY: the caller of `fill` guarantees that the bytes are valid until the fill has completed, or as
-                // long as its `keep_alive` lives, which the command owns. `Access` excludes other work on these bytes.
+                // long as its `owners` require, which the command has. `Access` excludes other work on these bytes.
                 unsafe { ptr::write_bytes(to, fill.value, fill.bytes) };
             }
             Command::HostFn(function) => {
@@ -103,7 +103,7 @@ impl Stream {
     fn run(&self) {
         while let Some(command) = self.next() {
             let result = command.run(self.device);
-            // Dropped before the command completes: a wait that returns implies that its `keep_alive` is released. The
+            // Dropped before the command completes: a wait that returns implies that its owners are dropped. The
             // destructor is code of the caller, so it runs without the lock, and its panic must not end the thread.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(command)));
             let mut state = lock(&self.state);

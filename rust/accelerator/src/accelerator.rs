@@ -9,7 +9,9 @@ use once_cell::race::OnceBox;
 
 use interlock_core::base::fork;
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{DeviceIndex, Driver, DriverRuntime, KeepAlive, PoolId, PriorityRange, StreamHandle};
+use interlock_driver::{
+    CaptureId, DeviceIndex, Driver, DriverRuntime, KeepAlive, PoolId, PriorityRange, StreamHandle,
+};
 
 use super::graph_pools::{CapturePool, PoolLease, PrivatePools};
 use super::memory::{CachingAllocator, PinnedCache};
@@ -197,11 +199,21 @@ impl Accelerator {
 
     /// Returns the driver's id of the capture of a stream, if any is underway.
     #[inline]
-    fn capture_of(&self, stream: &Stream) -> Result<Option<u64>> {
+    fn capture_of(&self, stream: &Stream) -> Result<Option<CaptureId>> {
         if self.private_pools.captures_underway() {
             self.runtime.capture_id(stream.handle()?)
         } else {
             Ok(None)
+        }
+    }
+
+    /// Returns the capture of a stream, if it allocates from this pool.
+    pub(super) fn capture_from_pool(&self, stream: &Stream, pool: CapturePool) -> Result<Option<CaptureId>> {
+        match self.capture_of(stream) {
+            Ok(capture) => Ok(capture.filter(|capture| self.private_pools.pool_of(*capture) == Some(pool))),
+            // On a lost device the work itself fails with a more specific error.
+            Err(Error::DeviceLost { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

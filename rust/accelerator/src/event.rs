@@ -98,6 +98,14 @@ impl Event {
         Ok(self.handle.get().copied().unwrap_or(new))
     }
 
+    /// Creates the event of the driver, which the first record would create. The event must have a device.
+    pub(crate) fn created(self) -> Result<Self> {
+        if let Some(device) = self.device {
+            self.handle_on(device)?;
+        }
+        Ok(self)
+    }
+
     /// Records the event after all work that is queued on the stream now. It replaces an earlier record.
     ///
     /// # Errors

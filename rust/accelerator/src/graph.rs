@@ -109,16 +109,8 @@ impl Graph {
             return Err(misused(OPERATION, reason));
         }
         let handle = stream.handle()?;
-        driver.begin_capture(handle, mode)?;
+        let capture = driver.begin_capture(handle, mode)?;
         let pool = pool.unwrap_or(self.own_pool);
-        let capture = match driver.capture_id(handle) {
-            // The capture has just begun, so there is an id.
-            Ok(capture) => capture.unwrap_or_default(),
-            Err(error) => {
-                abort_capture_on(driver, handle);
-                return Err(error);
-            }
-        };
         self.accelerator.private_pools().begin(capture, pool);
         state.pool = Some(pool);
         state.phase = Phase::Capturing(stream, capture);
@@ -128,7 +120,7 @@ impl Graph {
     /// Ends the capture, and instantiates the recorded graph unless this graph was created with `keep`.
     ///
     /// # Errors
-    /// Returns the error of the capture; the graph then has no recorded work. If the capture may only end on the thread
+    /// Returns the error of the capture or of the instantiation; the graph then has no recorded work. If the capture may only end on the thread
     /// that began it, other threads get an error and the capture continues.
     pub fn capture_end(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
@@ -143,18 +135,29 @@ impl Graph {
         state.phase = Phase::Empty;
         let graph = ended.inspect_err(|_| self.release_pool(&mut state))?;
         state.phase = Phase::Recorded { graph: Some(graph), exec: None };
+        let prepared = self.prepare_recorded(driver, &mut state, graph);
+        if prepared.is_err() {
+            self.release(driver, &mut state);
+        }
+        prepared
+    }
+
+    /// Describes and instantiates the graph that a capture has recorded, as this graph requires.
+    fn prepare_recorded(
+        &self,
+        driver: &dyn DriverRuntime,
+        state: &mut State,
+        graph: GraphHandle,
+    ) -> Result<()> {
         // Only for a warning, so an error of the driver is ignored.
         state.empty = driver.is_graph_empty(graph).unwrap_or(false);
         if state.debug {
             state.dump = Some(driver.describe_graph(graph)?);
         }
         if !self.keep {
-            Self::ensure_instantiated(driver, &mut state, "Graph.capture_end")?;
-            if let Phase::Recorded { graph, .. } = &mut state.phase
-                && let Some(graph) = graph.take()
-            {
-                driver.destroy_graph(graph);
-            }
+            let exec = driver.instantiate(graph)?;
+            driver.destroy_graph(graph);
+            state.phase = Phase::Recorded { graph: None, exec: Some(exec) };
         }
         Ok(())
     }
@@ -189,12 +192,15 @@ impl Graph {
                 "capture_end instantiates the graph unless it was created with keep_graph=True",
             ));
         }
-        if let Phase::Recorded { exec, .. } = &mut state.phase
-            && let Some(old) = exec.take()
-        {
+        let Phase::Recorded { graph: Some(graph), exec } = &mut state.phase else {
+            return Err(misused(OPERATION, "nothing has been captured"));
+        };
+        // The earlier instance is destroyed only if there is a new one.
+        let new = driver.instantiate(*graph)?;
+        if let Some(old) = exec.replace(new) {
             driver.destroy_graph_exec(old);
         }
-        Self::ensure_instantiated(driver, &mut state, OPERATION).map(drop)
+        Ok(())
     }
 
     /// Queues the recorded work on the current stream of this thread; instantiates the graph first if it is not.

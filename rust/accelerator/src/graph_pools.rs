@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::accelerator::Accelerator;
 use super::stream::Stream;
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::PoolId;
+use interlock_driver::{CaptureId, PoolId};
 
 /// The captures that are underway on an accelerator, and the pools of its graphs.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct PrivatePools {
 #[derive(Debug, Default)]
 struct Pools {
     /// The pools of the captures that are underway, by the driver's id of the capture.
-    by_capture: HashMap<u64, PoolId>,
+    by_capture: HashMap<CaptureId, PoolId>,
     /// The pools that graphs and allocations use.
     used: HashMap<PoolId, PoolUse>,
     /// The number of the pool that was used first most recently.
@@ -53,7 +53,7 @@ pub(super) struct PoolLease {
 
 impl PoolLease {
     /// Begins the use of the pool of a capture, `None` if the capture has ended.
-    pub(super) fn new(accelerator: &'static Accelerator, capture: u64) -> Option<Self> {
+    pub(super) fn new(accelerator: &'static Accelerator, capture: CaptureId) -> Option<Self> {
         let pool = accelerator.private_pools().acquire(capture)?;
         Some(PoolLease { accelerator, pool })
     }
@@ -79,7 +79,7 @@ impl PrivatePools {
 
     /// Registers a capture and the pool from which it allocates. The graph is a user of the pool until
     /// [`release`](PrivatePools::release).
-    pub(super) fn begin(&self, capture: u64, pool: PoolId) {
+    pub(super) fn begin(&self, capture: CaptureId, pool: PoolId) {
         let mut guard = self.pools();
         let pools = &mut *guard;
         pools.by_capture.insert(capture, pool);
@@ -92,7 +92,7 @@ impl PrivatePools {
     }
 
     /// Unregisters a capture that has ended.
-    pub(super) fn end(&self, capture: u64) {
+    pub(super) fn end(&self, capture: CaptureId) {
         let mut pools = self.pools();
         pools.by_capture.remove(&capture);
         self.underway.store(pools.by_capture.len(), Ordering::Release);
@@ -112,14 +112,14 @@ impl PrivatePools {
     }
 
     /// Returns the pool from which a capture allocates.
-    pub(super) fn pool_of(&self, capture: u64) -> Option<CapturePool> {
+    pub(super) fn pool_of(&self, capture: CaptureId) -> Option<CapturePool> {
         let pools = self.pools();
         let id = *pools.by_capture.get(&capture)?;
         Some(CapturePool { id, number: pools.used.get(&id)?.number })
     }
 
     /// Returns the pool from which a capture allocates, with a new user.
-    fn acquire(&self, capture: u64) -> Option<CapturePool> {
+    fn acquire(&self, capture: CaptureId) -> Option<CapturePool> {
         let mut guard = self.pools();
         let pools = &mut *guard;
         let id = *pools.by_capture.get(&capture)?;

@@ -9,7 +9,8 @@ use once_cell::race::OnceBox;
 
 use interlock_core::thread::{ScopeGuard, StreamSlot, ThreadState};
 use interlock_driver::{
-    Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, PriorityRange, StreamHandle, WaitTarget,
+    Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, Owners, PriorityRange, StreamHandle,
+    WaitTarget,
 };
 
 use super::accelerator::Accelerator;
@@ -245,18 +246,19 @@ impl Stream {
     /// stream.
     pub fn launch(&self, work: HostFn) -> Result<()> {
         let driver = self.driver()?;
-        let (state, run, stream) = (ThreadState::capture(), work.run, self.0.handle);
+        let (state, run, stream) = (ThreadState::capture(), work.run.clone(), self.0.handle);
         let run = Arc::new(move || {
             let _scope = HostFnScope::enter(stream);
             state.run(|| run())
         });
-        driver.launch_host_fn(self.0.handle, HostFn { name: work.name, run })
+        driver.launch_host_fn(self.0.handle, HostFn { run, ..work })
     }
 
     /// Queues a copy.
     ///
     /// # Safety
-    /// Source and destination are valid for the copy's bytes as long as its `keep_alive` lives.
+    /// Both endpoints are valid for the copy's bytes until it has completed and no graph can repeat it, or as long as
+    /// its `owners` require.
     pub unsafe fn copy(&self, copy: Copy) -> Result<()> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.driver()?.copy(self.0.handle, copy) }
@@ -265,10 +267,24 @@ impl Stream {
     /// Queues a fill.
     ///
     /// # Safety
-    /// The bytes are memory of this stream's device as long as the fill's `keep_alive` lives.
+    /// The bytes are memory of this stream's device until the fill has completed and no graph can repeat it, or as long
+    /// as its `owners` require.
     pub unsafe fn fill(&self, fill: Fill) -> Result<()> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.driver()?.fill(self.0.handle, fill) }
+    }
+
+    /// Makes the graph that captures this stream, if any, own the memory of work that another library has queued. The
+    /// host function `name`, which does nothing, becomes a part of the graph.
+    pub fn retain_in_graph(&self, name: &str, owners: Owners) -> Result<()> {
+        let driver = self.driver()?;
+        let Some(capture) = driver.capture_id(self.0.handle)? else { return Ok(()) };
+        let (owned, _) = owners.split(Some(capture));
+        if owned.is_empty() {
+            return Ok(());
+        }
+        let owners = Owners::until_completed(Arc::new(owned));
+        driver.launch_host_fn(self.0.handle, HostFn::new(name, || Ok(())).with_owners(owners))
     }
 
     /// Makes this the current stream of its device, and that device the current one, until the guard is dropped.

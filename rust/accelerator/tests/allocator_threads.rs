@@ -20,6 +20,7 @@ use allocator::segment::{KIB, MIB};
 use interlock_accelerator::Error;
 use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, HostMemory};
 use interlock_accelerator::{Device, Stream, use_driver};
+use interlock_driver::Owners;
 use interlock_host::{FaultInjector, HostDriver, HostOptions};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
@@ -47,7 +48,8 @@ fn holds(memory: &DeviceBuffer, value: u8, stream: &Stream) -> bool {
     let part = part(memory);
     let keep: Arc<Vec<_>> = Arc::new((0..part.bytes()).map(|_| AtomicU8::new(!value)).collect());
     // SAFETY: `keep` owns the bytes, which are not read before the copy is done.
-    let host = unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), Some(keep.clone())) };
+    let host =
+        unsafe { HostMemory::new(keep.as_ptr().cast(), keep.len(), Owners::until_completed(keep.clone())) };
     let queued =
         memory::copy(&CopyOperand::Host(host), &CopyOperand::Device(part), Some(stream), true).unwrap();
     queued.synchronize().unwrap();

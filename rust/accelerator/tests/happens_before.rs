@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock_driver::{
-    Address, Copy, CopyEndpoint, DeviceIndex, DriverRuntime, EventHandle, EventOptions, HostFn, KeepAlive,
+    Address, Copy, CopyEndpoint, DeviceIndex, DriverRuntime, EventHandle, EventOptions, HostFn, Owners,
     StreamHandle, WaitTarget,
 };
 use interlock_host::{HostDriver, HostOptions};
@@ -133,9 +133,9 @@ impl<'a> Run<'a> {
         let at = |device: usize, place| {
             CopyEndpoint::Device(device as DeviceIndex, self.cells.address(device, place))
         };
-        let keep_alive: Option<KeepAlive> = Some(Arc::new(self.cells.clone()));
-        let copy = Copy { to: at(own, place), from: at(device, from), bytes: 8, keep_alive };
-        // SAFETY: `keep_alive` owns all cells.
+        let owners = Owners::until_completed(Arc::new(self.cells.clone()));
+        let copy = Copy { to: at(own, place), from: at(device, from), bytes: 8, owners };
+        // SAFETY: `owners` own all cells.
         unsafe { self.rig.driver.copy(stream, copy) }.unwrap();
     }
 

@@ -276,7 +276,7 @@ fn copy_from_a_lost_device_fails_asynchronously() {
         to: here.endpoint(),
         from: interlock_driver::CopyEndpoint::Device(1, far),
         bytes: 4,
-        keep_alive: Some(there),
+        owners: interlock_driver::Owners::until_completed(there),
     };
     let latch = rig.block(stream);
     // SAFETY: the memory is never freed.

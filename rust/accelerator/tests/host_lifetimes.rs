@@ -7,7 +7,7 @@ mod rig;
 
 use std::sync::Arc;
 
-use interlock_driver::{CaptureMode, DriverRuntime, Fill, HostFn, KeepAlive, StreamHandle, WaitTarget};
+use interlock_driver::{CaptureMode, DriverRuntime, Fill, HostFn, Owners, StreamHandle, WaitTarget};
 use interlock_host::LiveObjects;
 use rig::host::{two_devices, with_faults};
 use rig::{Counter, Latch};
@@ -78,10 +78,10 @@ fn keep_alive_may_call_the_driver_and_panic_when_dropped() {
     let (stream, counter) = (rig.stream(0), Counter::default());
     let memory = rig.memory(0, 4);
     let fill = |stream| {
-        let keep_alive: Option<KeepAlive> =
-            Some(Arc::new((memory.clone(), PanicOnDrop(Arc::downgrade(&rig.driver), counter.clone()))));
-        let fill = Fill { address: memory.address, bytes: 4, value: 1, keep_alive };
-        // SAFETY: `keep_alive` owns the memory.
+        let owner = Arc::new((memory.clone(), PanicOnDrop(Arc::downgrade(&rig.driver), counter.clone())));
+        let owners = Owners::until_completed(owner);
+        let fill = Fill { address: memory.address, bytes: 4, value: 1, owners };
+        // SAFETY: `owners` own the memory.
         unsafe { rig.driver.fill(stream, fill) }
     };
     // Dropped after the work ran, failed or was rejected, after a capture was invalidated, and with a graph.

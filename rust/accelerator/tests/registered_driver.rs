@@ -105,7 +105,7 @@ unsafe impl DriverRuntime for ThirdPartyRuntime {
         check(target: WaitTarget) -> bool;
         has_completed(event: EventHandle) -> bool;
         launch_host_fn(stream: StreamHandle, function: HostFn) -> ();
-        begin_capture(stream: StreamHandle, mode: CaptureMode) -> ();
+        begin_capture(stream: StreamHandle, mode: CaptureMode) -> CaptureId;
         capture_id(stream: StreamHandle) -> Option<u64>;
         end_capture(stream: StreamHandle) -> GraphHandle;
         instantiate(graph: GraphHandle) -> GraphExecHandle;

@@ -3,14 +3,14 @@
 use std::ptr;
 use std::sync::{Arc, MutexGuard};
 
-use cudarc::driver::sys::CUstreamCaptureMode;
+use cudarc::driver::sys::{CUresult, CUstream, CUstreamCaptureMode};
 
 use interlock_core::base::fork;
 use interlock_core::device::{Device, DeviceType};
 use interlock_driver::capture::{self, CaptureId, Captures, refused};
 use interlock_driver::{
     Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DeviceProperties, DriverRuntime, Error,
-    EventHandle, EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, KeepAlive, MemoryInfo,
+    EventHandle, EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, Owners,
     PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
 };
 
@@ -20,11 +20,14 @@ use super::device::properties;
 use super::graph::capture::{CaptureTable, GraphResources};
 use super::graph::dump;
 use super::graph::graph::{self, GraphTable};
+use super::graph::submission::Submission;
+use super::memory::alloc;
+use super::memory::pinned::{self, PinnedRanges};
 use super::memory::virtual_memory::VirtualMemory;
-use super::memory::{alloc, pinned};
 use super::stream::event::{EventTable, RecordedAt};
-use super::stream::host_fn::ErrorSink;
-use super::stream::stream::{DEFAULT, Stream};
+use super::stream::host_fn::{ErrorSink, HostFnCall};
+use super::stream::progress::AsyncError;
+use super::stream::stream::{DEFAULT, INVALIDATED_CAPTURE, Stream};
 use super::stream::stream_semaphore::{Semaphore, SemaphorePool};
 use super::stream::submit::{self, PeerContexts};
 use super::stream::sync::{self, Point, StaleWaits};
@@ -62,6 +65,7 @@ pub(crate) struct CudaRuntime {
     captures: CaptureTable,
     graphs: GraphTable,
     stale_waits: StaleWaits,
+    pinned_ranges: PinnedRanges,
 }
 
 /// A device, its virtual memory, semaphores and synchronization.
@@ -92,6 +96,7 @@ impl CudaRuntime {
             captures: CaptureTable::default(),
             graphs: GraphTable::default(),
             stale_waits: StaleWaits::default(),
+            pinned_ranges: PinnedRanges::default(),
         })
     }
 
@@ -132,37 +137,63 @@ impl CudaRuntime {
         self.captures.lock()
     }
 
-    /// Returns the capture that records the work of a stream.
-    ///
-    /// # Errors
-    /// Refuses a capture that was invalidated.
-    fn valid_capture(
-        &self,
-        op: &DeviceOp<'_>,
-        stream: &Stream,
+    /// Begins to queue work on a stream.
+    fn submit<'a>(
+        &'a self,
+        op: &'a DeviceOp<'a>,
+        stream: &'a Stream,
         operation: &'static str,
-    ) -> Result<Option<CaptureId>> {
-        let capture = stream.capture_id(op)?;
-        capture.map_or(Ok(()), |id| self.captures().check_valid(id, operation))?;
-        Ok(capture)
+    ) -> Result<Submission<'a>> {
+        Submission::begin(op, stream, &self.captures, operation)
     }
 
-    /// Keeps an owner alive: until the queued work has completed, or as long as a graph contains the recorded work.
-    fn retain(
+    /// Returns whether the driver may wait for the stream of a copy before it returns, because it does not know that
+    /// host memory is pinned.
+    fn may_block(&self, copy: &Copy) -> bool {
+        let is_pageable = |endpoint| matches!(endpoint, CopyEndpoint::Host(address) if !self.pinned_ranges.contains(address));
+        is_pageable(copy.to) || is_pageable(copy.from)
+    }
+
+    /// Queues a copy during which the driver may wait for the stream, and so for host functions that queue work on it.
+    /// The copy is therefore queued on a temporary stream, without the submit lock of `stream`. The temporary stream
+    /// waits for the work of `stream`, and later work of `stream` waits for the copy.
+    fn copy_blocking(
         &self,
         op: &DeviceOp<'_>,
         stream: &Stream,
-        capture: Option<CaptureId>,
-        keep_alive: Option<KeepAlive>,
+        owners: Owners,
+        queue: impl FnOnce(CUstream) -> CUresult,
     ) -> Result<()> {
-        match (capture, keep_alive) {
-            (_, None) => Ok(()),
-            (Some(id), Some(keep_alive)) => {
-                self.captures.retain(id, keep_alive);
-                Ok(())
-            }
-            (None, Some(keep_alive)) => stream.retain(op, keep_alive),
+        let side = self.streams.create(stream.device(), 0, COPY)?;
+        // The driver's stream lives as long as `side`.
+        self.streams.destroy(side.handle());
+        let [before, after] = [stream.acquire_event(op)?, stream.acquire_event(op)?];
+        let submission = self.submit(op, stream, COPY)?;
+        if submission.capture().is_some() {
+            // Recorded without waiting.
+            return submission.queue(owners, queue);
         }
+        submission.queue(Owners::default(), |on| before.record(on))?;
+        op.check(before.enqueue_wait(side.raw()))?;
+        op.check(queue(side.raw()))?;
+        let joined = op
+            .check(after.record(side.raw()))
+            .and_then(|()| self.submit(op, stream, COPY))
+            .and_then(|submission| match submission.capture() {
+                None => submission.queue(owners.clone(), |on| after.enqueue_wait(on)),
+                Some(_) => Err(refused(COPY, "the stream captures")),
+            });
+        if joined.is_err() {
+            // The copy is queued, so it completes here.
+            // SAFETY: the stream is alive.
+            let waited = op.check(unsafe { api::cuStreamSynchronize(side.raw()) });
+            if let Err(error) = waited {
+                // Leaked: the completion of the copy can't be detected.
+                std::mem::forget(owners);
+                stream.store_error(AsyncError::new(stream.next_point(), error));
+            }
+        }
+        Ok(())
     }
 
     /// Enables peer access between two devices in both directions, if they support it. Without peer access the driver
@@ -233,8 +264,9 @@ impl CudaRuntime {
     fn points_of_stream(&self, handle: StreamHandle) -> Result<Vec<Point>> {
         let stream = self.streams.find(handle, SYNC_STREAM)?;
         let op = stream.device().begin(SYNC_STREAM)?;
-        self.check_stream_sync(&op, &stream, SYNC_STREAM)?;
-        Ok(vec![(stream.id(), stream.signal(&op)?)])
+        let point = stream.signal(&op)?;
+        let point = point.map_err(|capture| self.captures().refuse_stream_sync(capture, SYNC_STREAM))?;
+        Ok(vec![(stream.id(), point)])
     }
 
     /// Returns the generation of an event's last record, then the point of the record if this process recorded it.
@@ -323,7 +355,7 @@ impl CudaRuntime {
         let streams = self.streams.of_device(index);
         if !streams.is_empty() {
             let op = device.begin(SYNC_DEVICE)?;
-            streams.iter().try_for_each(|(stream, _)| stream.poll(&op))?;
+            streams.iter().try_for_each(|stream| stream.poll(&op))?;
         }
         sync::report_device(&self.streams, device)?;
         self.streams.reap(device, SYNC_DEVICE);
@@ -331,9 +363,10 @@ impl CudaRuntime {
     }
 }
 
-// SAFETY: the driver allocates memory and keeps it until it is freed (`memory/`). Queued work owns its `KeepAlive`
-// until a point after it has completed (`stream/stream.rs`). A graph and its queued replays own the `KeepAlive` of
-// recorded work (`graph/graph.rs`).
+// SAFETY: the driver allocates memory and keeps it until it is freed (`memory/`). Queued work owns its owners until a
+// point after it has completed (`stream/progress.rs`). A graph and its queued replays own the owners of recorded work
+// (`graph/submission.rs`, `graph/graph.rs`). No capture of a stream begins or ends between the selection of the owners
+// and the submission.
 unsafe impl DriverRuntime for CudaRuntime {
     fn device_type(&self) -> DeviceType {
         DeviceType::Cuda
@@ -365,10 +398,13 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     fn allocate_pinned(&self, device: DeviceIndex, bytes: usize) -> Result<Address> {
-        pinned::allocate_pinned(self.device(device)?, bytes)
+        let address = pinned::allocate_pinned(self.device(device)?, bytes)?;
+        self.pinned_ranges.add(address, bytes);
+        Ok(address)
     }
 
     unsafe fn free_pinned(&self, address: Address, _: usize) -> Result<()> {
+        self.pinned_ranges.remove(address);
         // SAFETY: the caller upholds the contract of `free_pinned`.
         unsafe { pinned::free_pinned(self.any_used_device()?, address) }
     }
@@ -424,44 +460,46 @@ unsafe impl DriverRuntime for CudaRuntime {
 
     fn destroy_event(&self, event: EventHandle) {
         let Some(event) = self.events.remove(event) else { return };
-        {
-            let mut record = event.record();
-            // An error means that the device is poisoned; the waits then report it.
-            let _ = self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD);
-            // A thread that looked the event up before does not query the destroyed event.
-            *record = self.events.new_record(RecordedAt::Never);
-        }
-        // SAFETY: the event was removed from the table, so no other call uses it.
-        event.device().destroy("destroying an Event", || unsafe { api::cuEventDestroy_v2(event.raw()) });
+        let mut record = event.record();
+        // An error means that the device is poisoned; the waits then report it.
+        let _ = self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD);
+        // The event completes for a thread that has looked it up before.
+        *record = self.events.new_record(RecordedAt::Never);
     }
 
     fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
         let (event, stream) = (self.events.find(event, RECORD)?, self.streams.find(stream, RECORD)?);
         let op = stream.device().begin_on_stream(RECORD)?;
-        let capture = self.valid_capture(&op, &stream, RECORD)?;
         let mut record = event.record();
         self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD)?;
-        // SAFETY: the event and the stream are alive.
-        stream.submit(&op, |on| unsafe { api::cuEventRecord(event.raw(), on) })?;
-        *record = self.events.new_record(match capture {
+        let submission = self.submit(&op, &stream, RECORD)?;
+        let recorded_at = match submission.capture() {
             Some(id) => RecordedAt::InCapture(id),
             None => RecordedAt::InStream { stream: stream.id(), point: stream.submitted() },
-        });
+        };
+        // SAFETY: the event and the stream are alive.
+        submission.queue(Owners::default(), |on| unsafe { api::cuEventRecord(event.raw(), on) })?;
+        *record = self.events.new_record(recorded_at);
         Ok(())
     }
 
     fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
         let (event, stream) = (self.events.find(event, WAIT_EVENT)?, self.streams.find(stream, WAIT_EVENT)?);
-        let recorded_in = match event.record().recorded_at() {
+        // Locked until the wait is queued, so that it is for this record.
+        let record = event.record();
+        let recorded_in = match record.recorded_at() {
             RecordedAt::Never => return Ok(()),
             RecordedAt::InCapture(id) => Some(id),
             RecordedAt::InStream { .. } | RecordedAt::InOtherProcess => None,
         };
         let op = stream.device().begin_on_stream(WAIT_EVENT)?;
-        let own = self.valid_capture(&op, &stream, WAIT_EVENT)?;
-        self.captures().check_wait(own, stream.is_default(), recorded_in, WAIT_EVENT)?;
+        let mut submission = match recorded_in {
+            Some(_) => Submission::begin_join(&op, &stream, &self.captures, WAIT_EVENT)?,
+            None => self.submit(&op, &stream, WAIT_EVENT)?,
+        };
+        submission.check_wait(recorded_in, WAIT_EVENT)?;
         // SAFETY: the event and the stream are alive.
-        stream.submit(&op, |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) })
+        submission.queue(Owners::default(), |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) })
     }
 
     fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<f64> {
@@ -516,14 +554,14 @@ unsafe impl DriverRuntime for CudaRuntime {
         }
     }
 
-    unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
+    unsafe fn copy(&self, stream: StreamHandle, mut copy: Copy) -> Result<()> {
         let stream = self.streams.find(stream, COPY)?;
         let is_within_device = submit::is_within_device(&copy);
         let device = stream.device();
         let op = if is_within_device { device.begin_on_stream(COPY) } else { device.begin(COPY) }?;
-        let capture = self.valid_capture(&op, &stream, COPY)?;
+        let owners = std::mem::take(&mut copy.owners);
         if copy.bytes == 0 {
-            return Ok(());
+            return self.submit(&op, &stream, COPY).map(drop);
         }
         let peers = match (copy.to, copy.from) {
             (CopyEndpoint::Device(there, _), CopyEndpoint::Device(here, _)) if there != here => {
@@ -531,53 +569,50 @@ unsafe impl DriverRuntime for CudaRuntime {
             }
             _ => None,
         };
-        // SAFETY: the caller guarantees valid operands; `retain` keeps their owner alive until the copy has completed.
+        // SAFETY: the caller guarantees valid operands, which `owners` keep alive as long as the copy requires.
         let queue = |on| unsafe { submit::copy(&copy, peers, on) };
-        if is_within_device {
-            stream.submit(&op, queue)?;
-        } else {
-            // For pageable memory the driver waits for the stream, and so for host functions that may queue work on it:
-            // the submit lock must not be held meanwhile.
-            drop(stream.lock_submit());
-            op.check(queue(stream.raw()))?;
+        match self.may_block(&copy) {
+            true => self.copy_blocking(&op, &stream, owners, queue),
+            false => self.submit(&op, &stream, COPY)?.queue(owners, queue),
         }
-        self.retain(&op, &stream, capture, copy.keep_alive)
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
         let stream = self.streams.find(stream, FILL)?;
         let op = stream.device().begin_on_stream(FILL)?;
-        let capture = self.valid_capture(&op, &stream, FILL)?;
-        let Fill { address, bytes, value, keep_alive } = fill;
+        let Fill { address, bytes, value, owners } = fill;
+        let submission = self.submit(&op, &stream, FILL)?;
         if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: the caller guarantees valid memory; `retain` keeps its owner alive until the fill has completed.
-        stream.submit(&op, |on| unsafe { api::cuMemsetD8Async(address.0, value, bytes, on) })?;
-        self.retain(&op, &stream, capture, keep_alive)
+        // SAFETY: the caller guarantees valid memory, which `owners` keep alive as long as the fill requires.
+        submission.queue(owners, |on| unsafe { api::cuMemsetD8Async(address.0, value, bytes, on) })
     }
 
-    fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
+    fn launch_host_fn(&self, stream: StreamHandle, mut function: HostFn) -> Result<()> {
         let stream = self.streams.find(stream, LAUNCH)?;
         let op = stream.device().begin_on_stream(LAUNCH)?;
-        let capture = self.valid_capture(&op, &stream, LAUNCH)?;
-        let (errors, semaphore) = match capture {
+        let owners = std::mem::take(&mut function.owners);
+        // Without the submit lock: the first semaphores are allocated, which may wait for queued work.
+        let semaphore = Semaphore::acquire(&self.state(op.device().index())?.semaphores, &op)?;
+        let mut submission = self.submit(&op, &stream, LAUNCH)?;
+        let (errors, semaphore) = match submission.replays() {
             // A semaphore would have to be reset before each replay, so the driver's thread waits instead.
-            Some(id) => (ErrorSink::Replay(self.captures.replays(id)), None),
+            Some(replays) => (ErrorSink::Replay(replays), None),
             None => {
-                let semaphores = &self.state(op.device().index())?.semaphores;
-                let semaphore = Semaphore::acquire(semaphores, &op, stream.raw())?;
-                (ErrorSink::Stream(Arc::downgrade(&stream), stream.next_point()), semaphore.map(Arc::new))
+                let progress = Arc::downgrade(stream.progress());
+                (ErrorSink::Stream(progress, stream.next_point()), semaphore.map(Arc::new))
             }
         };
-        let call = submit::host_fn(&op, &stream, errors, semaphore, function)?;
-        self.retain(&op, &stream, capture, Some(call))
+        let call = Arc::new(HostFnCall::new(function, op.device().device_id(), errors, semaphore));
+        submission.queue(Owners::until_completed(call.clone()).and(owners), |on| call.enqueue(on))
     }
 
-    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
+    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<CaptureId> {
         let stream = self.streams.find(stream, BEGIN_CAPTURE)?;
         capture::check_begin(stream.is_default(), None, BEGIN_CAPTURE)?;
         let op = stream.device().begin(BEGIN_CAPTURE)?;
+        let _submit = stream.lock_submit();
         capture::check_begin(stream.is_default(), stream.capture_id(&op)?, BEGIN_CAPTURE)?;
         let raw_mode = match mode {
             CaptureMode::Global => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
@@ -585,11 +620,23 @@ unsafe impl DriverRuntime for CudaRuntime {
             CaptureMode::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
         };
         // SAFETY: the stream is alive.
-        stream.submit(&op, |on| unsafe { api::cuStreamBeginCapture_v2(on, raw_mode) })?;
-        if let Some(id) = stream.capture_id(&op)? {
-            self.captures.begin(id, stream.handle(), mode);
+        op.check(unsafe { api::cuStreamBeginCapture_v2(stream.raw(), raw_mode) })?;
+        let error = match stream.capture_id(&op) {
+            Ok(Some(INVALIDATED_CAPTURE)) => refused(BEGIN_CAPTURE, "another thread invalidated the capture"),
+            Ok(Some(id)) => {
+                self.captures.begin(id, stream.handle(), mode);
+                return Ok(id);
+            }
+            Ok(None) => refused(BEGIN_CAPTURE, "another library ended the capture"),
+            Err(error) => error,
+        };
+        let mut graph = ptr::null_mut();
+        // SAFETY: the stream is alive and the pointer valid.
+        let _ = op.check(unsafe { api::cuStreamEndCapture(stream.raw(), &raw mut graph) });
+        if !graph.is_null() {
+            graph::destroy(stream.device(), graph);
         }
-        Ok(())
+        Err(error)
     }
 
     fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
@@ -603,20 +650,26 @@ unsafe impl DriverRuntime for CudaRuntime {
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle> {
         let stream = self.streams.find(stream, END_CAPTURE)?;
         let op = stream.device().begin(END_CAPTURE);
+        let submit = stream.lock_submit();
+        let mut captures = self.captures();
         // The driver does not report the id of an invalidated capture.
         let current = op.as_ref().map_err(Error::clone).and_then(|op| stream.capture_id(op));
-        let id = self.captures().check_end(stream.handle(), || current.clone(), END_CAPTURE)?;
+        let id = captures.check_end(stream.handle(), || current.clone(), END_CAPTURE)?;
         if matches!(current, Ok(Some(_))) {
-            self.captures().check_end_thread(id, END_CAPTURE)?;
+            captures.check_end_thread(id, END_CAPTURE)?;
         }
-        // The capture ends here, even if the driver returns an error.
-        let ended = self.captures().end(id);
-        let (mut resources, invalidated_by) =
-            ended.map_or((None, None), |ended| (Some(ended.content), ended.invalidated_by));
-        let op = op?;
         let mut graph = ptr::null_mut();
         // SAFETY: the stream is alive and the pointer valid.
-        let ended = check(unsafe { api::cuStreamEndCapture(stream.raw(), &raw mut graph) });
+        let ended =
+            op.as_ref().map(|_| check(unsafe { api::cuStreamEndCapture(stream.raw(), &raw mut graph) }));
+        // The capture ends, even if the driver returns an error.
+        let content = captures.end(id);
+        // The owners are dropped without the locks.
+        drop((captures, submit));
+        let (mut resources, invalidated_by) =
+            content.map_or((None, None), |ended| (Some(ended.content), ended.invalidated_by));
+        let ended = ended.map_err(Error::clone)?;
+        let op = op?;
         if ended == Err(Code::ILLEGAL_STATE)
             && let Some(resources) = resources.take()
         {
@@ -644,10 +697,11 @@ unsafe impl DriverRuntime for CudaRuntime {
         let executable = self.graphs.find_exec(executable)?;
         let stream = self.streams.find(stream, REPLAY)?;
         let op = stream.device().begin(REPLAY)?;
-        if stream.capture_id(&op)?.is_some() {
+        let submission = self.submit(&op, &stream, REPLAY)?;
+        if submission.capture().is_some() {
             return Err(refused(REPLAY, "the stream captures, and no graph can be part of another one"));
         }
-        executable.replay(&op, &stream)
+        executable.replay(&op, &stream, submission)
     }
 
     fn describe_graph(&self, graph: GraphHandle) -> Result<GraphDump> {

@@ -43,7 +43,7 @@ impl CaptureMode {
     }
 }
 
-/// The id of a capture, unique in a process.
+/// The id of a capture, unique in a process and never 0.
 pub type CaptureId = u64;
 
 /// The captures of a driver that are underway, each with the content that the driver records.

@@ -25,14 +25,14 @@ pub mod testing;
 pub mod va_space;
 mod wait;
 
-pub use capture::CaptureMode;
+pub use capture::{CaptureId, CaptureMode};
 pub use driver::Driver;
 pub use error::{Error, Result};
 pub use exclusion::{Access, ByteRange};
 pub use handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, PoolId, StreamHandle};
 pub use interlock_core::device::{Device, DeviceIndex, DeviceType};
 pub use oom::{AllocatorState, OutOfMemory};
-pub use ops::{Copy, CopyEndpoint, Fill, GraphDump, HostFn, KeepAlive};
+pub use ops::{Copy, CopyEndpoint, Fill, GraphDump, HostFn, KeepAlive, Owners};
 pub use properties::{DeviceProperties, MemoryInfo, PriorityRange};
 pub use runtime::DriverRuntime;
 pub use wait::{SyncPoint, WaitPolicy, WaitTarget};

@@ -2,7 +2,7 @@
 
 use interlock_core::device::{Device, DeviceIndex, DeviceType};
 
-use super::capture::CaptureMode;
+use super::capture::{CaptureId, CaptureMode};
 use super::handle::{Address, EventHandle, EventOptions, GraphExecHandle, GraphHandle, StreamHandle};
 use super::ops::{Copy, Fill, GraphDump, HostFn};
 use super::properties::{DeviceProperties, MemoryInfo, PriorityRange};
@@ -20,6 +20,12 @@ use crate::{Error, Result};
 /// [`create_event`](DriverRuntime::create_event), [`record_event`](DriverRuntime::record_event),
 /// [`has_completed`](DriverRuntime::has_completed) and [`capture_id`](DriverRuntime::capture_id) are called with locks
 /// held: they drop no [`KeepAlive`](super::KeepAlive) and call no user code.
+///
+/// A call that returns an error has had no effect. An error that occurs after work was queued is reported
+/// asynchronously.
+///
+/// A stream begins to capture between two calls that queue work on it, and not during one: a driver decides whether
+/// work is run or recorded, and which of its [`Owners`](super::Owners) it owns, under one lock.
 ///
 /// Errors of queued work are reported asynchronously: by the next [`check`](DriverRuntime::check) or
 /// [`wait`](DriverRuntime::wait) that covers the work, as [`Error::Device`] with the operation that failed.
@@ -40,7 +46,8 @@ use crate::{Error, Result};
 /// # Safety
 /// The memory that [`allocate`](DriverRuntime::allocate), [`allocate_pinned`](DriverRuntime::allocate_pinned) and
 /// [`map`](DriverRuntime::map) return must stay valid for the requested bytes until it is freed or the runtime is
-/// dropped, and queued work must own its [`KeepAlive`](super::KeepAlive) until it has completed. If
+/// dropped. Queued work must own the owners that [`Owners::split`](super::Owners::split) selects until it has completed
+/// and, if a graph records it, as long as the graph can repeat it. If
 /// [`is_host_accessible`](DriverRuntime::is_host_accessible) returns true, addresses of devices are addresses of this
 /// program.
 #[expect(unused_variables, reason = "most defaults only return an error")]
@@ -206,14 +213,14 @@ pub unsafe trait DriverRuntime: Send + Sync {
     ///
     /// # Safety
     /// Both endpoints are valid for the bytes of the copy until it has completed and no graph can repeat it, or as long
-    /// as its `keep_alive` lives.
+    /// as its `owners` require.
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()>;
 
     /// Queues a fill.
     ///
     /// # Safety
     /// The bytes are memory of the stream's device until the fill has completed and no graph can repeat it, or as long
-    /// as its `keep_alive` lives.
+    /// as its `owners` require.
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()>;
 
     /// Queues a host function.
@@ -222,13 +229,15 @@ pub unsafe trait DriverRuntime: Send + Sync {
     }
 
     /// Begins a capture: work that is queued on the stream from now on is recorded instead of run. Other streams take
-    /// part in the capture once they wait for an event that was recorded in it.
-    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<()> {
+    /// part in the capture once they wait for an event that was recorded in it. Returns the id of the capture, which is
+    /// unique in a process and not 0.
+    fn begin_capture(&self, stream: StreamHandle, mode: CaptureMode) -> Result<CaptureId> {
         Err(self.unsupported("Graph.capture_begin", stream.device))
     }
 
-    /// Returns the id of the capture that records the work of the stream, if any. Ids are unique in a process.
-    fn capture_id(&self, stream: StreamHandle) -> Result<Option<u64>> {
+    /// Returns the id of the capture that records the work of the stream, if any. A driver that does not know the id of
+    /// an invalidated capture returns 0.
+    fn capture_id(&self, stream: StreamHandle) -> Result<Option<CaptureId>> {
         Ok(None)
     }
 
@@ -303,7 +312,7 @@ mod tests {
             ("Event.ipc_handle", driver.export_event(event).map(drop)),
             ("Event.from_ipc_handle", driver.import_event(1, &[]).map(drop)),
             ("Stream.launch", driver.launch_host_fn(handle, HostFn::new("nothing", || Ok(())))),
-            ("Graph.capture_begin", driver.begin_capture(handle, CaptureMode::Global)),
+            ("Graph.capture_begin", driver.begin_capture(handle, CaptureMode::Global).map(drop)),
             ("Graph.capture_end", driver.end_capture(handle).map(drop)),
             ("Graph.instantiate", driver.instantiate(GraphHandle(0)).map(drop)),
             ("Graph.replay", driver.replay(GraphExecHandle(0), handle)),

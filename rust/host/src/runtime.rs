@@ -5,9 +5,9 @@ use std::sync::{Arc, MutexGuard};
 use interlock_core::device::{Device, DeviceType};
 use interlock_driver::va_space::{self, MAPPING, RELEASING, RESERVING, UNMAPPING};
 use interlock_driver::{
-    Address, CaptureMode, Copy, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle, EventOptions,
-    Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, OutOfMemory, PriorityRange, Result,
-    StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+    Address, CaptureId, CaptureMode, Copy, DeviceIndex, DeviceProperties, DriverRuntime, EventHandle,
+    EventOptions, Fill, GraphDump, GraphExecHandle, GraphHandle, HostFn, MemoryInfo, OutOfMemory,
+    PriorityRange, Result, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
 };
 
 use super::exec::command::{Command, Task};
@@ -47,13 +47,15 @@ impl HostRuntime {
     }
 
     /// Queues a task, or records it if the stream captures.
-    fn queue(&self, stream: StreamHandle, task: Task, operation: &'static str) -> Result<()> {
-        // On an error, `task` is dropped after `inner`, and so without the lock.
+    fn queue(&self, stream: StreamHandle, mut task: Task, operation: &'static str) -> Result<()> {
+        // Both are dropped after `inner`, and so without the lock: the task on an error.
+        let _unneeded;
         let mut inner = self.lock()?;
         let capture = inner.stream(stream, operation)?.capture();
         for device in task.devices() {
             inner.device(device, operation)?;
         }
+        _unneeded = task.take_unneeded_owners(capture);
         if let Some(capture) = capture {
             return inner.record_task(capture, stream, task, operation);
         }
@@ -119,7 +121,7 @@ macro_rules! forward {
 }
 
 // SAFETY: memory comes from the global allocator or the system. Only the free functions return it, for tracked
-// addresses (`memory/`). A task owns its `KeepAlive` until it has run or was cancelled (`exec/worker.rs`,
+// addresses (`memory/`). A task owns its owners until it has run or was cancelled (`exec/worker.rs`,
 // `exec/scheduler.rs`); each node of a graph owns a task.
 unsafe impl DriverRuntime for HostRuntime {
     fn device_type(&self) -> DeviceType {
@@ -246,8 +248,8 @@ unsafe impl DriverRuntime for HostRuntime {
         lock: check(target: WaitTarget) -> bool;
         lock_no_flush: has_completed(event: EventHandle) -> bool;
         lock: sync_point(target: WaitTarget) -> SyncPoint;
-        lock: begin_capture(stream: StreamHandle, mode: CaptureMode) -> ();
-        lock_no_flush: capture_id(stream: StreamHandle) -> Option<u64>;
+        lock: begin_capture(stream: StreamHandle, mode: CaptureMode) -> CaptureId;
+        lock_no_flush: capture_id(stream: StreamHandle) -> Option<CaptureId>;
         lock: end_capture(stream: StreamHandle) -> GraphHandle;
         lock: instantiate(graph: GraphHandle) -> GraphExecHandle;
         lock: describe_graph(graph: GraphHandle) -> GraphDump;

@@ -64,7 +64,7 @@ unsafe impl DriverRuntime for RemoteRuntime {
         check(target: WaitTarget) -> interlock::accelerator::Result<bool>;
         has_completed(event: EventHandle) -> interlock::accelerator::Result<bool>;
         launch_host_fn(stream: StreamHandle, function: HostFn) -> interlock::accelerator::Result<()>;
-        begin_capture(stream: StreamHandle, mode: CaptureMode) -> interlock::accelerator::Result<()>;
+        begin_capture(stream: StreamHandle, mode: CaptureMode) -> interlock::accelerator::Result<CaptureId>;
         capture_id(stream: StreamHandle) -> interlock::accelerator::Result<Option<u64>>;
         end_capture(stream: StreamHandle) -> interlock::accelerator::Result<GraphHandle>;
         instantiate(graph: GraphHandle) -> interlock::accelerator::Result<GraphExecHandle>;

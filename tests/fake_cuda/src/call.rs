@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::errors::{INVALID_VALUE, NOT_PERMITTED, UNKNOWN};
 use crate::fake::{self, Fake};
-use crate::{counts, host_functions};
+use crate::{counts, hooks, host_functions};
 
 /// A `CUresult`: 0 or an error code. An integer, because a broken device may return any code.
 pub type Code = c_int;
@@ -134,11 +134,15 @@ impl<T: Copy> InOut<T> {
     }
 }
 
-/// Runs the body of an exported function: counts the call, refuses calls from host functions, and catches panics.
+/// Runs the body of an exported function: counts the call, refuses calls from host functions, runs the hook of a test,
+/// and catches panics.
 pub(crate) fn answer(name: &str, body: impl FnOnce() -> Answer) -> Code {
     counts::count(name);
     if host_functions::is_running_here() {
         return NOT_PERMITTED;
+    }
+    if let Err(code) = hooks::run(name) {
+        return code;
     }
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,

@@ -1,8 +1,9 @@
 //! Functions for tests: fault injection and counts. They may be called on every thread, even in a host function.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::errors::{INVALID_VALUE, SUCCESS};
+use crate::hooks::{self, Hook};
 use crate::regions::Kind;
 use crate::state::State;
 use crate::{counts, fake, faults};
@@ -21,6 +22,17 @@ unsafe fn text<'a>(text: *const c_char) -> &'a str {
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_cuda_fail_allocation(number: u64) {
     faults::fail_allocation(number);
+}
+
+/// Runs `hook` with `data` before each call of a function, on the thread of the call and without a lock. Any result but 0
+/// is returned instead of making the call. Calls of the hook itself run no hooks. Null removes the hook.
+///
+/// # Safety
+/// `name` is a C string or null, and the hook can be called with `data` on every thread until it is removed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fake_cuda_set_hook(name: *const c_char, hook: Option<Hook>, data: *mut c_void) {
+    // SAFETY: the caller guarantees a C string or null.
+    hooks::set(unsafe { text(name) }, hook, data.expose_provenance());
 }
 
 /// Breaks a device permanently: every call for it fails with this code, queued work does not run, and waiting threads

@@ -26,6 +26,7 @@ mod executables;
 mod fake;
 mod faults;
 mod graphs;
+mod hooks;
 mod host_functions;
 mod init;
 mod memory;

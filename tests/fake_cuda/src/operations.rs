@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use interlock_driver::{Address, Copy, CopyEndpoint, Fill, KeepAlive, StreamHandle};
+use interlock_driver::{Address, Copy, CopyEndpoint, Fill, KeepAlive, Owners, StreamHandle};
 
 use crate::call::{Answer, Handle};
 use crate::errors::INVALID_VALUE;
@@ -91,10 +91,9 @@ impl State {
             }
             Operation::Fill { address, value, bytes } => {
                 let (_, owners) = self.owners(*address, *bytes)?;
-                let keep_alive: Option<KeepAlive> = Some(Arc::new(owners));
-                let fill =
-                    Fill { address: Address(*address), bytes: *bytes as usize, value: *value, keep_alive };
-                // SAFETY: `keep_alive` owns the memory.
+                let owners = Owners::until_completed(Arc::new(owners));
+                let fill = Fill { address: Address(*address), bytes: *bytes as usize, value: *value, owners };
+                // SAFETY: `owners` own the memory.
                 unsafe { self.driver.fill(stream, fill) }.map_err(|_| self.code(stream.device))
             }
             Operation::Host(function) => {
@@ -111,9 +110,9 @@ impl State {
         from: ResolvedOperand,
         bytes: u64,
     ) -> Answer {
-        let keep_alive: Option<KeepAlive> = Some(Arc::new((to.owners, from.owners)));
-        let copy = Copy { to: to.endpoint, from: from.endpoint, bytes: bytes as usize, keep_alive };
-        // SAFETY: `keep_alive` owns device memory, pinned memory and staged copies. For pageable destinations the
+        let owners = Owners::until_completed(Arc::new((to.owners, from.owners)));
+        let copy = Copy { to: to.endpoint, from: from.endpoint, bytes: bytes as usize, owners };
+        // SAFETY: `owners` own device memory, pinned memory and staged copies. For pageable destinations the
         // library waits until the copy has completed; in replays the program guarantees that they are valid.
         unsafe { self.driver.copy(stream, copy) }.map_err(|_| self.code(stream.device))
     }

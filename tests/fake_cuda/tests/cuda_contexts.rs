@@ -14,7 +14,7 @@ use fake_library::{break_device, contexts, current, device, foreign_context, set
 use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
 use interlock_driver::{
-    Copy, CopyEndpoint, EventHandle, EventOptions, Fill, GraphExecHandle, GraphHandle, StreamHandle,
+    Copy, CopyEndpoint, EventHandle, EventOptions, Fill, GraphExecHandle, GraphHandle, Owners, StreamHandle,
     WaitPolicy, WaitTarget,
 };
 use rig::{Memory, Rig};
@@ -172,10 +172,14 @@ impl Objects {
             CopyEndpoint::Host(self.memory[2].address),
         ];
         for (to, from) in endpoints.into_iter().flat_map(|to| endpoints.map(|from| (to, from))) {
-            call! { copy(stream, Copy { to, from, bytes: 64, keep_alive: Some(Arc::new(self.memory.clone())) }); }
+            call! { copy(stream, Copy { to, from, bytes: 64, owners: Owners::until_completed(Arc::new(self.memory.clone())) }); }
         }
-        let fill =
-            |bytes| Fill { address: self.memory[0].address, bytes, value: 1, keep_alive: Some(Arc::new(())) };
+        let fill = |bytes| Fill {
+            address: self.memory[0].address,
+            bytes,
+            value: 1,
+            owners: Owners::until_completed(Arc::new(())),
+        };
         call! {
             fill(stream, fill(64));
             fill(stream, fill(1 << 40));

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use fake_library::{calls, device, foreign_context, set_current};
 use interlock_accelerator::memory::DeviceBuffer;
 use interlock_accelerator::{Stream, use_driver};
-use interlock_driver::{Fill, KeepAlive};
+use interlock_driver::{Fill, Owners};
 use rig::Rig;
 
 /// The functions of the fake library, one per line.
@@ -125,15 +125,15 @@ fn calls_of(act: impl FnOnce()) -> u64 {
 fn stream_operation_enters_the_context_of_its_device_once() {
     let rig = Rig { driver: fake_library::started() };
     let (stream, memory, source) = (rig.stream(0), rig.memory(0, 64), rig.memory(0, 64));
-    let fill = |keep_alive: Option<KeepAlive>| {
-        let fill = Fill { address: memory.address, bytes: 64, value: 1, keep_alive };
+    let fill = |owners: Owners| {
+        let fill = Fill { address: memory.address, bytes: 64, value: 1, owners };
         // SAFETY: the memory outlives the stream's work.
         unsafe { rig.driver.fill(stream, fill) }.unwrap();
     };
     let copy = || rig.copy(stream, &memory, &source);
     let function = || rig.launch(stream, || {});
     // The first operation of each kind creates events and semaphores that later ones reuse.
-    fill(Some(memory.clone()));
+    fill(Owners::until_completed(memory.clone()));
     copy();
     function();
     for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
@@ -141,8 +141,8 @@ fn stream_operation_enters_the_context_of_its_device_once() {
         set_current(context);
         // The query of the capture status, the work, and the event after which its owner is released.
         let counts = [
-            calls_of(|| fill(None)),
-            calls_of(|| fill(Some(memory.clone()))),
+            calls_of(|| fill(Owners::default())),
+            calls_of(|| fill(Owners::until_completed(memory.clone()))),
             calls_of(copy),
             calls_of(function),
         ];

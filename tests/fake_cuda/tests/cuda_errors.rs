@@ -7,15 +7,17 @@ mod fake_library;
 mod rig;
 
 use std::ptr;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode as Mode};
-use fake_library::{break_device, device, fail_allocation, live, set_current};
+use fake_library::{break_device, device, fail_allocation, hook, live, set_current};
 use interlock_accelerator::memory::{self, DeviceBuffer, PinnedMemory};
 use interlock_accelerator::{self as accelerator, CaptureMode, Event, Graph, HostFn, Stream};
 use interlock_driver::{Error, Result};
-use interlock_driver::{EventOptions, Fill, WaitTarget};
+use interlock_driver::{EventOptions, Fill, Owners, WaitTarget};
 use rig::{Counter, Latch, Rig};
 
 fn rig() -> Rig {
@@ -41,7 +43,7 @@ fn errors_after_a_sticky_error_name_the_first_failure() {
             rig.driver.allocate(index, 64).map(drop),
             rig.driver.create_event(index, EventOptions::default()).map(drop),
             rig.driver.create_stream(index, 0).map(drop),
-            rig.driver.begin_capture(stream, CaptureMode::Relaxed),
+            rig.driver.begin_capture(stream, CaptureMode::Relaxed).map(drop),
             rig.driver.launch_host_fn(stream, HostFn::new("work", || Ok(()))),
             rig.driver.memory_info(index).map(drop),
         ];
@@ -163,8 +165,13 @@ fn capture_invalidated_by_another_library_is_a_graph_error() {
         rig.driver.begin_capture(stream, CaptureMode::Global).unwrap();
         allocate_as_another_library();
         assert!(rig.is_capturing(stream));
-        let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep_alive: Some(memory.clone()) };
-        // SAFETY: `keep_alive` owns the memory.
+        let fill = || Fill {
+            address: memory.address,
+            bytes: 8,
+            value: 1,
+            owners: Owners::until_completed(memory.clone()),
+        };
+        // SAFETY: `owners` own the memory.
         let queued = unsafe { rig.driver.fill(stream, fill()) };
         let Err(Error::Graph { operation, reason }) = queued else { panic!("{queued:?}") };
         assert_eq!(operation, "a fill");
@@ -200,7 +207,12 @@ fn errors_name_the_operation_that_was_called() {
     let event = rig.record(stream);
     let executable = rig.ready(stream, || rig.fill(stream, &memory, 1));
     rig.finish(stream);
-    let fill = || Fill { address: memory.address, bytes: 8, value: 1, keep_alive: Some(memory.clone()) };
+    let fill = || Fill {
+        address: memory.address,
+        bytes: 8,
+        value: 1,
+        owners: Owners::until_completed(memory.clone()),
+    };
     break_device(0, 700);
     let failed = [
         rig.driver.check(WaitTarget::Stream(stream)).map(drop),
@@ -209,10 +221,10 @@ fn errors_name_the_operation_that_was_called() {
         rig.driver.check(WaitTarget::Device(0)).map(drop),
         rig.driver.record_event(event, stream),
         rig.driver.wait_event(stream, event),
-        // SAFETY: `keep_alive` owns the memory.
+        // SAFETY: `owners` own the memory.
         unsafe { rig.driver.fill(stream, fill()) },
         rig.driver.launch_host_fn(stream, HostFn::new("work", || Ok(()))),
-        rig.driver.begin_capture(stream, CaptureMode::Relaxed),
+        rig.driver.begin_capture(stream, CaptureMode::Relaxed).map(drop),
         rig.driver.end_capture(stream).map(drop),
         rig.driver.replay(executable, stream),
         rig.driver.capture_id(stream).map(drop),
@@ -301,5 +313,90 @@ fn graph_capture_end_succeeds_after_a_wrong_thread_tried() {
     graph.capture_end().unwrap();
     graph.replay().unwrap();
     stream.synchronize().unwrap();
+    assert_eq!(counter.get(), 1);
+}
+
+/// Makes the `number`th call of a function from now on fail with `CUDA_ERROR_OPERATING_SYSTEM`, which is not sticky.
+fn fail_call(name: &str, number: u32) {
+    let left = AtomicU32::new(number);
+    let fails = move || left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)) == Ok(1);
+    hook(name, move || if fails() { CUresult::CUDA_ERROR_OPERATING_SYSTEM as i32 } else { 0 });
+}
+
+#[test]
+fn host_fn_whose_semaphore_wait_fails_does_not_run() {
+    let rig = rig();
+    let (stream, counter) = (rig.stream(0), Counter::default());
+    rig.launch(stream, || {});
+    rig.finish(stream);
+    fail_call("cuStreamWaitValue32_v2", 1);
+    assert!(rig.driver.launch_host_fn(stream, counter.work()).is_err());
+    rig.launch(stream, || {});
+    rig.finish(stream);
+    assert_eq!(counter.get(), 0);
+    rig.driver.launch_host_fn(stream, counter.work()).unwrap();
+    rig.finish(stream);
+    assert_eq!(counter.get(), 1);
+}
+
+#[test]
+fn work_whose_event_cannot_be_created_is_not_queued() {
+    let rig = rig();
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
+    let (fills, counter) = (fake_library::calls("cuMemsetD8Async"), Counter::default());
+    let fill = || Fill {
+        address: memory.address,
+        bytes: 8,
+        value: 1,
+        owners: Owners::until_completed(memory.clone()),
+    };
+    fail_call("cuEventCreate", 1);
+    // SAFETY: `owners` own the memory.
+    assert!(unsafe { rig.driver.fill(stream, fill()) }.is_err());
+    assert_eq!(fake_library::calls("cuMemsetD8Async"), fills);
+    fail_call("cuEventCreate", 1);
+    assert!(rig.driver.launch_host_fn(stream, counter.work()).is_err());
+    rig.launch(stream, || {});
+    rig.finish(stream);
+    assert_eq!(counter.get(), 0);
+}
+
+#[test]
+fn event_that_fails_after_queued_work_is_an_asynchronous_error() {
+    let rig = rig();
+    let (stream, memory, captured) = (rig.stream(0), rig.memory(0, 8), rig.stream(0));
+    let (to, counter) = (rig.pinned(&[0; 8]), Counter::default());
+    let executable = rig.ready(captured, || rig.driver.launch_host_fn(captured, counter.work()).unwrap());
+    let queued: [&dyn Fn(); 4] = [
+        &|| rig.fill(stream, &memory, 7),
+        &|| rig.copy(stream, &to, &memory),
+        &|| rig.launch(stream, || {}),
+        &|| rig.driver.replay(executable, stream).unwrap(),
+    ];
+    for queue in queued {
+        fail_call("cuEventRecord", 1);
+        queue();
+        let Err(Error::Device { code, .. }) = rig.wait(WaitTarget::Stream(stream)) else {
+            panic!("no error")
+        };
+        assert_eq!(code, Some(CUresult::CUDA_ERROR_OPERATING_SYSTEM as i32));
+        rig.finish(stream);
+    }
+    assert_eq!((to.content(), counter.get()), (vec![7; 8], 1));
+    std::mem::forget((memory, to));
+}
+
+#[test]
+fn begin_capture_that_fails_leaves_the_stream_uncaptured() {
+    let rig = rig();
+    let (stream, counter) = (rig.stream(0), Counter::default());
+    for number in [1, 2] {
+        fail_call("cuStreamGetCaptureInfo_v2", number);
+        assert!(rig.driver.begin_capture(stream, CaptureMode::Global).is_err());
+        fake_library::unhook("cuStreamGetCaptureInfo_v2");
+        assert!(!rig.is_capturing(stream));
+    }
+    rig.driver.launch_host_fn(stream, counter.work()).unwrap();
+    assert_eq!(rig.wait(WaitTarget::Device(0)), Ok(true));
     assert_eq!(counter.get(), 1);
 }

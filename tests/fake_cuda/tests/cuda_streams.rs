@@ -12,7 +12,7 @@ use std::thread;
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
 use interlock_accelerator::CaptureMode;
-use interlock_driver::{Address, Copy, CopyEndpoint, Fill, StreamHandle, WaitTarget};
+use interlock_driver::{Address, Copy, CopyEndpoint, Fill, Owners, StreamHandle, WaitTarget};
 use rig::{Latch, Rig};
 
 /// Creates a stream on device 0 as another library would.
@@ -73,8 +73,13 @@ fn host_fn_may_queue_work_while_a_pageable_copy_waits_for_it() {
     let (opened, queued) = (latch.clone(), memory.clone());
     rig.launch(stream, move || {
         opened.wait();
-        let fill = Fill { address: queued.address, bytes: 8, value: 7, keep_alive: Some(queued.clone()) };
-        // SAFETY: `keep_alive` owns the memory.
+        let fill = Fill {
+            address: queued.address,
+            bytes: 8,
+            value: 7,
+            owners: Owners::until_completed(queued.clone()),
+        };
+        // SAFETY: `owners` own the memory.
         unsafe { again.fill(stream, fill) }.unwrap();
     });
     let mut pageable = vec![0_u8; 8];
@@ -83,7 +88,7 @@ fn host_fn_may_queue_work_while_a_pageable_copy_waits_for_it() {
         to: CopyEndpoint::Host(to),
         from: memory.endpoint(),
         bytes: 8,
-        keep_alive: Some(memory.clone()),
+        owners: Owners::until_completed(memory.clone()),
     };
     thread::scope(|scope| {
         scope.spawn(|| {

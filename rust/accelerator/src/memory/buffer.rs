@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use interlock_driver::{Address, DeviceIndex, Fill, KeepAlive};
+use interlock_driver::{Address, DeviceIndex, Fill, Owners};
 
 use super::caching_allocator::AllocatedBlock;
 use super::oom_hooks;
@@ -125,12 +125,11 @@ impl DeviceBuffer {
         Ok(())
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the
-    /// stream is captured, the object is the memory itself, because a replay uses it again; memory from the pool of the
-    /// same capture needs none.
-    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
+    /// Prepares the bytes for work that is queued on `stream` next, with the returned owners. A graph that records the
+    /// work owns the memory, because a replay uses it again, unless the memory is from the pool of that graph.
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Owners> {
         self.record_stream(stream)?;
-        self.allocation.keep_alive_for(stream)
+        self.allocation.owners_for(stream)
     }
 
     /// Returns the stream that the bytes were allocated for; `None` if it was destroyed. The bytes prevent that for a
@@ -181,9 +180,9 @@ impl DeviceBuffer {
         if self.bytes() == 0 {
             return Ok(());
         }
-        let keep_alive = self.prepare_use(&stream)?;
-        // SAFETY: the bytes are on the device of the stream, and are freed in its order or owned by the fill.
-        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, keep_alive }) }
+        let owners = self.prepare_use(&stream)?;
+        // SAFETY: the bytes are on the device of the stream, and are freed in its order or owned by the graph.
+        unsafe { stream.fill(Fill { address: self.address(), bytes: self.bytes, value, owners }) }
     }
 
     pub(super) fn accelerator(&self) -> &'static Accelerator {
@@ -268,20 +267,17 @@ impl Allocation {
         }
     }
 
-    /// Returns the object that queued work on a stream must own. Without a capture there is none, because memory is
-    /// released to the driver only after all queued work. A graph repeats its work, so it owns memory that is not from
-    /// its own pool.
-    fn keep_alive_for(self: &Arc<Self>, stream: &Stream) -> Result<Option<KeepAlive>> {
-        let captured = || -> Result<bool> {
-            Ok(stream.is_capturing()?
-                && (self.pool.is_none() || self.accelerator.pool_for(stream)? != self.pool))
-        };
-        match captured() {
-            Ok(true) => Ok(Some(self.clone())),
-            // On a lost device the work itself fails with a more specific error.
-            Ok(false) | Err(Error::DeviceLost { .. }) => Ok(None),
-            Err(error) => Err(error),
+    /// Returns the owners of the memory for work on a stream. Only graphs own it, because memory is released to the
+    /// driver after all queued work. A graph that allocates from the pool of the memory need not own it.
+    fn owners_for(self: &Arc<Self>, stream: &Stream) -> Result<Owners> {
+        if self.block.is_none() {
+            return Ok(Owners::default());
         }
+        let except = match self.pool {
+            None => None,
+            Some(pool) => self.accelerator.capture_from_pool(stream, pool)?,
+        };
+        Ok(Owners::in_graphs(self.clone(), except))
     }
 }
 

@@ -1,23 +1,22 @@
 //! Copies between buffers on devices and memory of this process.
 
-use std::sync::Arc;
-
-use interlock_driver::{Address, Copy, CopyEndpoint, KeepAlive};
+use interlock_driver::{Address, Copy, CopyEndpoint, Owners};
 
 use super::{DeviceBuffer, PinnedMemory};
-use crate::{Error, Result, Stream};
+use crate::{Error, Event, Result, Stream};
 
 /// Memory of this process, as an operand of a copy.
 ///
 /// ```
 /// use std::sync::Arc;
 ///
+/// use interlock_accelerator::driver::Owners;
 /// use interlock_accelerator::memory::{CopyOperand, DeviceBuffer, HostMemory, copy};
 ///
 /// interlock_accelerator::use_named("host")?;
 /// let bytes = Arc::new([1_u8; 64]);
 /// // SAFETY: the copy owns the bytes, and only reads them.
-/// let source = unsafe { HostMemory::new(bytes.as_ptr(), 64, Some(bytes)) };
+/// let source = unsafe { HostMemory::new(bytes.as_ptr(), 64, Owners::until_completed(bytes)) };
 /// let target = DeviceBuffer::new(None, source.bytes())?;
 /// copy(&CopyOperand::Device(target), &CopyOperand::Host(source), None, true)?.synchronize()?;
 /// # Ok::<(), interlock_accelerator::Error>(())
@@ -26,7 +25,7 @@ use crate::{Error, Result, Stream};
 pub struct HostMemory {
     address: Address,
     bytes: usize,
-    keep_alive: Option<KeepAlive>,
+    owners: Owners,
     /// Pinned memory, which keeps itself alive.
     pinned: Option<PinnedMemory>,
 }
@@ -35,15 +34,15 @@ impl HostMemory {
     /// Describes `bytes` bytes that begin at `pointer`.
     ///
     /// # Safety
-    /// The bytes are valid, and nothing else reads what a copy writes or writes what it reads, until `keep_alive` is
-    /// dropped, or without one until the work that was queued with them has completed.
-    pub unsafe fn new(pointer: *const u8, bytes: usize, keep_alive: Option<KeepAlive>) -> Self {
-        HostMemory { address: Address(pointer as u64), bytes, keep_alive, pinned: None }
+    /// The bytes are valid, and nothing else reads what a copy writes or writes what it reads, until the work that was
+    /// queued with them has completed and no graph can repeat it, or as long as `owners` require.
+    pub unsafe fn new(pointer: *const u8, bytes: usize, owners: Owners) -> Self {
+        HostMemory { address: Address(pointer as u64), bytes, owners, pinned: None }
     }
 
     pub(super) fn pinned(memory: &PinnedMemory) -> Self {
         let (address, bytes) = (Address(memory.pointer().as_ptr() as u64), memory.bytes());
-        HostMemory { address, bytes, keep_alive: None, pinned: Some(memory.clone()) }
+        HostMemory { address, bytes, owners: Owners::default(), pinned: Some(memory.clone()) }
     }
 
     /// Returns the number of bytes.
@@ -87,13 +86,13 @@ impl CopyOperand {
         }
     }
 
-    /// Prepares the operand for a copy on a stream, which must own the returned object.
-    fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
+    /// Prepares the operand for a copy on a stream, with the returned owners.
+    fn prepare_use(&self, stream: &Stream) -> Result<Owners> {
         match self {
             CopyOperand::Device(memory) => memory.prepare_use(stream),
             CopyOperand::Host(memory) => match &memory.pinned {
                 Some(pinned) => pinned.prepare_use(stream),
-                None => Ok(memory.keep_alive.clone()),
+                None => Ok(memory.owners.clone()),
             },
         }
     }
@@ -172,15 +171,20 @@ pub fn copy(to: &CopyOperand, from: &CopyOperand, stream: Option<&Stream>, await
         // A driver may block within its copy function for pageable memory, which could not be interrupted.
         queued_on.synchronize()?;
     }
-    let keep_alive: Option<KeepAlive> = match (to.prepare_use(&queued_on)?, from.prepare_use(&queued_on)?) {
-        (Some(to), Some(from)) => Some(Arc::new((to, from))),
-        (to, from) => to.or(from),
-    };
-    let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes(), keep_alive };
+    // Created before the copy is queued, so that an error has no effect.
+    let copied =
+        other.map(|other| Ok((other, Event::new(Some(queued_on.device()), Default::default())?.created()?)));
+    let copied: Option<(Stream, Event)> =
+        copied.transpose().map_err(|error: Error| error.during(OPERATION))?;
+    let owners = to.prepare_use(&queued_on)?.and(from.prepare_use(&queued_on)?);
+    let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes(), owners };
     // SAFETY: the copy owns both operands, or they are not reused before it has completed.
     unsafe { queued_on.copy(copy)? };
-    if let Some(other) = other {
-        other.wait_stream(&queued_on)?;
+    if let Some((other, event)) = copied
+        && event.record(&queued_on).and_then(|()| event.block(&other)).is_err()
+    {
+        // The copy is queued: later work of the other stream is queued after its completion instead.
+        queued_on.synchronize()?;
     }
     Ok(queued_on)
 }

@@ -1,4 +1,4 @@
-//! A driver whose calls fail at regular intervals.
+//! A driver whose calls fail at regular intervals, or are delayed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +35,11 @@ struct Plan {
     numbered: Option<Mutex<Numbered>>,
     /// A call that runs a function first, once.
     interposed: Mutex<Option<Interposed>>,
+    before_next: Mutex<Option<BeforeSubmission>>,
 }
+
+/// A function that runs before work is queued on a stream of the inner driver.
+type BeforeSubmission = Box<dyn FnOnce(&Arc<dyn DriverRuntime>, StreamHandle) + Send>;
 
 /// Consecutive addresses on each device, mapped to the real ones.
 #[derive(Default)]
@@ -60,6 +64,14 @@ impl Failing {
         *self.plan.interposed.lock().unwrap() = Some((method, Box::new(function)));
     }
 
+    /// Runs `act` before the next work is queued, after the caller has prepared it.
+    pub fn before_next_submission(
+        &self,
+        act: impl FnOnce(&Arc<dyn DriverRuntime>, StreamHandle) + Send + 'static,
+    ) {
+        *self.plan.before_next.lock().unwrap() = Some(Box::new(act));
+    }
+
     /// Makes later calls fail at an interval, beginning with the call of that number; 0 for none.
     pub fn fail_every(&self, every: u64) {
         self.plan.calls.store(0, Ordering::SeqCst);
@@ -69,7 +81,13 @@ impl Failing {
 
 impl Plan {
     fn new(numbered: Option<Mutex<Numbered>>) -> Self {
-        Plan { every: AtomicU64::new(0), calls: AtomicU64::new(0), numbered, interposed: Mutex::default() }
+        Plan {
+            every: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            numbered,
+            interposed: Mutex::default(),
+            before_next: Mutex::default(),
+        }
     }
 
     fn numbered_as(&self, device: DeviceIndex, real: Address, bytes: usize) -> Address {
@@ -140,6 +158,15 @@ impl Driver for Failing {
     }
 }
 
+impl FailingRuntime {
+    fn before_submission(&self, stream: StreamHandle) {
+        let act = self.plan.before_next.lock().unwrap().take();
+        if let Some(act) = act {
+            act(&self.inner, stream);
+        }
+    }
+}
+
 // SAFETY: the inner runtime, which all calls are forwarded to, fulfils the contract.
 unsafe impl DriverRuntime for FailingRuntime {
     fn device_type(&self) -> DeviceType {
@@ -176,12 +203,17 @@ unsafe impl DriverRuntime for FailingRuntime {
         wait_event(stream: StreamHandle, event: EventHandle) -> (), on stream.device;
         elapsed(start: EventHandle, end: EventHandle) -> f64, on start.device;
         has_completed(event: EventHandle) -> bool, on event.device;
-        launch_host_fn(stream: StreamHandle, function: HostFn) -> (), on stream.device;
-        begin_capture(stream: StreamHandle, mode: CaptureMode) -> (), on stream.device;
+        begin_capture(stream: StreamHandle, mode: CaptureMode) -> CaptureId, on stream.device;
         capture_id(stream: StreamHandle) -> Option<u64>, on stream.device;
         instantiate(graph: GraphHandle) -> GraphExecHandle, on 0;
         replay(executable: GraphExecHandle, stream: StreamHandle) -> (), on stream.device;
         describe_graph(graph: GraphHandle) -> GraphDump, on 0;
+    }
+
+    fn launch_host_fn(&self, stream: StreamHandle, function: HostFn) -> Result<()> {
+        self.plan.try_to("launch_host_fn", stream.device)?;
+        self.before_submission(stream);
+        self.inner.launch_host_fn(stream, function)
     }
 
     unsafe fn wrap_external_stream(&self, device: DeviceIndex, raw: u64) -> Result<StreamHandle> {
@@ -214,12 +246,14 @@ unsafe impl DriverRuntime for FailingRuntime {
 
     unsafe fn copy(&self, stream: StreamHandle, copy: Copy) -> Result<()> {
         self.plan.try_to("copy", stream.device)?;
+        self.before_submission(stream);
         // SAFETY: guaranteed by the caller.
         unsafe { self.inner.copy(stream, copy) }
     }
 
     unsafe fn fill(&self, stream: StreamHandle, fill: Fill) -> Result<()> {
         self.plan.try_to("fill", stream.device)?;
+        self.before_submission(stream);
         // SAFETY: guaranteed by the caller.
         unsafe { self.inner.fill(stream, fill) }
     }

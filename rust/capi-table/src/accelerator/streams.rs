@@ -1,7 +1,5 @@
 //! The entries for streams.
 
-use std::sync::Arc;
-
 use interlock::accelerator::{self, HostFn, Stream};
 use interlock_capi::sys::*;
 
@@ -142,7 +140,7 @@ pub(crate) unsafe extern "C" fn launch(
             let stream = Handle::target("stream_launch: stream", stream)?;
             let name = optional_text("stream_launch: name", name)?.unwrap_or("host function");
             let run = move || work.run().map_err(Failure::text);
-            let function = HostFn { name: Arc::from(name), run: Arc::new(run) };
+            let function = HostFn::new(name, run);
             Ok(detached(move || stream.launch(function))?)
         })
     }

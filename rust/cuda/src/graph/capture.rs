@@ -23,6 +23,16 @@ impl GraphResources {
         std::mem::forget(self.keep_alive);
     }
 
+    /// Keeps owners alive as long as the graph contains the recorded work.
+    pub(super) fn retain(&mut self, owners: Vec<KeepAlive>) {
+        self.keep_alive.extend(owners);
+    }
+
+    /// Returns the tracker of the replays for a host function that is being recorded.
+    pub(super) fn replays_or_new(&mut self) -> Arc<ReplayTracker> {
+        self.replays.get_or_insert_default().clone()
+    }
+
     /// Returns the tracker of the replays, if the graph contains host functions.
     pub(crate) fn replays(&self) -> Option<&Arc<ReplayTracker>> {
         self.replays.as_ref()
@@ -48,21 +58,5 @@ impl CaptureTable {
         if let Some(stale) = stale {
             stale.content.leak();
         }
-    }
-
-    /// Keeps an owner alive as long as a graph contains the recorded work.
-    pub(crate) fn retain(&self, id: CaptureId, keep_alive: KeepAlive) {
-        match self.lock().content_mut(id) {
-            Some(resources) => resources.keep_alive.push(keep_alive),
-            // The graph belongs to another library, which does not report its destruction.
-            None => std::mem::forget(keep_alive),
-        }
-    }
-
-    /// Returns the tracker of the replays of the graph that is being captured.
-    pub(crate) fn replays(&self, id: CaptureId) -> Arc<ReplayTracker> {
-        let mut captures = self.lock();
-        let resources = captures.content_mut(id);
-        resources.map(|resources| resources.replays.get_or_insert_default().clone()).unwrap_or_default()
     }
 }

@@ -5,21 +5,24 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cudarc::driver::sys::{CUgraph, CUgraphExec};
+use cudarc::driver::sys::{CUgraph, CUgraphExec, CUresult};
 
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{Error, GraphExecHandle, GraphHandle, KeepAlive, Result};
+use interlock_driver::{Error, GraphExecHandle, GraphHandle, Owners, Result};
 
 use super::capture::GraphResources;
+use super::submission::Submission;
 use crate::device::device::{CudaDevice, DeviceOp};
-use crate::stream::replay_tracker::{self, ReplayBegin};
+use crate::stream::progress::AsyncError;
+use crate::stream::replay_tracker::ReplayBegin;
 use crate::stream::stream::Stream;
 use crate::sys::api;
+use crate::sys::error::check;
 
 const REPLAY: &str = "Graph.replay";
 const DESTROY: &str = "destroying a Graph";
 
-/// A captured graph.
+/// A captured graph, which is destroyed when this is dropped.
 pub(crate) struct Graph {
     device: Arc<CudaDevice>,
     graph: u64,
@@ -27,7 +30,7 @@ pub(crate) struct Graph {
     resources: Arc<GraphResources>,
 }
 
-/// An executable graph (`CUgraphExec`).
+/// An executable graph (`CUgraphExec`), which is destroyed when this is dropped. The driver completes its queued replays.
 pub(crate) struct GraphExec {
     device: Arc<CudaDevice>,
     executable: u64,
@@ -49,32 +52,52 @@ impl GraphExec {
         ptr::with_exposed_provenance_mut(self.executable as usize)
     }
 
-    /// Queues a replay on a stream.
-    pub(crate) fn replay(&self, op: &DeviceOp<'_>, stream: &Arc<Stream>) -> Result<()> {
+    /// Queues a replay on a stream, which does not capture.
+    pub(crate) fn replay(
+        &self,
+        op: &DeviceOp<'_>,
+        stream: &Stream,
+        submission: Submission<'_>,
+    ) -> Result<()> {
+        let owners = Owners::until_completed(self.resources.clone());
         // SAFETY: the executable and the stream are alive.
-        let launch = || stream.submit(op, |on| unsafe { api::cuGraphLaunch(self.raw(), on) });
-        let Some(replays) = self.resources.replays() else {
-            launch()?;
-            return stream.retain(op, self.resources.clone());
-        };
-        let reported_at = (Arc::downgrade(stream), stream.next_point());
-        let begin = Arc::new(ReplayBegin::new(replays.clone(), reported_at));
-        let keep_alive: KeepAlive = Arc::new((begin.clone(), self.resources.clone()));
+        let launch = |on| unsafe { api::cuGraphLaunch(self.raw(), on) };
+        let Some(replays) = self.resources.replays() else { return submission.queue(owners, launch) };
+        let end = stream.acquire_event(op)?;
+        let point = stream.next_point();
+        let begin = ReplayBegin::new(replays.clone(), (Arc::downgrade(stream.progress()), point));
         // The driver orders the replays of an executable graph, but not the `begin_replay` functions before them.
-        let mut last = replays.lock_last();
-        if let Some(last) = &*last {
-            // SAFETY: the event and the stream are alive.
-            stream.submit(op, |on| unsafe { api::cuStreamWaitEvent(on, last.raw(), 0) })?;
-        }
-        stream.submit(op, |on| {
-            // SAFETY: `keep_alive` owns the argument of `begin_replay`.
-            unsafe { api::cuLaunchHostFunc(on, Some(replay_tracker::begin_replay), begin.data()) }
-        })?;
-        let launched = launch();
-        stream.retain(op, keep_alive)?;
-        launched?;
-        *last = Some(stream.record(op)?);
-        Ok(())
+        submission.queue(owners, |on| {
+            let mut last = replays.lock_last();
+            let waited = last.as_ref().map_or(CUresult::CUDA_SUCCESS, |last| last.enqueue_wait(on));
+            // Without the launch, neither the wait nor `begin_replay` has an effect.
+            let launched = check(waited).and_then(|()| begin.enqueue(on)).and_then(|()| check(launch(on)));
+            if let Err(code) = launched {
+                return code.result();
+            }
+            // The replay is queued, so an error of the record is asynchronous.
+            *last = match op.check(end.record(on)) {
+                Ok(()) => Some(end),
+                Err(error) => {
+                    stream.store_error(AsyncError::new(point, error));
+                    None
+                }
+            };
+            CUresult::CUDA_SUCCESS
+        })
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        destroy(&self.device, self.raw());
+    }
+}
+
+impl Drop for GraphExec {
+    fn drop(&mut self) {
+        // SAFETY: no other thread has a reference to this object.
+        self.device.destroy(DESTROY, || unsafe { api::cuGraphExecDestroy(self.raw()) });
     }
 }
 
@@ -134,25 +157,23 @@ impl GraphTable {
         Ok(GraphExecHandle(id))
     }
 
+    /// Removes a graph, which is destroyed with the last reference to it.
     pub(crate) fn destroy(&self, handle: GraphHandle) {
-        let graph = self.graphs.lock().remove(&handle.0);
-        if let Some(graph) = graph {
-            destroy(&graph.device, graph.raw());
-        }
+        // Dropped without the lock.
+        let removed = self.graphs.lock().remove(&handle.0);
+        drop(removed);
     }
 
-    /// Destroys an executable graph. The driver completes its queued replays first.
+    /// Removes an executable graph, which is destroyed with the last reference to it.
     pub(crate) fn destroy_exec(&self, handle: GraphExecHandle) {
-        let executable = self.executables.lock().remove(&handle.0);
-        if let Some(executable) = executable {
-            // SAFETY: the executable graph was removed from the table, so no other call uses it.
-            executable.device.destroy(DESTROY, || unsafe { api::cuGraphExecDestroy(executable.raw()) });
-        }
+        // Dropped without the lock.
+        let removed = self.executables.lock().remove(&handle.0);
+        drop(removed);
     }
 }
 
-/// Destroys the driver's graph.
+/// Destroys the driver's graph, to which no other reference exists.
 pub(crate) fn destroy(device: &CudaDevice, graph: CUgraph) {
-    // SAFETY: the graph is in no table, so no other call uses it.
+    // SAFETY: the caller has the only reference to the graph.
     device.destroy(DESTROY, || unsafe { api::cuGraphDestroy(graph) });
 }

@@ -1,9 +1,11 @@
 //! Pinned (page-locked) host memory, which every device accesses directly.
 
+use std::collections::BTreeMap;
 use std::ptr;
 
 use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
 
+use interlock_core::base::mutex::Mutex;
 use interlock_core::device::Device;
 use interlock_driver::{Address, OutOfMemory, Result};
 
@@ -22,6 +24,27 @@ pub(crate) fn allocate_pinned(device: &CudaDevice, bytes: usize) -> Result<Addre
             Err(OutOfMemory::error(Device::CPU, bytes))
         }
         Err(code) => Err(op.error(code)),
+    }
+}
+
+/// The pinned memory that this driver has allocated, by address. Copies of other host memory may block.
+#[derive(Default)]
+pub(crate) struct PinnedRanges(Mutex<BTreeMap<u64, u64>>);
+
+impl PinnedRanges {
+    pub(crate) fn add(&self, address: Address, bytes: usize) {
+        self.0.lock().insert(address.0, bytes as u64);
+    }
+
+    pub(crate) fn remove(&self, address: Address) {
+        self.0.lock().remove(&address.0);
+    }
+
+    /// Returns whether an address is in the memory.
+    pub(crate) fn contains(&self, address: Address) -> bool {
+        let ranges = self.0.lock();
+        let found = ranges.range(..=address.0).next_back();
+        found.is_some_and(|(first, bytes)| address.0 - first < *bytes)
     }
 }
 

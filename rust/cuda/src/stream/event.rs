@@ -14,7 +14,7 @@ use interlock_driver::{Error, EventHandle, EventOptions, Result};
 use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
 
-/// An event and its last record.
+/// An event and its last record. The driver's event is destroyed when this is dropped.
 pub(crate) struct Event {
     handle: EventHandle,
     options: EventOptions,
@@ -83,6 +83,13 @@ impl Event {
     pub(crate) fn query(&self, op: &DeviceOp<'_>) -> Result<bool> {
         // SAFETY: the event is alive.
         op.is_ready(unsafe { api::cuEventQuery(self.raw()) })
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: no other thread has a reference to this object.
+        self.device.destroy("destroying an Event", || unsafe { api::cuEventDestroy_v2(self.raw()) });
     }
 }
 

@@ -23,15 +23,8 @@ pub(crate) struct PooledEvent {
 }
 
 impl PooledEvent {
-    /// Records an event after all work that is queued on a stream of the device of `op`.
-    pub(crate) fn record(pool: &Arc<EventPool>, op: &DeviceOp<'_>, stream: CUstream) -> Result<Self> {
-        let event = Self::acquire(pool, op)?;
-        // SAFETY: the event and the stream are alive and belong to the device of `op`.
-        op.check(unsafe { api::cuEventRecord(event.raw(), stream) })?;
-        Ok(event)
-    }
-
-    fn acquire(pool: &Arc<EventPool>, op: &DeviceOp<'_>) -> Result<Self> {
+    /// Returns an event of the device of `op` that is not recorded.
+    pub(crate) fn acquire(pool: &Arc<EventPool>, op: &DeviceOp<'_>) -> Result<Self> {
         let free = pool.0.lock().pop();
         if let Some(event) = free {
             return Ok(PooledEvent { event, pool: pool.clone() });
@@ -43,8 +36,20 @@ impl PooledEvent {
         Ok(PooledEvent { event: event.expose_provenance() as u64, pool: pool.clone() })
     }
 
-    pub(crate) fn raw(&self) -> CUevent {
+    fn raw(&self) -> CUevent {
         ptr::with_exposed_provenance_mut(self.event as usize)
+    }
+
+    /// Records the event after all work that is queued on a stream of its device.
+    pub(crate) fn record(&self, on: CUstream) -> CUresult {
+        // SAFETY: the event is never destroyed, and the caller's stream is alive.
+        unsafe { api::cuEventRecord(self.raw(), on) }
+    }
+
+    /// Makes work that is queued on a stream from now on wait for the last record.
+    pub(crate) fn enqueue_wait(&self, on: CUstream) -> CUresult {
+        // SAFETY: the event is never destroyed, and the caller's stream is alive.
+        unsafe { api::cuStreamWaitEvent(on, self.raw(), 0) }
     }
 
     /// Calls `cuEventQuery`.

@@ -7,16 +7,20 @@
 
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Condvar, PoisonError, Weak};
 use std::thread;
+
+use cudarc::driver::sys::{CUresult, CUstream};
 
 use interlock_core::base::mutex::Mutex;
 use interlock_core::device::Device;
 use interlock_driver::{Error, HostFn};
 
+use super::progress::{AsyncError, Progress};
 use super::replay_tracker::ReplayTracker;
-use super::stream::{AsyncError, Stream};
 use super::stream_semaphore::Semaphore;
+use crate::sys::api;
+use crate::sys::error::check;
 
 /// A host function that is queued, or recorded in a graph.
 pub(crate) struct HostFnCall {
@@ -25,12 +29,23 @@ pub(crate) struct HostFnCall {
     errors: ErrorSink,
     /// Signaled when the function has returned. Without it, the driver's thread waits for the function.
     semaphore: Option<Arc<Semaphore>>,
+    decision: Mutex<Decision>,
+    decided: Condvar,
+}
+
+/// Whether a host function runs, which is decided when the stream's wait for its semaphore is queued behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Pending,
+    Run,
+    /// The wait could not be queued: the launch has failed and has no effect.
+    Cancelled,
 }
 
 /// The destination of the error of a host function.
 pub(crate) enum ErrorSink {
     /// A stream and a point on its timeline.
-    Stream(Weak<Stream>, u64),
+    Stream(Weak<Progress>, u64),
     /// The stream of the replay that is running.
     Replay(Arc<ReplayTracker>),
 }
@@ -42,7 +57,40 @@ impl HostFnCall {
         errors: ErrorSink,
         semaphore: Option<Arc<Semaphore>>,
     ) -> Self {
-        HostFnCall { function, device, errors, semaphore }
+        let decision = if semaphore.is_some() { Decision::Pending } else { Decision::Run };
+        let (decision, decided) = (Mutex::new(decision), Condvar::new());
+        HostFnCall { function, device, errors, semaphore, decision, decided }
+    }
+
+    /// Queues the function and, if it has a semaphore, the stream's wait for it. The caller holds the submit lock of the
+    /// stream, and keeps `self` alive until the function has returned for the last time.
+    ///
+    /// If the result is an error, the function does not run.
+    pub(crate) fn enqueue(self: &Arc<Self>, on: CUstream) -> CUresult {
+        // SAFETY: the caller's stream is alive, and the caller keeps the call alive.
+        let queued = unsafe { api::cuLaunchHostFunc(on, Some(call), self.data()) };
+        let (Some(semaphore), Ok(())) = (&self.semaphore, check(queued)) else { return queued };
+        let waits = semaphore.enqueue_wait(on);
+        if check(waits).is_ok() {
+            self.decide(Decision::Run);
+        } else {
+            // The queued `call` takes this reference.
+            std::mem::forget(self.clone());
+            self.decide(Decision::Cancelled);
+        }
+        waits
+    }
+
+    fn decide(&self, decision: Decision) {
+        *self.decision.lock() = decision;
+        self.decided.notify_all();
+    }
+
+    /// Waits for the decision. The thread that makes it makes one driver call before, which does not wait for host
+    /// functions.
+    fn decision(&self) -> Decision {
+        let is_pending = |decision: &mut Decision| *decision == Decision::Pending;
+        *self.decided.wait_while(self.decision.lock(), is_pending).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the name of the function.
@@ -50,8 +98,8 @@ impl HostFnCall {
         &self.function.name
     }
 
-    /// Returns the argument for [`call`]. The caller keeps `self` alive while the call is queued.
-    pub(crate) fn data(self: &Arc<Self>) -> *mut c_void {
+    /// Returns the argument for [`call`].
+    fn data(self: &Arc<Self>) -> *mut c_void {
         Arc::as_ptr(self).cast_mut().cast()
     }
 
@@ -72,7 +120,8 @@ impl HostFnCall {
 /// The `CUhostFn` of a [`HostFnCall`], which the driver calls on its own thread.
 ///
 /// # Safety
-/// `data` came from [`HostFnCall::data`], and the `HostFnCall` lives until this function returns.
+/// `data` came from [`HostFnCall::data`]. The `HostFnCall` lives until this function returns, or is cancelled and has a
+/// reference for this call.
 pub(crate) unsafe extern "C" fn call(data: *mut c_void) {
     // SAFETY: the pointer came from an `Arc`, and the caller guarantees that one `Arc` is alive.
     let call = unsafe {
@@ -80,6 +129,12 @@ pub(crate) unsafe extern "C" fn call(data: *mut c_void) {
         Arc::increment_strong_count(call);
         Arc::from_raw(call)
     };
+    if call.decision() == Decision::Cancelled {
+        // SAFETY: `enqueue` has left a reference for this call, the only one of a function with a semaphore.
+        let last = unsafe { Arc::from_raw(data.cast_const().cast::<HostFnCall>()) };
+        drop(call);
+        return dispatch(Job { call: last, on_complete: OnComplete::Drop });
+    }
     match call.semaphore.clone() {
         Some(semaphore) => dispatch(Job { call, on_complete: OnComplete::Signal(semaphore) }),
         None => {
@@ -101,16 +156,21 @@ struct Job {
 enum OnComplete {
     Signal(Arc<Semaphore>),
     Send(SyncSender<()>),
+    /// The function does not run: the thread only drops it.
+    Drop,
 }
 
 impl Job {
     fn run(self) {
-        self.call.run();
+        if !matches!(self.on_complete, OnComplete::Drop) {
+            self.call.run();
+        }
         // Dropped before the stream resumes, so that this thread never drops the last reference.
         drop(self.call);
         match self.on_complete {
             OnComplete::Signal(semaphore) => semaphore.signal(),
             OnComplete::Send(sender) => drop(sender.send(())),
+            OnComplete::Drop => {}
         }
     }
 }

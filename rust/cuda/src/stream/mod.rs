@@ -3,6 +3,7 @@
 pub(crate) mod event;
 pub(crate) mod event_pool;
 pub(crate) mod host_fn;
+pub(crate) mod progress;
 pub(crate) mod replay_tracker;
 #[expect(clippy::module_inception, reason = "the file takes the type's name")]
 pub(crate) mod stream;

@@ -3,13 +3,17 @@
 use std::ffi::c_void;
 use std::sync::{Arc, MutexGuard, Weak};
 
+use cudarc::driver::sys::CUstream;
+
 use interlock_core::base::mutex::Mutex;
 
 use super::event_pool::PooledEvent;
-use super::stream::Stream;
+use super::progress::Progress;
+use crate::sys::api;
+use crate::sys::error::{Code, check};
 
 /// The stream and the point that report the errors of a replay.
-pub(crate) type ErrorPoint = (Weak<Stream>, u64);
+pub(crate) type ErrorPoint = (Weak<Progress>, u64);
 
 /// Orders the replays of a graph, so that an error of a host function belongs to the replay that is running.
 #[derive(Default)]
@@ -41,9 +45,16 @@ impl ReplayBegin {
         ReplayBegin { tracker, reported_at }
     }
 
-    /// Returns the argument for [`begin_replay`]. The caller keeps `self` alive while the call is queued.
-    pub(crate) fn data(self: &Arc<Self>) -> *mut c_void {
-        Arc::as_ptr(self).cast_mut().cast()
+    /// Queues [`begin_replay`], which runs once and drops `self`.
+    pub(crate) fn enqueue(self, on: CUstream) -> Result<(), Code> {
+        let data: *mut Self = Box::into_raw(Box::new(self));
+        // SAFETY: the caller's stream is alive, and the function owns its argument.
+        let queued = check(unsafe { api::cuLaunchHostFunc(on, Some(begin_replay), data.cast()) });
+        if queued.is_err() {
+            // SAFETY: the pointer came from the box, and the function was not queued.
+            drop(unsafe { Box::from_raw(data) });
+        }
+        queued
     }
 }
 
@@ -51,10 +62,10 @@ impl ReplayBegin {
 /// driver function is called.
 ///
 /// # Safety
-/// `data` came from [`ReplayBegin::data`], and the `ReplayBegin` lives until this function returns.
-pub(crate) unsafe extern "C" fn begin_replay(data: *mut c_void) {
-    // SAFETY: the caller guarantees that the pointer is valid.
-    let begin: &ReplayBegin = unsafe { &*data.cast() };
-    let reported_at = begin.reported_at.clone();
-    *begin.tracker.reported_at.lock() = Some(reported_at);
+/// `data` came from [`ReplayBegin::enqueue`], and this is the only call with it.
+unsafe extern "C" fn begin_replay(data: *mut c_void) {
+    // SAFETY: the caller guarantees that the pointer came from a box that nothing else frees.
+    let begin: Box<ReplayBegin> = unsafe { Box::from_raw(data.cast()) };
+    let ReplayBegin { tracker, reported_at } = *begin;
+    *tracker.reported_at.lock() = Some(reported_at);
 }

@@ -4,7 +4,9 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cudarc::driver::sys::{CU_MEMHOSTALLOC_PORTABLE, CUresult, CUstream, CUstreamWaitValue_flags};
+use cudarc::driver::sys::{
+    CU_MEMHOSTALLOC_PORTABLE, CUresult, CUstream, CUstream_flags, CUstreamWaitValue_flags,
+};
 use once_cell::race::OnceBool;
 
 use interlock_core::base::mutex::Mutex;
@@ -38,36 +40,51 @@ pub(crate) struct Semaphore {
 }
 
 impl Semaphore {
-    /// Returns an unsignaled semaphore; `None` if streams of the device can't wait for semaphores. The first call tests
-    /// that on the stream `on`, which belongs to the device and does not capture.
-    pub(crate) fn acquire(
-        pool: &Arc<SemaphorePool>,
-        op: &DeviceOp<'_>,
-        on: CUstream,
-    ) -> Result<Option<Self>> {
-        if pool.is_supported.get() == Some(false) {
+    /// Returns an unsignaled semaphore; `None` if streams of the device can't wait for semaphores.
+    pub(crate) fn acquire(pool: &Arc<SemaphorePool>, op: &DeviceOp<'_>) -> Result<Option<Self>> {
+        let is_supported = match pool.is_supported.get() {
+            Some(known) => known,
+            None => {
+                let found = Self::is_supported(pool, op)?;
+                pool.is_supported.get_or_init(|| found)
+            }
+        };
+        if !is_supported {
             return Ok(None);
         }
-        let free = pool.free.lock().pop();
-        let word = free.map_or_else(|| pool.allocate_page(op), Ok)?;
-        let semaphore = Semaphore { word, pool: pool.clone() };
-        if pool.is_supported.get().is_none() {
-            // A wait for a signaled semaphore does not block the stream.
-            semaphore.signal();
-            match check(semaphore.enqueue_wait(on)) {
-                Err(Code::NOT_SUPPORTED) => {
-                    pool.is_supported.get_or_init(|| false);
-                    return Ok(None);
-                }
-                tried => tried.map_err(|code| op.error(code))?,
-            }
-            pool.is_supported.get_or_init(|| true);
-            // Leaked, because the stream may not have executed the wait yet.
-            std::mem::forget(semaphore);
-            return Self::acquire(pool, op, on);
-        }
+        let semaphore = Self::unused(pool, op)?;
         semaphore.word().store(UNSIGNALED, Ordering::Release);
         Ok(Some(semaphore))
+    }
+
+    /// Tests whether streams can wait for semaphores, on a stream that no other thread can capture.
+    fn is_supported(pool: &Arc<SemaphorePool>, op: &DeviceOp<'_>) -> Result<bool> {
+        let _relaxed = op.relax();
+        let semaphore = Self::unused(pool, op)?;
+        // A wait for a signaled semaphore does not block the stream.
+        semaphore.signal();
+        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: the pointer is valid.
+        let create = |stream| unsafe { api::cuStreamCreateWithPriority(stream, flags, 0) };
+        let stream = op.read(ptr::null_mut(), create)?;
+        let tried = check(semaphore.enqueue_wait(stream));
+        // SAFETY: this function has created the stream and has the only reference to it.
+        op.check(unsafe { api::cuStreamDestroy_v2(stream) })?;
+        match tried {
+            Err(Code::NOT_SUPPORTED) => Ok(false),
+            Err(code) => Err(op.error(code)),
+            Ok(()) => {
+                // Leaked, because the stream may not have executed the wait yet.
+                std::mem::forget(semaphore);
+                Ok(true)
+            }
+        }
+    }
+
+    fn unused(pool: &Arc<SemaphorePool>, op: &DeviceOp<'_>) -> Result<Self> {
+        let free = pool.free.lock().pop();
+        let word = free.map_or_else(|| pool.allocate_page(op), Ok)?;
+        Ok(Semaphore { word, pool: pool.clone() })
     }
 
     fn word(&self) -> &AtomicU32 {

@@ -1,20 +1,14 @@
-//! Submission of copies and host functions.
+//! Submission of copies.
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::Arc;
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
-use interlock_driver::{Address, Copy, CopyEndpoint, HostFn, Result};
+use interlock_driver::{Address, Copy, CopyEndpoint};
 
-use super::host_fn::{self, ErrorSink, HostFnCall};
-use super::stream::Stream;
-use super::stream_semaphore::Semaphore;
-use crate::device::device::DeviceOp;
 use crate::sys::api;
 use crate::sys::context_guard::Context;
-use crate::sys::error::check;
 
 fn pointer(address: Address) -> *mut c_void {
     ptr::with_exposed_provenance_mut(address.0 as usize)
@@ -57,28 +51,4 @@ pub(crate) unsafe fn copy(copy: &Copy, peers: Option<PeerContexts>, on: CUstream
             }
         }
     }
-}
-
-/// Queues a host function and, if it has a semaphore, the stream's wait for it. The caller keeps the returned call
-/// alive until the function has returned for the last time.
-pub(crate) fn host_fn(
-    op: &DeviceOp<'_>,
-    stream: &Stream,
-    errors: ErrorSink,
-    semaphore: Option<Arc<Semaphore>>,
-    function: HostFn,
-) -> Result<Arc<HostFnCall>> {
-    let call = Arc::new(HostFnCall::new(function, op.device().device_id(), errors, semaphore.clone()));
-    stream.submit(op, |on| {
-        // SAFETY: the caller keeps the call alive until the function has returned for the last time.
-        let queued = unsafe { api::cuLaunchHostFunc(on, Some(host_fn::call), call.data()) };
-        let (Some(semaphore), Ok(())) = (semaphore, check(queued)) else { return queued };
-        let wait = semaphore.enqueue_wait(on);
-        if check(wait).is_err() {
-            // Leaked: the function is queued, and its completion can't be detected.
-            std::mem::forget(call.clone());
-        }
-        wait
-    })?;
-    Ok(call)
 }

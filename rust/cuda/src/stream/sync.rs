@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::Result;
+use interlock_driver::capture::refused;
 
 use super::event::{Event, Record};
 use super::table::StreamTable;
@@ -38,10 +39,10 @@ impl StaleWaits {
             }
             let stream = streams.create(event.device(), 0, operation)?;
             // SAFETY: the event and the stream are alive.
-            let queued = stream.submit(&op, |on| unsafe { api::cuStreamWaitEvent(on, event.raw(), 0) });
+            let queued = op.check(unsafe { api::cuStreamWaitEvent(stream.raw(), event.raw(), 0) });
             let point = queued.and_then(|()| stream.signal(&op));
             streams.destroy(stream.handle());
-            (stream.id(), point?)
+            (stream.id(), point?.map_err(|_| refused(operation, "the stream of the wait captures"))?)
         };
         self.0.lock().insert(record.generation(), point);
         Ok(())
@@ -87,34 +88,33 @@ pub(crate) fn poll_and_report(
 /// Returns the first unreported error of all streams of a device.
 pub(crate) fn report_device(streams: &StreamTable, device: &CudaDevice) -> Result<()> {
     let streams = streams.of_device(device.index()).into_iter();
-    let errors = streams.filter_map(|(stream, _)| Some((stream.error_order()?, stream)));
+    let errors = streams.filter_map(|stream| Some((stream.error_order()?, stream)));
     let first = errors.min_by_key(|(order, _)| *order);
     first.map_or(Ok(()), |(_, stream)| stream.take_error(u64::MAX))
 }
 
 /// Returns whether all streams of the device of `op` are idle.
 pub(crate) fn is_device_idle(streams: &StreamTable, op: &DeviceOp<'_>) -> Result<bool> {
+    let (live, others) = streams.live_and_destroyed(op.device().index());
     let mut is_idle = true;
-    for (stream, may_be_destroyed) in streams.of_device(op.device().index()) {
-        is_idle &= if may_be_destroyed {
-            stream.poll(op)?;
-            stream.is_idle()
-        } else {
-            // A capturing stream records its work and queues nothing.
-            stream.capture_id(op)?.is_some() || stream.query(op)?
-        };
+    for stream in live {
+        // A capturing stream records its work and queues nothing.
+        is_idle &= stream.capture_id(op)?.is_some() || stream.query(op)?;
+    }
+    for stream in others {
+        stream.poll(op)?;
+        is_idle &= stream.is_idle();
     }
     Ok(is_idle)
 }
 
 /// Returns the points after all work that is queued on the non-capturing streams of a device.
 pub(crate) fn points_of_device(streams: &StreamTable, op: &DeviceOp<'_>) -> Result<Vec<Point>> {
-    let mut points = Vec::new();
-    for (stream, may_be_destroyed) in streams.of_device(op.device().index()) {
-        if may_be_destroyed {
-            points.push((stream.id(), stream.last_signaled()));
-        } else if stream.capture_id(op)?.is_none() {
-            points.push((stream.id(), stream.signal(op)?));
+    let (live, others) = streams.live_and_destroyed(op.device().index());
+    let mut points: Vec<Point> = others.iter().map(|stream| (stream.id(), stream.last_signaled())).collect();
+    for stream in live {
+        if let Ok(point) = stream.signal(op)? {
+            points.push((stream.id(), point));
         }
     }
     Ok(points)

@@ -12,7 +12,8 @@ use interlock_core::device::Device;
 use interlock_driver::{DeviceIndex, Error, PriorityRange, Result, StreamHandle};
 
 use super::event_pool::EventPool;
-use super::stream::{DEFAULT, Stream, raw};
+use super::progress::Progress;
+use super::stream::{DEFAULT, Stream};
 use crate::device::device::CudaDevice;
 use crate::sys::api;
 use crate::sys::context_guard::Context;
@@ -25,7 +26,7 @@ const LEGACY: u64 = 1;
 /// `CU_STREAM_PER_THREAD`: the default stream of each thread.
 const PER_THREAD: u64 = 2;
 
-/// The streams of the process by handle and by id.
+/// The streams of the process by handle, and their progress by id.
 pub(crate) struct StreamTable {
     /// The devices, each with the event pool of its streams.
     devices: Vec<(Arc<CudaDevice>, Arc<EventPool>)>,
@@ -37,7 +38,7 @@ pub(crate) struct StreamTable {
 struct Streams {
     by_handle: HashMap<StreamHandle, Arc<Stream>>,
     /// Includes destroyed streams with unfinished work or an unreported error.
-    by_id: HashMap<u64, Arc<Stream>>,
+    by_id: HashMap<u64, Arc<Progress>>,
 }
 
 impl StreamTable {
@@ -54,7 +55,7 @@ impl StreamTable {
         let (device, events) = found.ok_or_else(|| Error::from(Device::invalid_index(handle.device)))?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let stream = Arc::new(Stream::new(id, handle, is_external, device.clone(), events.clone()));
-        streams.by_id.insert(id, stream.clone());
+        streams.by_id.insert(id, stream.progress().clone());
         streams.by_handle.insert(handle, stream.clone());
         Ok(stream)
     }
@@ -76,21 +77,29 @@ impl StreamTable {
         ))
     }
 
-    /// Returns the stream of an id, until it was destroyed and reaped.
-    pub(crate) fn by_id(&self, id: u64) -> Option<Arc<Stream>> {
+    /// Returns the progress of the stream of an id, until it was destroyed and reaped.
+    pub(crate) fn by_id(&self, id: u64) -> Option<Arc<Progress>> {
         self.streams.lock().by_id.get(&id).cloned()
     }
 
-    /// Returns all streams of a device, each with whether it may be destroyed. That is true for destroyed streams with
-    /// unfinished work, and for streams of other libraries, which do not report destruction.
-    pub(crate) fn of_device(&self, index: DeviceIndex) -> Vec<(Arc<Stream>, bool)> {
+    /// Returns the progress of all streams of a device.
+    pub(crate) fn of_device(&self, index: DeviceIndex) -> Vec<Arc<Progress>> {
         let streams = self.streams.lock();
-        let may_be_destroyed = |stream: &Arc<Stream>| {
-            let current = streams.by_handle.get(&stream.handle());
-            stream.is_external() || current.is_none_or(|current| !Arc::ptr_eq(current, stream))
-        };
-        let of_device = streams.by_id.values().filter(|stream| stream.handle().device == index);
-        of_device.map(|stream| (stream.clone(), may_be_destroyed(stream))).collect()
+        streams.by_id.values().filter(|stream| stream.device_index() == index).cloned().collect()
+    }
+
+    /// Returns the streams of a device that are not destroyed as long as the results are not dropped, and the progress
+    /// of those that may be destroyed: destroyed streams with unfinished work, and streams of other libraries, which do
+    /// not report destruction.
+    pub(crate) fn live_and_destroyed(&self, index: DeviceIndex) -> (Vec<Arc<Stream>>, Vec<Arc<Progress>>) {
+        let streams = self.streams.lock();
+        let live = streams.by_handle.values();
+        let live = live.filter(|stream| stream.handle().device == index && !stream.is_external());
+        let live: Vec<_> = live.cloned().collect();
+        let is_live = |id: u64| live.iter().any(|stream| stream.id() == id);
+        let others = streams.by_id.values().filter(|stream| stream.device_index() == index);
+        let others = others.filter(|stream| !is_live(stream.id())).cloned().collect();
+        (live, others)
     }
 
     pub(crate) fn create(
@@ -109,11 +118,11 @@ impl StreamTable {
         self.add(&mut self.streams.lock(), handle, false)
     }
 
-    /// Destroys a stream. Its queued work still runs.
+    /// Removes a stream, which is destroyed with the last reference to it.
     pub(crate) fn destroy(&self, handle: StreamHandle) {
-        let Some(stream) = self.streams.lock().by_handle.remove(&handle) else { return };
-        // SAFETY: `create` created the stream, and its handle was removed from the table, so no other call uses it.
-        stream.device().destroy("destroying a Stream", || unsafe { api::cuStreamDestroy_v2(raw(handle)) });
+        // Dropped without the lock.
+        let removed = self.streams.lock().by_handle.remove(&handle);
+        drop(removed);
     }
 
     /// Adds a stream of another library.
@@ -146,11 +155,15 @@ impl StreamTable {
 
     /// Removes destroyed streams whose work has completed. The destructors of retained owners may call the driver.
     pub(crate) fn reap(&self, device: &CudaDevice, operation: &'static str) {
-        let destroyed = self.of_device(device.index()).into_iter().filter(|(_, is_destroyed)| *is_destroyed);
-        for (stream, _) in destroyed.filter(|(stream, _)| !stream.is_external()) {
-            let polled = device.begin(operation).and_then(|op| stream.poll(&op));
-            if polled.is_ok() && stream.is_reclaimable() {
-                self.streams.lock().by_id.remove(&stream.id());
+        let (_, others) = self.live_and_destroyed(device.index());
+        for stream in others {
+            if device.begin(operation).and_then(|op| stream.poll(&op)).is_err() {
+                continue;
+            }
+            let mut streams = self.streams.lock();
+            // A call that has looked the stream up before, or its wrapper, holds a third reference and may queue work.
+            if Arc::strong_count(&stream) == 2 && stream.is_reclaimable() {
+                streams.by_id.remove(&stream.id());
             }
         }
     }
@@ -178,8 +191,9 @@ fn check_context(device: &CudaDevice, handle: StreamHandle) -> Result<()> {
     let mut found = ptr::null_mut();
     let context = device.context(EXTERNAL)?;
     let op = device.begin(EXTERNAL)?;
+    let stream = ptr::with_exposed_provenance_mut(handle.raw as usize);
     // SAFETY: the caller guarantees that the stream exists.
-    match check(unsafe { api::cuStreamGetCtx(raw(handle), &raw mut found) }) {
+    match check(unsafe { api::cuStreamGetCtx(stream, &raw mut found) }) {
         Ok(()) if Context::new(found) == context => Ok(()),
         Ok(()) | Err(Code::INVALID_HANDLE) => Err(not_of_device(device, handle.raw)),
         Err(code) => Err(op.error(code)),

@@ -14,7 +14,7 @@ pub(crate) struct Timeline {
     /// Points in order, each with the event that signals it.
     signals: VecDeque<(u64, PooledEvent)>,
     /// Owners of memory and functions of queued work, each with a point after the work.
-    retained: VecDeque<(u64, KeepAlive)>,
+    retained: VecDeque<(u64, Vec<KeepAlive>)>,
 }
 
 impl Timeline {
@@ -36,9 +36,9 @@ impl Timeline {
         point
     }
 
-    /// Keeps an owner alive until a signaled point completes.
-    pub(crate) fn retain(&mut self, point: u64, keep_alive: KeepAlive) {
-        self.retained.push_back((point, keep_alive));
+    /// Keeps owners alive until a signaled point completes.
+    pub(crate) fn retain(&mut self, point: u64, owners: Vec<KeepAlive>) {
+        self.retained.push_back((point, owners));
     }
 
     pub(crate) fn has_completed(&self, point: u64) -> bool {
@@ -70,6 +70,6 @@ impl Timeline {
     /// Removes and returns the owners that were retained for completed points.
     pub(crate) fn drain_completed(&mut self) -> Vec<KeepAlive> {
         let count = self.retained.iter().take_while(|(point, _)| *point <= self.completed).count();
-        self.retained.drain(..count).map(|(_, keep_alive)| keep_alive).collect()
+        self.retained.drain(..count).flat_map(|(_, owners)| owners).collect()
     }
 }

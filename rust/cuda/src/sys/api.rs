@@ -57,6 +57,7 @@ functions! {
     cuStreamCreateWithPriority
     cuStreamDestroy_v2
     cuStreamQuery
+    cuStreamSynchronize
     cuStreamWaitEvent
     cuStreamWaitValue32_v2
     cuStreamGetCtx

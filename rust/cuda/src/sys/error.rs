@@ -31,6 +31,11 @@ impl Code {
     pub(crate) const PEER_ACCESS_ALREADY_ENABLED: Code =
         Code(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 
+    /// Returns the `CUresult`.
+    pub(crate) fn result(self) -> CUresult {
+        self.0
+    }
+
     /// Returns the value of the `CUresult`.
     pub(crate) fn number(self) -> i32 {
         self.0 as i32

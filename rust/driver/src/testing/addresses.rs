@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, StreamHandle};
+use crate::{Address, Copy, CopyEndpoint, DeviceIndex, Fill, Owners, StreamHandle};
 use crate::{Error, Result};
 
 use super::rig::{Make, Memory, Rig};
@@ -55,14 +55,14 @@ impl<'a> Reserved<'a> {
     fn copy(&self, stream: StreamHandle, offset: usize, other: &Arc<Memory>, inwards: bool) {
         let here = CopyEndpoint::Device(Self::DEVICE, Address(self.address.0 + offset as u64));
         let (to, from) = if inwards { (here, other.endpoint()) } else { (other.endpoint(), here) };
-        let copy = Copy { to, from, bytes: other.bytes, keep_alive: Some(other.clone()) };
+        let copy = Copy { to, from, bytes: other.bytes, owners: Owners::until_completed(other.clone()) };
         // SAFETY: `keep_alive` owns one endpoint, and the other is mapped until the stream has finished.
         unsafe { self.rig.driver.copy(stream, copy) }.unwrap();
         self.rig.finish(stream);
     }
 
     fn fill(&self, stream: StreamHandle, first: usize, value: u8) {
-        let fill = Fill { address: self.at(first), bytes: self.unit, value, keep_alive: None };
+        let fill = Fill { address: self.at(first), bytes: self.unit, value, owners: Owners::default() };
         // SAFETY: the unit is mapped until the stream has finished.
         unsafe { self.rig.driver.fill(stream, fill) }.unwrap();
         self.rig.finish(stream);

@@ -15,7 +15,7 @@ pub fn captures_are_unsupported_in_every_function(make: Make) {
     }
     let stream = rig.stream(0);
     let unsupported = [
-        rig.driver.begin_capture(stream, CaptureMode::Global),
+        rig.driver.begin_capture(stream, CaptureMode::Global).map(drop),
         rig.driver.end_capture(stream).map(drop),
         rig.driver.instantiate(GraphHandle(0)).map(drop),
         rig.driver.replay(GraphExecHandle(0), stream),
@@ -41,6 +41,18 @@ pub fn capture_records_work_without_running_it(make: Make) {
     rig.finish(stream);
     assert_eq!(counter.get(), 0);
     rig.driver.destroy_graph(graph);
+}
+
+pub fn begin_capture_returns_the_id_of_the_capture(make: Make) {
+    let Some(rig) = Rig::with_captures(make) else { return };
+    let stream = rig.stream(0);
+    let mut ids = [0; 3];
+    for id in &mut ids[1..] {
+        *id = rig.driver.begin_capture(stream, CaptureMode::Relaxed).unwrap();
+        assert_eq!(rig.driver.capture_id(stream), Ok(Some(*id)));
+        rig.driver.destroy_graph(rig.driver.end_capture(stream).unwrap());
+    }
+    assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
 }
 
 pub fn begin_capture_rejects_a_default_stream(make: Make) {

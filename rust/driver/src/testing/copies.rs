@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{Address, Copy, Fill, KeepAlive};
+use crate::{Address, Copy, Fill, HostFn, Owners, WaitTarget};
 
-use super::rig::{Make, Rig};
+use super::rig::{Latch, Make, Rig};
 
 fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|place| (place * 7 + 1) as u8).collect()
@@ -40,9 +40,9 @@ pub fn fill_sets_exactly_its_bytes(make: Make) {
         address: Address(memory.address.0 + 10),
         bytes: 80,
         value: 200,
-        keep_alive: Some(memory.clone()),
+        owners: Owners::until_completed(memory.clone()),
     };
-    // SAFETY: `keep_alive` owns the memory around these bytes.
+    // SAFETY: `owners` own the memory around these bytes.
     unsafe { rig.driver.fill(stream, inner) }.unwrap();
     let mut expected = pattern(100);
     expected[10..90].fill(200);
@@ -75,14 +75,31 @@ pub fn copy_keeps_its_resources_alive_until_it_is_done(make: Make) {
     assert!(weak.upgrade().is_none());
 }
 
+pub fn work_owns_memory_that_is_freed_in_order_only_until_it_is_queued(make: Make) {
+    let rig = Rig::new(make);
+    let (stream, latch) = (rig.stream(0), Latch::default());
+    let (to, from, owner) = (rig.memory(0, 16), rig.memory(0, 16), Arc::new(()));
+    rig.driver.launch_host_fn(stream, latch.work()).unwrap();
+    let owners = || Owners::in_graphs(owner.clone(), None);
+    rig.fill_with(stream, &to, 1, owners());
+    let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: 16, owners: owners() };
+    // SAFETY: both endpoints are freed after the stream has completed the copy.
+    unsafe { rig.driver.copy(stream, copy) }.unwrap();
+    let function = HostFn::new("work", || Ok(())).with_owners(owners());
+    rig.driver.launch_host_fn(stream, function).unwrap();
+    assert_eq!((Arc::strong_count(&owner), rig.driver.check(WaitTarget::Stream(stream))), (1, Ok(false)));
+    latch.open();
+    rig.finish(stream);
+}
+
 pub fn copy_accepts_zero_bytes(make: Make) {
     let rig = Rig::new(make);
     let stream = rig.stream(0);
     let memory = rig.memory(0, 8);
     let place = memory.endpoint();
-    let keep_alive: Option<KeepAlive> = Some(memory.clone());
-    let copy = Copy { to: place, from: place, bytes: 0, keep_alive };
-    // SAFETY: `keep_alive` owns both endpoints.
+    let owners = Owners::until_completed(memory.clone());
+    let copy = Copy { to: place, from: place, bytes: 0, owners };
+    // SAFETY: `owners` own both endpoints.
     unsafe { rig.driver.copy(stream, copy) }.unwrap();
     rig.fill(stream, &memory, 3);
     rig.copy(stream, &memory, &memory);

@@ -77,6 +77,7 @@ macro_rules! driver_suite {
                 fill_sets_exactly_its_bytes
                 copies_of_one_stream_run_in_order
                 copy_keeps_its_resources_alive_until_it_is_done
+                work_owns_memory_that_is_freed_in_order_only_until_it_is_queued
                 copy_accepts_zero_bytes
             }
             memory {
@@ -108,6 +109,7 @@ macro_rules! driver_suite {
             captures {
                 captures_are_unsupported_in_every_function
                 capture_records_work_without_running_it
+                begin_capture_returns_the_id_of_the_capture
                 begin_capture_rejects_a_default_stream
                 begin_capture_rejects_a_stream_that_is_captured
                 end_capture_requires_the_stream_of_the_begin
@@ -134,6 +136,7 @@ macro_rules! driver_suite {
                 replay_error_of_a_branch_is_reported_by_its_stream
                 graphs_can_be_destroyed_while_replays_are_queued
                 graph_keeps_resources_of_its_work_alive
+                graph_owns_memory_that_is_not_from_its_own_pool
                 empty_graph_can_be_replayed
                 graph_can_be_instantiated_repeatedly
                 replay_during_a_capture_is_recorded_or_rejected

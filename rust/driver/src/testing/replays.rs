@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{CaptureMode, GraphExecHandle, WaitTarget};
+use crate::{CaptureMode, GraphExecHandle, HostFn, Owners, WaitTarget};
 
 use super::rig::{Counter, Latch, Make, Memory, Rig, failure, is_refused};
 
@@ -144,6 +144,31 @@ pub fn graph_keeps_resources_of_its_work_alive(make: Make) {
     assert_eq!((weak.upgrade().is_some(), to.content()), (true, vec![1; 8]));
     rig.driver.destroy_graph_exec(graph);
     assert!(weak.upgrade().is_none());
+}
+
+pub fn graph_owns_memory_that_is_not_from_its_own_pool(make: Make) {
+    let Some(rig) = Rig::with_captures(make) else { return };
+    let (stream, memory) = (rig.stream(0), rig.memory(0, 8));
+    let [outside, inside] = [Arc::new(()), Arc::new(())];
+    let capture = rig.driver.begin_capture(stream, CaptureMode::ThreadLocal).unwrap();
+    for except in [None, Some(capture + 1)] {
+        rig.fill_with(stream, &memory, 1, Owners::in_graphs(outside.clone(), except));
+    }
+    let function = HostFn::new("work", || Ok(())).with_owners(Owners::in_graphs(outside.clone(), None));
+    rig.driver.launch_host_fn(stream, function).unwrap();
+    rig.fill_with(stream, &memory, 2, Owners::in_graphs(inside.clone(), Some(capture)));
+    let graph = rig.driver.end_capture(stream).unwrap();
+    let exec = rig.driver.instantiate(graph).unwrap();
+    rig.driver.destroy_graph(graph);
+    let counts = || [&outside, &inside].map(|owner| Arc::strong_count(owner) > 1);
+    assert_eq!(counts(), [true, false]);
+    let latch = rig.block(stream);
+    rig.driver.replay(exec, stream).unwrap();
+    rig.driver.destroy_graph_exec(exec);
+    assert_eq!(counts(), [true, false]);
+    latch.open();
+    assert_eq!(rig.read(stream, &memory), [2; 8]);
+    assert_eq!(counts(), [false, false]);
 }
 
 pub fn empty_graph_can_be_replayed(make: Make) {

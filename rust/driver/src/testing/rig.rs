@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::{
     Address, CaptureMode, Copy, CopyEndpoint, DeviceIndex, DriverRuntime, EventHandle, EventOptions, Fill,
-    GraphExecHandle, GraphHandle, HostFn, KeepAlive, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
+    GraphExecHandle, GraphHandle, HostFn, Owners, StreamHandle, SyncPoint, WaitPolicy, WaitTarget,
 };
 use crate::{Error, Result};
 
@@ -101,17 +101,20 @@ impl Rig {
     }
 
     pub fn copy(&self, stream: StreamHandle, to: &Arc<Memory>, from: &Arc<Memory>) {
-        let keep_alive: Option<KeepAlive> = Some(Arc::new((to.clone(), from.clone())));
-        let copy =
-            Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes.min(from.bytes), keep_alive };
-        // SAFETY: `keep_alive` owns both endpoints.
+        let owners = Owners::until_completed(Arc::new((to.clone(), from.clone())));
+        let copy = Copy { to: to.endpoint(), from: from.endpoint(), bytes: to.bytes.min(from.bytes), owners };
+        // SAFETY: `owners` own both endpoints.
         unsafe { self.driver.copy(stream, copy) }.unwrap();
     }
 
     pub fn fill(&self, stream: StreamHandle, memory: &Arc<Memory>, value: u8) {
-        let fill =
-            Fill { address: memory.address, bytes: memory.bytes, value, keep_alive: Some(memory.clone()) };
-        // SAFETY: `keep_alive` owns the memory.
+        self.fill_with(stream, memory, value, Owners::until_completed(memory.clone()));
+    }
+
+    /// Queues a fill with these owners of the memory.
+    pub fn fill_with(&self, stream: StreamHandle, memory: &Memory, value: u8, owners: Owners) {
+        let fill = Fill { address: memory.address, bytes: memory.bytes, value, owners };
+        // SAFETY: `owners` own the memory, or the check keeps it until the fill has completed.
         unsafe { self.driver.fill(stream, fill) }.unwrap();
     }
 

@@ -3,7 +3,9 @@
 use std::ptr;
 
 use interlock_core::device::Device;
-use interlock_driver::{Access, Address, ByteRange, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn};
+use interlock_driver::{
+    Access, Address, ByteRange, CaptureId, Copy, CopyEndpoint, DeviceIndex, Fill, HostFn, KeepAlive,
+};
 
 use crate::object::device;
 use crate::object::stream::TimelinePoint;
@@ -49,7 +51,7 @@ impl Task {
                 let _access =
                     Access::new(&[ByteRange::written(to, copy.bytes), ByteRange::read(from, copy.bytes)]);
                 // SAFETY: the caller of `DriverRuntime::copy` guaranteed that both operands are valid until the copy
-                // has completed, or as long as `copy.keep_alive` lives. `Access` excludes other work on these bytes.
+                // has completed, or as long as `copy.owners` require. `Access` excludes other work on these bytes.
                 unsafe { ptr::copy(from, to, copy.bytes) };
                 Ok(())
             }
@@ -57,11 +59,21 @@ impl Task {
                 let to = pointer(fill.address);
                 let _access = Access::new(&[ByteRange::written(to, fill.bytes)]);
                 // SAFETY: the caller of `DriverRuntime::fill` guaranteed that the memory is valid until the fill has
-                // completed, or as long as `fill.keep_alive` lives. `Access` excludes other work on these bytes.
+                // completed, or as long as `fill.owners` require. `Access` excludes other work on these bytes.
                 unsafe { ptr::write_bytes(to, fill.value, fill.bytes) };
                 Ok(())
             }
         }
+    }
+
+    /// Removes and returns the owners that the task need not own. `capture` records the task, if any.
+    pub(crate) fn take_unneeded_owners(&mut self, capture: Option<CaptureId>) -> Vec<KeepAlive> {
+        let owners = match self {
+            Task::HostFn(function) => &mut function.owners,
+            Task::Copy(copy) => &mut copy.owners,
+            Task::Fill(fill) => &mut fill.owners,
+        };
+        owners.take_unneeded(capture)
     }
 
     /// Returns the name of the operation for error messages.
@@ -113,6 +125,8 @@ fn pointer(address: Address) -> *mut u8 {
 
 #[cfg(test)]
 mod tests {
+    use interlock_driver::Owners;
+
     use super::*;
 
     #[test]
@@ -123,7 +137,7 @@ mod tests {
             to: CopyEndpoint::Host(Address(base + 1)),
             from: CopyEndpoint::Host(Address(base)),
             bytes: 3,
-            keep_alive: None,
+            owners: Owners::default(),
         };
         assert_eq!(Task::Copy(copy).run(), Ok(()));
         assert_eq!(bytes, [1, 1, 2, 3]);

@@ -144,14 +144,14 @@ impl Inner {
         self.captures.end(id)
     }
 
-    pub(crate) fn begin_capture(&mut self, handle: StreamHandle, mode: CaptureMode) -> Result<()> {
+    pub(crate) fn begin_capture(&mut self, handle: StreamHandle, mode: CaptureMode) -> Result<CaptureId> {
         const OPERATION: &str = "Graph.capture_begin";
         let id = self.next_id();
         let stream = self.stream(handle, OPERATION)?;
         capture::check_begin(stream.kind() == StreamKind::Default, stream.capture(), OPERATION)?;
         stream.set_capture(Some(id));
         self.captures.begin(id, handle, mode, Recording::new(handle.raw));
-        Ok(())
+        Ok(id)
     }
 
     pub(crate) fn capture_id(&mut self, handle: StreamHandle) -> Result<Option<CaptureId>> {

@@ -3,7 +3,8 @@
 
 use std::ffi::c_void;
 
-use interlock::accelerator::{Device, DeviceType, HostFn, current_stream};
+use interlock::accelerator::driver::Owners;
+use interlock::accelerator::{Device, DeviceType, current_stream};
 use interlock::base::dlpack::{self, DLDevice};
 use interlock::dispatch::{ForeignArgs, ForeignKernel, ForeignTensor, Numerics, Stop};
 
@@ -69,21 +70,15 @@ impl ForeignLaunch<'_> {
     /// Calls the kernel, which queues its work on the current stream.
     fn queue(&self, device: Device, results: &[Tensor]) -> Result<(), Stop<Error>> {
         let stream = current_stream(Some(device)).map_err(Error::from)?;
-        let (mut kept, mut addresses) = (Vec::new(), Vec::new());
+        let (mut owners, mut addresses) = (Owners::default(), Vec::new());
         for tensor in self.tensors(results) {
-            let (address, keep_alive) = tensor.storage_handle().prepare_use(&stream)?;
+            let (address, own) = tensor.storage_handle().prepare_use(&stream)?;
             addresses.push(address);
-            kept.extend(keep_alive);
+            owners.extend(own);
         }
         self.call(results, &addresses, stream.handle().map_err(Error::from)?.raw)?;
-        // A graph that captures the work of the kernel keeps the memory.
-        if !kept.is_empty() {
-            let keep = HostFn::new(self.op, move || {
-                let _ = &kept;
-                Ok(())
-            });
-            stream.launch(keep).map_err(Error::from)?;
-        }
+        // Queried after the call, so that a capture that has begun meanwhile is included.
+        stream.retain_in_graph(self.op, owners).map_err(Error::from)?;
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use interlock::accelerator::driver::Owners;
 use interlock::accelerator::{Device, HostFn, Stream, check_interrupts, current_stream};
 use interlock::num_threads;
 
@@ -69,16 +70,18 @@ fn enqueue<T: Element, A: Element, B: Element>(
 ) -> Result<()> {
     storage.current_process_bytes()?;
     let stream = current_stream(Some(storage.device()))?;
-    let arg = |storage: &Arc<Storage>| kernel_arg(op, storage, &stream);
-    let source = |source: Option<&Tensor>| source.map(|source| arg(source.storage_handle())).transpose();
+    let mut owners = Owners::default();
+    let mut arg = |storage: &Arc<Storage>| kernel_arg(op, storage, &stream, &mut owners);
     let [a, b] = sources;
-    let (target, a, b) = (arg(storage)?, source(a)?, source(b)?);
+    let target = arg(storage)?;
+    let mut source = |source: Option<&Tensor>| source.map(|source| arg(source.storage_handle())).transpose();
+    let (a, b) = (source(a)?, source(b)?);
     let work = HostFn::new(op, move || {
         let [a, b] = [&a, &b].map(|source| source.as_ref().map_or(RawSlice::EMPTY, KernelArg::raw_slice));
         let done = target.raw_slice().write(fresh, [a, b], |out, a, b| kernel(out, a, b));
         done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| reason(op, &error))
     });
-    Ok(stream.launch(work).map_err(|error| error.during(op))?)
+    Ok(stream.launch(work.with_owners(owners)).map_err(|error| error.during(op))?)
 }
 
 /// Returns the message of an error of a kernel without the name of the operation, which the stream reports.
@@ -88,10 +91,15 @@ fn reason(op: &str, error: &Error) -> String {
     without.map(str::to_owned).unwrap_or(message)
 }
 
-/// Returns a storage as a kernel argument, or `Unsupported` if the CPU cannot access its memory.
-fn kernel_arg(op: &'static str, storage: &Arc<Storage>, stream: &Stream) -> Result<KernelArg> {
+/// Returns a storage as a kernel argument, or `Unsupported` if the CPU cannot access its memory. Adds its owners.
+fn kernel_arg(
+    op: &'static str,
+    storage: &Arc<Storage>,
+    stream: &Stream,
+    owners: &mut Owners,
+) -> Result<KernelArg> {
     let refused = || interlock::accelerator::Error::Unsupported { operation: op, device: storage.device() };
-    Ok(storage.kernel_arg(stream)?.ok_or_else(refused)?)
+    Ok(storage.kernel_arg(stream, owners)?.ok_or_else(refused)?)
 }
 
 /// Returns the error for a source that shares memory with the target.
@@ -240,7 +248,8 @@ pub(super) fn launch_several<T: Element, const N: usize>(
     let parts = kernel.parts();
     if let Placement::Device(device) = placement {
         let stream = current_stream(Some(device))?;
-        let arg = |tensor: &Tensor| kernel_arg(op, tensor.storage_handle(), &stream);
+        let mut owners = Owners::default();
+        let mut arg = |tensor: &Tensor| kernel_arg(op, tensor.storage_handle(), &stream, &mut owners);
         let mut targets = Vec::with_capacity(N);
         for result in &results {
             targets.push(arg(result)?);
@@ -254,7 +263,7 @@ pub(super) fn launch_several<T: Element, const N: usize>(
             let done = RawSlice::write_several(slices, true, &sources, run);
             done.unwrap_or_else(|| Err(err_aliased(op))).map_err(|error| reason(op, &error))
         });
-        stream.launch(work).map_err(|error| error.during(op))?;
+        stream.launch(work.with_owners(owners)).map_err(|error| error.during(op))?;
         return Ok(results);
     }
     let sources = sources.iter().map(|source| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock::accelerator::driver::KeepAlive;
+use interlock::accelerator::driver::Owners;
 use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
@@ -159,19 +159,19 @@ fn copy_bytes(
 /// Returns a part of a storage as an operand of a copy on a stream.
 fn copy_operand(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Stream) -> Result<CopyOperand> {
     let buffer = storage.bytes();
-    let keep_alive = match buffer {
+    let owners = match buffer {
         Bytes::Device(memory) => {
             return Ok(CopyOperand::Device(memory.slice(start..start.saturating_add(bytes))?));
         }
         Bytes::Pinned(memory) => memory.prepare_use(stream)?,
-        Bytes::Cpu(_) => Some(storage.clone() as KeepAlive),
+        Bytes::Cpu(_) => Owners::until_completed(storage.clone()),
     };
     let pointer = buffer.pointer().wrapping_add(start);
-    // SAFETY: `keep_alive` owns the bytes, which are a part of the storage. Pageable memory is not used by other code
+    // SAFETY: `owners` own the bytes, which are a part of the storage. Pageable memory is not used by other code
     // meanwhile: it is a private copy, or is not visible to the program until the copy has completed. For pinned
     // memory the program guarantees this until the stream has completed the copy, as the documentation of
     // `non_blocking` requires.
-    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, keep_alive) }))
+    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, owners) }))
 }
 
 /// Writes the elements of `source`, which is broadcast and converted, to `target`. Does not increment the version.

@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use interlock::accelerator::driver::KeepAlive;
+use interlock::accelerator::driver::Owners;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer, PinnedMemory, RawBuffer};
 use interlock::accelerator::{Device, Stream};
 use interlock::autograd::is_inference_mode_enabled;
@@ -276,33 +276,37 @@ impl Storage {
         &self.lock
     }
 
-    /// Prepares device memory for work that is queued on `stream` next, which must own the returned object. Returns the
-    /// address that the work may use as well.
-    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<(*mut u8, Option<KeepAlive>)> {
+    /// Prepares device memory for work that is queued on `stream` next, with the returned owners. Returns the address
+    /// that the work may use as well.
+    pub(crate) fn prepare_use(&self, stream: &Stream) -> Result<(*mut u8, Owners)> {
         let bytes = self.current_process_bytes()?;
         Ok(match bytes {
             Bytes::Device(memory) => (bytes.pointer(), memory.prepare_use(stream)?),
-            Bytes::Cpu(_) | Bytes::Pinned(_) => (bytes.pointer(), None),
+            Bytes::Cpu(_) | Bytes::Pinned(_) => (bytes.pointer(), Owners::default()),
         })
     }
 
     /// Returns the argument for a kernel that is queued on `stream` next, or `None` if the CPU cannot access the
-    /// memory.
-    pub(crate) fn kernel_arg(self: &Arc<Self>, stream: &Stream) -> Result<Option<KernelArg>> {
+    /// memory. Adds the owners with which the kernel must be queued.
+    pub(crate) fn kernel_arg(
+        self: &Arc<Self>,
+        stream: &Stream,
+        owners: &mut Owners,
+    ) -> Result<Option<KernelArg>> {
         let nbytes = self.nbytes();
         let (Bytes::Device(memory), StorageLock::Shared(lock)) = (self.current_process_bytes()?, &self.lock)
         else {
             return Ok(Some(KernelArg::on_cpu(self.clone())));
         };
-        let keep_alive = memory.prepare_use(stream)?;
+        owners.extend(memory.prepare_use(stream)?);
         // Zero bytes need no host pointer.
         let pointer = match memory.pointer() {
             Some(pointer) => pointer.as_ptr(),
             None if nbytes == 0 => std::ptr::null_mut(),
             None => return Ok(None),
         };
-        // SAFETY: `pointer` is the host address of at least as many bytes, and `keep_alive` was prepared for this stream.
-        Ok(Some(unsafe { KernelArg::on_device(pointer, nbytes, lock.clone(), keep_alive) }))
+        // SAFETY: `pointer` is the host address of at least as many bytes, which `owners` own for the kernel.
+        Ok(Some(unsafe { KernelArg::on_device(pointer, nbytes, lock.clone()) }))
     }
 
     /// Returns whether the two storages share bytes.

@@ -7,7 +7,6 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use interlock::accelerator::driver::KeepAlive;
 use interlock::accelerator::memory::{self, ByteRange};
 
 use super::Storage;
@@ -229,7 +228,6 @@ pub(crate) struct KernelArg {
     pointer: *mut u8,
     bytes: usize,
     lock: KernelArgLock,
-    _keep_alive: Option<KeepAlive>,
 }
 
 enum KernelArgLock {
@@ -245,20 +243,14 @@ unsafe impl Sync for KernelArg {}
 
 impl KernelArg {
     /// # Safety
-    /// The CPU can access the bytes, and they stay valid for work that is queued on the stream while `keep_alive`
-    /// lives.
-    pub unsafe fn on_device(
-        pointer: *mut u8,
-        bytes: usize,
-        lock: Arc<RawForkRwLock>,
-        keep_alive: Option<KeepAlive>,
-    ) -> Self {
-        KernelArg { pointer, bytes, lock: KernelArgLock::OnDevice(lock), _keep_alive: keep_alive }
+    /// The CPU can access the bytes, and they stay valid for the queued kernel, which has their owners.
+    pub unsafe fn on_device(pointer: *mut u8, bytes: usize, lock: Arc<RawForkRwLock>) -> Self {
+        KernelArg { pointer, bytes, lock: KernelArgLock::OnDevice(lock) }
     }
 
     pub fn on_cpu(storage: Arc<Storage>) -> Self {
         let (pointer, bytes) = storage.pointer_and_nbytes();
-        KernelArg { pointer, bytes, lock: KernelArgLock::OnCpu(storage), _keep_alive: None }
+        KernelArg { pointer, bytes, lock: KernelArgLock::OnCpu(storage) }
     }
 
     pub fn raw_slice(&self) -> RawSlice<'_> {

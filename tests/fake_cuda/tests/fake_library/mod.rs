@@ -79,6 +79,32 @@ pub fn fail_allocation(number: u64) {
     fail(number);
 }
 
+/// Runs `hook` before each call of a function. Any result but 0 is returned instead of making the call.
+pub fn hook<F: Fn() -> i32 + Send + Sync + 'static>(name: &str, hook: F) {
+    extern "C" fn call<F: Fn() -> i32>(data: *mut c_void) -> c_int {
+        // SAFETY: the pointer is to a leaked function of this type.
+        let hook = unsafe { &*data.cast::<F>() };
+        hook()
+    }
+    set_hook(name, Some(call::<F>), Box::into_raw(Box::new(hook)).cast());
+}
+
+/// Removes the hook of a function.
+pub fn unhook(name: &str) {
+    set_hook(name, None, ptr::null_mut());
+}
+
+fn set_hook(name: &str, hook: Option<extern "C" fn(*mut c_void) -> c_int>, data: *mut c_void) {
+    type SetHook =
+        unsafe extern "C" fn(*const c_char, Option<extern "C" fn(*mut c_void) -> c_int>, *mut c_void);
+    let name = CString::new(name).unwrap();
+    // SAFETY: `controls.rs` declares the function with this type, and the data is leaked.
+    unsafe {
+        let set: SetHook = std::mem::transmute(function("fake_cuda_set_hook"));
+        set(name.as_ptr(), hook, data);
+    }
+}
+
 /// Breaks a device: every call for it fails with this code.
 pub fn break_device(device: u8, code: i32) {
     // SAFETY: `controls.rs` declares the function with this type.

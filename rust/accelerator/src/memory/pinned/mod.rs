@@ -13,7 +13,7 @@ use pool::{BlockPool, PinnedOptions, Segment, ToFree};
 pub use stats::{DurationStats, PinnedStats};
 
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{Address, KeepAlive};
+use interlock_driver::{Address, Owners};
 
 use super::config::{AllocatorConfig, ConfigWatch};
 use super::event_queue::EventQueue;
@@ -94,14 +94,12 @@ impl PinnedMemory {
         self.0.record(stream, captures)
     }
 
-    /// Prepares the bytes for work that is queued on `stream` next, which must own the returned object. While the
-    /// stream is captured, the object is the memory itself, because a replay uses it again.
-    pub fn prepare_use(&self, stream: &Stream) -> Result<Option<KeepAlive>> {
-        if stream.is_capturing().map_err(|error| error.during("a copy of pinned memory"))? {
-            return Ok(Some(self.0.clone()));
-        }
+    /// Prepares the bytes for work that is queued on `stream` next, with the returned owners: they are reused only
+    /// after the work, and a graph that records the work owns them, because a replay uses them again.
+    pub fn prepare_use(&self, stream: &Stream) -> Result<Owners> {
+        stream.driver()?.check_not_lost(stream.device_index(), "a copy of pinned memory")?;
         self.0.record(stream, false)?;
-        Ok(None)
+        Ok(Owners::in_graphs(self.0.clone(), None))
     }
 
     /// Returns whether the byte at `pointer` is in allocated pinned memory of this process.

@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use interlock::accelerator::Error;
+use interlock::accelerator::driver::Owners;
 use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
@@ -46,9 +47,9 @@ fn operand(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
     drop(bytes);
     // The view keeps the memory alive.
-    let keep_alive = Arc::new(DeferredDrop::new(view));
+    let owners = Owners::until_completed(Arc::new(DeferredDrop::new(view)));
     // SAFETY: the view keeps the bytes valid. The program must not use them during the copy, as with NumPy arrays.
-    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, Some(keep_alive)) }))
+    Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, owners) }))
 }
 
 /// Returns whether a buffer format of the `struct` module contains object references. Field names are between colons.

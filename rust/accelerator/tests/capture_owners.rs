@@ -1,0 +1,56 @@
+//! A capture that another thread begins after work was prepared and before the driver queues it.
+
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod rig;
+
+use std::sync::mpsc::channel;
+
+use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer, PinnedMemory};
+use interlock_accelerator::{CaptureMode, Stream, use_driver};
+use interlock_host::{HostDriver, HostOptions};
+use rig::failing::Failing;
+
+/// Returns the number of allocated blocks of all devices, and whether pinned memory is allocated.
+fn in_use(pinned: *const u8) -> (u64, bool) {
+    let blocks = memory::statistics(None).unwrap().allocation.all.current;
+    (blocks, PinnedMemory::is_pinned(pinned))
+}
+
+#[test]
+fn graph_owns_memory_of_work_that_was_prepared_before_its_capture() {
+    let driver = Failing::over(HostDriver::new(HostOptions::default()).unwrap());
+    use_driver(driver.clone()).unwrap();
+    let stream = Stream::new(None, 0).unwrap();
+    let queues: [fn(&Stream, &DeviceBuffer, &PinnedMemory); 3] = [
+        |stream, device, _| device.fill(1, Some(stream)).unwrap(),
+        |stream, device, pinned| {
+            let pinned = CopyOperand::Host(pinned.as_operand(stream).unwrap());
+            memory::copy(&CopyOperand::Device(device.clone()), &pinned, Some(stream), false).unwrap();
+        },
+        |stream, device, _| {
+            let operand = CopyOperand::Device(device.clone());
+            memory::copy(&operand, &operand, Some(stream), false).unwrap();
+        },
+    ];
+    for (number, queue) in queues.into_iter().enumerate() {
+        let (device, pinned) = (DeviceBuffer::on(&stream, 4096).unwrap(), PinnedMemory::new(4096).unwrap());
+        let address = pinned.pointer().as_ptr().cast_const();
+        assert_eq!(in_use(address), (1, true));
+        let (sender, begun) = channel();
+        driver.before_next_submission(move |runtime, stream| {
+            runtime.begin_capture(stream, CaptureMode::Relaxed).unwrap();
+            sender.send(runtime.clone()).unwrap();
+        });
+        queue(&stream, &device, &pinned);
+        let runtime = begun.recv().unwrap();
+        let graph = runtime.end_capture(stream.handle().unwrap()).unwrap();
+        assert_eq!(runtime.is_graph_empty(graph), Ok(false));
+        drop((device, pinned));
+        // Otherwise a replay would write to memory that was freed.
+        assert_eq!(in_use(address), (1, number == 1), "{number}");
+        runtime.destroy_graph(graph);
+        assert_eq!(in_use(address), (0, false), "{number}");
+    }
+}
