@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::{self, Device, DeviceType};
-use interlock_tensor::{DType, Error, Result, Tensor};
+use interlock_tensor::{DType, Error, Placement, Result, Tensor};
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::named("remote").unwrap());
 
@@ -133,6 +133,17 @@ fn operations_on_inaccessible_device_memory_are_unsupported() {
     matrix.zero_().unwrap();
     matrix.copy_(&twin).unwrap();
     assert_eq!(matrix.to_vec::<i64>(), twin.to_vec());
+
+    // The CPU converts pinned memory after the work that is queued on the stream.
+    let pinned = Tensor::zeros(&[2, 3], (DType::Int64, Placement::Pinned)).unwrap();
+    pinned.copy_from(&twin, true).unwrap();
+    let converted = pinned.t().unwrap().to((DType::Float64, first), true).unwrap();
+    assert_eq!(
+        (converted.strides(), converted.to_vec::<f64>()),
+        (&[1, 3][..], Ok(vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]))
+    );
+    room.copy_from(&pinned.cast(DType::Int32).unwrap().pin_memory().unwrap(), true).unwrap();
+    assert_eq!(room.to_vec::<i64>(), pinned.to_vec());
 
     let refused: [(&str, Result<Tensor>); 6] = [
         ("add", twin.add(&room)),

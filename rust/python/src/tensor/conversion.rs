@@ -54,8 +54,12 @@ fn tensor(
 ) -> PyResult<Py<Tensor>> {
     let (py, op) = (data.py(), "tensor");
     let placement = placement(py, op, device, pin_memory, default_placement(data))?;
-    let tensor = from_data::from_data(op, data, extract_dtype(op, dtype)?)?;
-    let options = (tensor.dtype(), placement);
+    let dtype = extract_dtype(op, dtype)?;
+    let tensor = match from_data::pinned_source(data, placement) {
+        Some(source) => source,
+        None => from_data::from_data(op, data, dtype)?,
+    };
+    let options = (dtype.unwrap_or(tensor.dtype()), placement);
     build(py, requires_grad, || tensor.to(options, false).map_err(|error| error.during(op)))
 }
 

@@ -1,6 +1,8 @@
 //! Creation of tensors from numbers, nested sequences and arrays.
 
-use interlock_tensor::{DType as CoreDType, Element, Error, Result, Scalar, Tensor as CoreTensor, bf16, f16};
+use interlock_tensor::{
+    DType as CoreDType, Element, Error, Placement, Result, Scalar, Tensor as CoreTensor, bf16, f16,
+};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
@@ -56,6 +58,13 @@ pub(super) fn from_data(
     nested.read(data, 0)?;
     let inferred = if nested.values.is_empty() { CoreDType::DEFAULT_FLOAT } else { nested.kind };
     nested.tensor(py, dtype.unwrap_or(inferred))
+}
+
+/// Returns `data` if it is a tensor in pinned memory and the new tensor is on a device: the copy to the device reads its
+/// elements after the work that is queued there.
+pub(super) fn pinned_source(data: &Bound<'_, PyAny>, placement: Placement) -> Option<CoreTensor> {
+    let source = data.cast::<Tensor>().ok()?.get().0.detach();
+    (source.is_pinned() && matches!(placement, Placement::Device(_))).then_some(source)
 }
 
 /// Numbers read from nested sequences, and their shape and type.

@@ -235,7 +235,10 @@ impl Tensor {
     ) -> PyResult<Py<Tensor>> {
         let x = &self.0;
         let options = new_options(py, "new_tensor", x, dtype, device, pin_memory)?;
-        let tensor = from_data::from_data("new_tensor", data, Some(options.dtype))?;
+        let tensor = match from_data::pinned_source(data, options.placement) {
+            Some(source) => source,
+            None => from_data::from_data("new_tensor", data, Some(options.dtype))?,
+        };
         build(py, requires_grad, || tensor.to(options, false).map_err(|error| error.during("new_tensor")))
     }
 }

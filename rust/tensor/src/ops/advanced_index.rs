@@ -45,7 +45,9 @@ impl Tensor {
         check_broadcastable_to(&shape, op, "value", value.shape())?;
         // A CPU tensor without dimensions may be assigned to a device tensor.
         let device = if value.ndim() == 0 { self.device() } else { value.device() };
-        let value = value.to((self.dtype(), device), self.is_on_device())?;
+        // The program may change the value after the call, and pinned memory is read when the copy runs.
+        let non_blocking = self.is_on_device() && !value.is_pinned();
+        let value = value.to((self.dtype(), device), non_blocking)?;
         if accumulate {
             return self.add_at(to, op, INDEX, &positions, &value, None);
         }

@@ -196,7 +196,8 @@ pub(super) fn fill_value(op: &'static str, target: &Tensor, value: Operand<'_>) 
             Tensor::full(&[], number, (dtype, target.placement()))
         }
         Operand::Tensor(tensor) if tensor.ndim() == 0 => {
-            // The value of a CPU tensor is fixed when the operation is called.
+            // The value of a CPU tensor is fixed when the operation is called. Pinned memory is read when a copy runs.
+            let tensor = if tensor.is_pinned() { &tensor.contiguous_copy()? } else { tensor };
             let options =
                 (dtype, if tensor.is_on_device() { tensor.placement() } else { target.placement() });
             tensor.to(options, target.is_on_device())

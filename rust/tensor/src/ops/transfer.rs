@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use interlock::accelerator::driver::Owners;
-use interlock::accelerator::memory::{self, CopyOperand, HostMemory};
+use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
 use crate::autograd::NodeBuilder;
 use crate::shape::Layout;
 use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of};
-use crate::{Error, Result, Tensor, kernel};
+use crate::{DType, Error, Result, Tensor, kernel};
 
 impl Tensor {
     /// Records that work on `stream` uses the memory, like `torch.Tensor.record_stream`: after the memory is freed, it
@@ -34,7 +34,14 @@ impl Tensor {
         if self.is_in(placement) {
             return self.cast(dtype);
         }
-        let out = to_placement("to", kernel::cast(&self.detach(), dtype)?, placement, non_blocking)?;
+        let out = match placement {
+            Placement::Device(device)
+                if self.is_pinned() && !(self.dtype() == dtype && self.layout().is_dense()) =>
+            {
+                convert_pinned(self.detach(), dtype, device, non_blocking)?
+            }
+            _ => to_placement("to", kernel::cast(&self.detach(), dtype)?, placement, non_blocking)?,
+        };
         if let Some(builder) = NodeBuilder::new("ToCopyBackward0", &[self])?
             && dtype.is_floating_point()
         {
@@ -118,8 +125,8 @@ fn to_placement(
 
 /// Copies a pageable source that the program may change while the device reads it.
 fn copy_if_shared(source: Tensor) -> Result<Tensor> {
-    let pageable = matches!(source.storage_handle().bytes(), Bytes::Cpu(_));
-    if pageable && !source.is_uniquely_owned() {
+    let is_pageable = !source.is_on_device() && !source.is_pinned();
+    if is_pageable && !source.is_uniquely_owned() {
         super::copy_with_layout(&source, source.layout())
     } else {
         Ok(source)
@@ -164,7 +171,7 @@ fn copy_operand(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Str
             return Ok(CopyOperand::Device(memory.slice(start..start.saturating_add(bytes))?));
         }
         Bytes::Pinned(memory) => memory.prepare_use(stream)?,
-        Bytes::Cpu(_) => Owners::until_completed(storage.clone()),
+        Bytes::Cpu(_) | Bytes::Mapped(..) => Owners::until_completed(storage.clone()),
     };
     let pointer = buffer.pointer().wrapping_add(start);
     // SAFETY: `owners` own the bytes, which are a part of the storage. Pageable memory is not used by other code
@@ -174,22 +181,74 @@ fn copy_operand(storage: &Arc<Storage>, start: usize, bytes: usize, stream: &Str
     Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, bytes, owners) }))
 }
 
+/// Converts the elements of pinned memory to a tensor of a device, with the same order of dimensions in memory.
+fn convert_pinned(source: Tensor, dtype: DType, device: Device, non_blocking: bool) -> Result<Tensor> {
+    let op = "to";
+    let values = in_stream_order(op, &source, device, non_blocking)?;
+    if !values.is_on_device() {
+        return to_placement(op, kernel::cast(&values, dtype)?, device.into(), non_blocking);
+    }
+    let out = if values.dtype() == dtype { values.copy()? } else { kernel::cast(&values, dtype)? };
+    if non_blocking { Ok(out) } else { current_stream(Some(device))?.synchronize().map(|()| Ok(out))? }
+}
+
+/// Returns the elements of pinned memory as a kernel reads them that is queued on the current stream of `device`. If no
+/// kernel can run there, it waits for the stream and returns a copy in pageable memory.
+fn in_stream_order(op: &'static str, source: &Tensor, device: Device, non_blocking: bool) -> Result<Tensor> {
+    let stream = current_stream(Some(device))?;
+    let has_kernels = DeviceBuffer::on(&stream, 0)?.is_host_accessible();
+    if !(non_blocking && has_kernels) && stream.is_capturing()? {
+        return Err(Error::Capturing { op, reads: false });
+    }
+    if has_kernels {
+        return Ok(mapped(source, device));
+    }
+    stream.synchronize()?;
+    super::copy_with_layout(source, source.layout())
+}
+
+/// Returns a tensor over the pinned memory of another one whose operations are queued on the streams of `device`.
+fn mapped(pinned: &Tensor, device: Device) -> Tensor {
+    Tensor::new(pinned.storage_handle().mapped(device), pinned.dtype(), pinned.layout().clone())
+}
+
 /// Writes the elements of `source`, which is broadcast and converted, to `target`. Does not increment the version.
 pub(super) fn copy_into(target: &Tensor, source: &Tensor, non_blocking: bool) -> Result<()> {
     let (op, here) = ("copy_", target.device());
     let same_shape = target.is_contiguous() && source.shape() == target.shape();
-    let is_number = source.ndim() == 0 && !source.is_on_device();
+    let is_bytewise = same_shape && source.is_contiguous() && source.dtype() == target.dtype();
     let write = |values: &Tensor| kernel::copy_into(op, target, values);
+    let queued;
+    let source = if target.is_on_device() && source.is_pinned() && !is_bytewise {
+        queued = in_stream_order(op, source, here, non_blocking)?;
+        if queued.is_on_device() {
+            write(&kernel::cast(&queued, target.dtype())?)?;
+            return if non_blocking { Ok(()) } else { Ok(current_stream(Some(here))?.synchronize()?) };
+        }
+        &queued
+    } else {
+        source
+    };
+    // The value of pageable memory is fixed by the call.
+    let is_number = source.ndim() == 0 && !source.is_on_device() && !source.is_pinned();
     if (source.device() == here || is_number) && !(same_shape && needs_byte_copy(target, source)) {
         return write(&kernel::cast(source, target.dtype())?);
     }
     let values = kernel::cast(&source.detach(), target.dtype())?;
-    let is_pinned = matches!(target.storage_handle().bytes(), Bytes::Pinned(_));
-    if same_shape && (target.is_on_device() || (is_pinned && non_blocking)) {
+    let is_queued = target.is_on_device() || (target.is_pinned() && non_blocking);
+    if is_queued && same_shape {
         let values = copy_if_shared(values.contiguous()?)?;
         return copy_bytes(op, (target.storage_handle(), target.byte_offset()), values, non_blocking);
     }
+    if is_queued && !target.is_on_device() && has_kernels(source) {
+        return kernel::copy_into(op, &mapped(target, source.device()), &values);
+    }
     write(&to_placement(op, values, here.into(), non_blocking && target.is_on_device())?)
+}
+
+/// Returns whether kernels can use the memory of a device tensor.
+fn has_kernels(tensor: &Tensor) -> bool {
+    matches!(tensor.storage_handle().bytes(), Bytes::Device(memory) if memory.is_host_accessible())
 }
 
 /// Returns whether only a byte copy is possible: between allocations of a device whose memory the CPU cannot access.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::{DeviceBuffer, PinnedMemory, RawBuffer};
 
+use super::Storage;
 use super::placement::{Placement, current_stream_of};
 use crate::fork_rwlock::RawForkRwLock;
 use crate::{Error, Result};
@@ -14,6 +15,9 @@ pub(crate) enum Bytes {
     Cpu(RawBuffer),
     Pinned(PinnedMemory),
     Device(DeviceBuffer),
+    /// The memory of a pinned storage, mapped into the address space of a device: kernels that are queued on the
+    /// streams of the device use it, as `cudaHostGetDevicePointer` permits.
+    Mapped(Arc<Storage>, Device),
 }
 
 impl Bytes {
@@ -35,6 +39,7 @@ impl Bytes {
             Bytes::Cpu(buffer) => buffer.device(),
             Bytes::Pinned(_) => Device::CPU,
             Bytes::Device(memory) => memory.device(),
+            Bytes::Mapped(_, device) => *device,
         }
     }
 
@@ -43,6 +48,7 @@ impl Bytes {
             Bytes::Cpu(buffer) => buffer.bytes(),
             Bytes::Pinned(memory) => memory.bytes(),
             Bytes::Device(memory) => memory.bytes(),
+            Bytes::Mapped(pinned, _) => pinned.nbytes(),
         }
     }
 
@@ -51,7 +57,7 @@ impl Bytes {
         match self {
             Bytes::Cpu(_) => Placement::Cpu,
             Bytes::Pinned(_) => Placement::Pinned,
-            Bytes::Device(memory) => Placement::Device(memory.device()),
+            Bytes::Device(_) | Bytes::Mapped(..) => Placement::Device(self.device()),
         }
     }
 
@@ -60,12 +66,13 @@ impl Bytes {
         match self {
             Bytes::Cpu(buffer) => buffer.pointer().as_ptr(),
             Bytes::Pinned(memory) => memory.pointer().as_ptr(),
+            Bytes::Mapped(pinned, _) => pinned.pointer(),
             Bytes::Device(memory) => std::ptr::with_exposed_provenance_mut(memory.address().0 as usize),
         }
     }
 }
 
-/// The lock of a storage. Device memory shares it with the kernels that are queued on streams.
+/// The lock of a storage. Device and pinned memory share it with the kernels that are queued on streams.
 pub(super) enum StorageLock {
     Own(RawForkRwLock),
     Shared(Arc<RawForkRwLock>),
@@ -74,8 +81,8 @@ pub(super) enum StorageLock {
 impl StorageLock {
     pub fn for_bytes(bytes: &Bytes) -> Self {
         match bytes {
-            Bytes::Cpu(_) | Bytes::Pinned(_) => StorageLock::Own(Default::default()),
-            Bytes::Device(_) => StorageLock::Shared(Arc::default()),
+            Bytes::Cpu(_) => StorageLock::Own(Default::default()),
+            Bytes::Pinned(_) | Bytes::Device(_) | Bytes::Mapped(..) => StorageLock::Shared(Arc::default()),
         }
     }
 }

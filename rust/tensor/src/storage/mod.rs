@@ -41,6 +41,7 @@ pub struct Storage {
     resizable: AtomicBool,
     version: AtomicU32,
     inference: bool,
+    pinned: bool,
     lock: StorageLock,
     /// The fork generation in which the storage was created.
     generation: u32,
@@ -59,8 +60,9 @@ struct Grown {
 }
 
 impl Storage {
-    fn of(bytes: Bytes) -> Arc<Self> {
+    fn of(bytes: Bytes, pinned: bool) -> Arc<Self> {
         Arc::new(Storage {
+            pinned,
             lock: StorageLock::for_bytes(&bytes),
             bytes: ManuallyDrop::new(bytes),
             grown: OnceBox::new(),
@@ -73,7 +75,7 @@ impl Storage {
 
     /// Allocates `nbytes` uninitialized bytes for `op`. The caller writes all of them before any read.
     pub(crate) fn new(op: &'static str, placement: Placement, nbytes: usize) -> Result<Arc<Self>> {
-        Bytes::new(op, placement, nbytes).map(Self::of)
+        Ok(Self::of(Bytes::new(op, placement, nbytes)?, placement == Placement::Pinned))
     }
 
     /// Allocates `count` zeroed elements on the CPU, which `fill` then writes.
@@ -94,7 +96,9 @@ impl Storage {
     /// frees it or writes to it, or reads it if the operation writes: the lock of the storage is known to this crate
     /// only, and does not cover other storages over the same bytes.
     pub unsafe fn foreign(buffer: RawBuffer) -> Arc<Self> {
-        let storage = Self::of(Bytes::Cpu(buffer));
+        // An array may be a view of a pinned tensor.
+        let pinned = PinnedMemory::is_pinned(buffer.pointer().as_ptr());
+        let storage = Self::of(Bytes::Cpu(buffer), pinned);
         storage.disable_resizing();
         storage
     }
@@ -179,7 +183,7 @@ impl Storage {
         let lock = RawForkRwLock::default();
         // SAFETY: the memory is on the CPU, and `buffers` owns it before another thread accesses it. `write` zeroes it.
         let target = unsafe { RawSlice::new(buffer.pointer(), buffer.nbytes(), &lock) };
-        let target = if matches!(buffer, Bytes::Pinned(_)) { target.streamed() } else { target };
+        let target = if self.pinned { target.streamed() } else { target };
         target.write(true, [source, RawSlice::EMPTY], |new: &mut [u8], old: &[u8], _: &[u8]| {
             new.iter_mut().zip(old).for_each(|(new, old)| *new = *old);
             // While the lock of the storage is held: a write to the old buffer would be lost.
@@ -190,11 +194,14 @@ impl Storage {
 
     /// Returns whether the memory is pinned (page-locked) CPU memory.
     pub fn is_pinned(&self) -> bool {
-        match self.bytes() {
-            Bytes::Pinned(_) => true,
-            Bytes::Cpu(buffer) => PinnedMemory::is_pinned(buffer.pointer().as_ptr()),
-            Bytes::Device(_) => false,
-        }
+        self.pinned
+    }
+
+    /// Returns a storage over this pinned memory whose kernels are queued on the streams of `device`.
+    pub(crate) fn mapped(self: &Arc<Self>, device: Device) -> Arc<Self> {
+        let mapped = Self::of(Bytes::Mapped(self.clone(), device), false);
+        mapped.disable_resizing();
+        mapped
     }
 
     /// Returns the memory of a device; `None` if the storage is on the CPU.
@@ -204,7 +211,7 @@ impl Storage {
     pub fn device_memory(&self) -> Result<Option<&DeviceBuffer>> {
         match self.current_process_bytes()? {
             Bytes::Device(memory) => Ok(Some(memory)),
-            Bytes::Cpu(_) | Bytes::Pinned(_) => Ok(None),
+            Bytes::Cpu(_) | Bytes::Pinned(_) | Bytes::Mapped(..) => Ok(None),
         }
     }
 
@@ -213,6 +220,7 @@ impl Storage {
         match self.current_process_bytes()? {
             Bytes::Device(memory) => Ok(memory.record_stream(stream)?),
             Bytes::Pinned(memory) => Ok(memory.record_stream(stream)?),
+            Bytes::Mapped(pinned, _) => pinned.record_stream(stream),
             Bytes::Cpu(_) => Err(Error::NoStream { op: "record_stream" }),
         }
     }
@@ -224,7 +232,7 @@ impl Storage {
 
     /// Returns whether the memory is on a device, where operations are queued on streams.
     pub(crate) fn is_on_device(&self) -> bool {
-        matches!(&*self.bytes, Bytes::Device(_))
+        matches!(&*self.bytes, Bytes::Device(_) | Bytes::Mapped(..))
     }
 
     /// Returns the bytes, or an error for device memory that was allocated before this process was forked.
@@ -261,8 +269,7 @@ impl Storage {
         // SAFETY: the memory is borrowed for as long as the lock. It is initialized, because the creator of a storage
         // writes all of it first, and `grow` zeroes what it adds.
         let slice = (!self.is_on_device()).then(|| unsafe { RawSlice::new(pointer, nbytes, &self.lock) })?;
-        let is_pinned = matches!(&*self.bytes, Bytes::Pinned(_));
-        Some(if is_pinned { slice.streamed() } else { slice }.of_storage(self))
+        Some(if self.pinned { slice.streamed() } else { slice }.of_storage(self))
     }
 
     /// Returns the address of the buffer in use and the size of the storage, which fits it also if another thread makes
@@ -282,7 +289,9 @@ impl Storage {
         let bytes = self.current_process_bytes()?;
         Ok(match bytes {
             Bytes::Device(memory) => (bytes.pointer(), memory.prepare_use(stream)?),
-            Bytes::Cpu(_) | Bytes::Pinned(_) => (bytes.pointer(), Owners::default()),
+            Bytes::Mapped(pinned, _) => pinned.prepare_use(stream)?,
+            Bytes::Pinned(memory) => (bytes.pointer(), memory.prepare_use(stream)?),
+            Bytes::Cpu(_) => (bytes.pointer(), Owners::default()),
         })
     }
 
@@ -294,13 +303,19 @@ impl Storage {
         owners: &mut Owners,
     ) -> Result<Option<KernelArg>> {
         let nbytes = self.nbytes();
-        let (Bytes::Device(memory), StorageLock::Shared(lock)) = (self.current_process_bytes()?, &self.lock)
-        else {
-            return Ok(Some(KernelArg::on_cpu(self.clone())));
+        let (pointer, owned_by, lock) = match (self.current_process_bytes()?, &self.lock) {
+            (Bytes::Mapped(pinned, _), _) => return pinned.kernel_arg(stream, owners),
+            (Bytes::Pinned(memory), StorageLock::Shared(lock)) => {
+                (Some(memory.pointer()), memory.prepare_use(stream)?, lock)
+            }
+            (Bytes::Device(memory), StorageLock::Shared(lock)) => {
+                (memory.pointer(), memory.prepare_use(stream)?, lock)
+            }
+            _ => return Ok(Some(KernelArg::on_cpu(self.clone()))),
         };
-        owners.extend(memory.prepare_use(stream)?);
+        owners.extend(owned_by);
         // Zero bytes need no host pointer.
-        let pointer = match memory.pointer() {
+        let pointer = match pointer {
             Some(pointer) => pointer.as_ptr(),
             None if nbytes == 0 => std::ptr::null_mut(),
             None => return Ok(None),

@@ -232,7 +232,7 @@ pub(crate) struct KernelArg {
 
 enum KernelArgLock {
     OnDevice(Arc<RawForkRwLock>),
-    /// A CPU scalar that no other tensor shares.
+    /// A CPU scalar that no other tensor shares, or pinned memory of another library.
     OnCpu(Arc<Storage>),
 }
 
