@@ -30,7 +30,7 @@ use super::stream::progress::AsyncError;
 use super::stream::stream::{DEFAULT, INVALIDATED_CAPTURE, Stream};
 use super::stream::stream_semaphore::{Semaphore, SemaphorePool};
 use super::stream::submit::{self, PeerContexts};
-use super::stream::sync::{self, Point, StaleWaits};
+use super::stream::sync::{self, Point, RecordWaits};
 use super::stream::table::{self, StreamTable};
 use super::sys::api;
 use super::sys::error::{Code, check};
@@ -64,7 +64,6 @@ pub(crate) struct CudaRuntime {
     events: EventTable,
     captures: CaptureTable,
     graphs: GraphTable,
-    stale_waits: StaleWaits,
     pinned_ranges: PinnedRanges,
 }
 
@@ -74,12 +73,19 @@ struct DeviceState {
     virtual_memory: VirtualMemory,
     semaphores: Arc<SemaphorePool>,
     sync: DeviceSync,
+    record_waits: RecordWaits,
 }
 
 impl DeviceState {
     fn new(device: Arc<CudaDevice>) -> Self {
         let virtual_memory = VirtualMemory::new(device.clone());
-        DeviceState { device, virtual_memory, semaphores: Arc::default(), sync: DeviceSync::default() }
+        DeviceState {
+            device,
+            virtual_memory,
+            semaphores: Arc::default(),
+            sync: DeviceSync::default(),
+            record_waits: RecordWaits::default(),
+        }
     }
 }
 
@@ -95,7 +101,6 @@ impl CudaRuntime {
             events: EventTable::default(),
             captures: CaptureTable::default(),
             graphs: GraphTable::default(),
-            stale_waits: StaleWaits::default(),
             pinned_ranges: PinnedRanges::default(),
         })
     }
@@ -233,8 +238,8 @@ impl CudaRuntime {
     fn check_event(&self, handle: EventHandle) -> Result<bool> {
         let event = self.events.find(handle, QUERY_EVENT)?;
         let (op, has_completed, recorded_at) = {
-            let record = event.record();
-            let recorded_at = record.recorded_at();
+            let record = event.recorded_at();
+            let recorded_at = *record;
             self.check_event_sync(recorded_at, QUERY_EVENT)?;
             if recorded_at == RecordedAt::Never {
                 return Ok(true);
@@ -269,18 +274,26 @@ impl CudaRuntime {
         Ok(vec![(stream.id(), point)])
     }
 
-    /// Returns the generation of an event's last record, then the point of the record if this process recorded it.
+    /// Returns a point after the last record of an event, then the point of the record if this process recorded it,
+    /// which reports errors.
     fn points_of_event(&self, handle: EventHandle) -> Result<Vec<Point>> {
         let event = self.events.find(handle, SYNC_EVENT)?;
-        let mut record = event.record();
-        self.check_event_sync(record.recorded_at(), SYNC_EVENT)?;
-        record.add_waiter();
-        let generation = (handle.raw, record.generation());
-        Ok(match record.recorded_at() {
-            RecordedAt::InStream { stream, point } => vec![generation, (stream, point)],
-            RecordedAt::InOtherProcess => vec![generation],
-            RecordedAt::Never | RecordedAt::InCapture(_) => Vec::new(),
-        })
+        let recorded_at = event.recorded_at();
+        self.check_event_sync(*recorded_at, SYNC_EVENT)?;
+        let reports = match *recorded_at {
+            RecordedAt::InStream { stream, point } => Some((stream, point)),
+            RecordedAt::InOtherProcess => None,
+            RecordedAt::Never | RecordedAt::InCapture(_) => return Ok(Vec::new()),
+        };
+        let op = event.device().begin(SYNC_EVENT)?;
+        let awaited = match event.query(&op)? {
+            true => sync::COMPLETED,
+            false => {
+                let waits = &self.state(event.device().index())?.record_waits;
+                waits.point_after(&self.streams, &op, &event, SYNC_EVENT)?
+            }
+        };
+        Ok(std::iter::once(awaited).chain(reports).collect())
     }
 
     /// Returns the ticket of a `cuCtxSynchronize`, or the points after all work of the device's streams.
@@ -298,40 +311,19 @@ impl CudaRuntime {
         sync::points_of_device(&self.streams, &device.begin(SYNC_DEVICE)?)
     }
 
-    fn wait_for_stream(&self, handle: StreamHandle, point: Point, policy: WaitPolicy) -> Result<bool> {
-        let op = self.device(handle.device)?.begin(SYNC_STREAM)?;
-        if !policy.poll_until(|| sync::has_completed(&self.streams, &op, point))? {
-            return Ok(false);
-        }
-        sync::poll_and_report(&self.streams, &op, point)?;
-        Ok(true)
-    }
-
-    fn wait_for_event(
+    /// Waits for a point and reports the errors that `reports` cover.
+    fn wait_for_point(
         &self,
-        handle: EventHandle,
-        generation: u64,
-        points: &[Point],
+        op: &DeviceOp<'_>,
+        point: Point,
+        reports: &[Point],
         policy: WaitPolicy,
     ) -> Result<bool> {
-        let op = self.device(handle.device)?.begin(SYNC_EVENT)?;
-        if !policy.poll_until(|| self.has_record_completed(&op, handle, generation))? {
+        if !sync::wait(&self.streams, op, &[point], policy)? {
             return Ok(false);
         }
-        points.iter().try_for_each(|point| sync::poll_and_report(&self.streams, &op, *point))?;
+        reports.iter().try_for_each(|point| sync::poll_and_report(&self.streams, op, *point))?;
         Ok(true)
-    }
-
-    /// Returns whether the work before a record of an event has completed.
-    fn has_record_completed(&self, op: &DeviceOp<'_>, handle: EventHandle, generation: u64) -> Result<bool> {
-        if let Ok(event) = self.events.find(handle, SYNC_EVENT) {
-            let record = event.record();
-            if record.generation() == generation {
-                return event.query(op);
-            }
-        }
-        // It was recorded again, or destroyed.
-        self.stale_waits.has_completed(&self.streams, op, generation)
     }
 
     fn wait_for_device(&self, index: DeviceIndex, points: &[Point], policy: WaitPolicy) -> Result<bool> {
@@ -340,14 +332,7 @@ impl CudaRuntime {
             [(DEVICE_TICKET, ticket)] => {
                 sync.wait(*ticket, policy).map_err(|code| device.error(SYNC_DEVICE, code))?
             }
-            points => {
-                let op = device.begin(SYNC_DEVICE)?;
-                let all = || {
-                    let has_completed = |point: &Point| sync::has_completed(&self.streams, &op, *point);
-                    points.iter().try_fold(true, |all, point| Ok(all && has_completed(point)?))
-                };
-                policy.poll_until(all)?
-            }
+            points => sync::wait(&self.streams, &device.begin(SYNC_DEVICE)?, points, policy)?,
         };
         if !has_completed {
             return Ok(false);
@@ -459,19 +444,14 @@ unsafe impl DriverRuntime for CudaRuntime {
     }
 
     fn destroy_event(&self, event: EventHandle) {
-        let Some(event) = self.events.remove(event) else { return };
-        let mut record = event.record();
-        // An error means that the device is poisoned; the waits then report it.
-        let _ = self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD);
-        // The event completes for a thread that has looked it up before.
-        *record = self.events.new_record(RecordedAt::Never);
+        // The driver's event is destroyed with the last reference to it.
+        drop(self.events.remove(event));
     }
 
     fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
         let (event, stream) = (self.events.find(event, RECORD)?, self.streams.find(stream, RECORD)?);
         let op = stream.device().begin_on_stream(RECORD)?;
-        let mut record = event.record();
-        self.stale_waits.preserve_waiters(&self.streams, &event, &record, RECORD)?;
+        let mut record = event.recorded_at();
         let submission = self.submit(&op, &stream, RECORD)?;
         let recorded_at = match submission.capture() {
             Some(id) => RecordedAt::InCapture(id),
@@ -479,15 +459,15 @@ unsafe impl DriverRuntime for CudaRuntime {
         };
         // SAFETY: the event and the stream are alive.
         submission.queue(Owners::default(), |on| unsafe { api::cuEventRecord(event.raw(), on) })?;
-        *record = self.events.new_record(recorded_at);
+        *record = recorded_at;
         Ok(())
     }
 
     fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
         let (event, stream) = (self.events.find(event, WAIT_EVENT)?, self.streams.find(stream, WAIT_EVENT)?);
         // Locked until the wait is queued, so that it is for this record.
-        let record = event.record();
-        let recorded_in = match record.recorded_at() {
+        let record = event.recorded_at();
+        let recorded_in = match *record {
             RecordedAt::Never => return Ok(()),
             RecordedAt::InCapture(id) => Some(id),
             RecordedAt::InStream { .. } | RecordedAt::InOtherProcess => None,
@@ -524,8 +504,8 @@ unsafe impl DriverRuntime for CudaRuntime {
 
     fn has_completed(&self, event: EventHandle) -> Result<bool> {
         let event = self.events.find(event, QUERY_EVENT)?;
-        let record = event.record();
-        match record.recorded_at() {
+        let recorded_at = event.recorded_at();
+        match *recorded_at {
             RecordedAt::Never => Ok(true),
             RecordedAt::InCapture(_) => Ok(false),
             RecordedAt::InStream { .. } | RecordedAt::InOtherProcess => {
@@ -547,9 +527,13 @@ unsafe impl DriverRuntime for CudaRuntime {
         match (sync_point.target, sync_point.points.as_slice()) {
             (_, []) => Ok(true),
             (WaitTarget::Device(index), points) => self.wait_for_device(index, points, policy),
-            (WaitTarget::Stream(handle), [point, ..]) => self.wait_for_stream(handle, *point, policy),
-            (WaitTarget::Event(handle), [(_, generation), points @ ..]) => {
-                self.wait_for_event(handle, *generation, points, policy)
+            (WaitTarget::Stream(handle), [point, ..]) => {
+                let op = self.device(handle.device)?.begin(SYNC_STREAM)?;
+                self.wait_for_point(&op, *point, &[*point], policy)
+            }
+            (WaitTarget::Event(handle), [awaited, reports @ ..]) => {
+                let op = self.device(handle.device)?.begin(SYNC_EVENT)?;
+                self.wait_for_point(&op, *awaited, reports, policy)
             }
         }
     }

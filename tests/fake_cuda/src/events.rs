@@ -11,6 +11,7 @@ use crate::errors::{
     CAPTURE_ISOLATION, CAPTURED_EVENT, INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED,
 };
 use crate::state::State;
+use crate::waiting;
 
 /// Bits of `CUevent_flags`.
 mod flags {
@@ -141,6 +142,21 @@ exported! {
         }
         let done = state.driver.check(WaitTarget::Event(host)).map_err(|_| state.code(host.device))?;
         if done { Ok(()) } else { Err(NOT_READY) }
+    }
+
+    /// Waits until an event has completed.
+    fn cuEventSynchronize(event: Handle) |fake| {
+        let host = {
+            let mut state = fake.state();
+            state.refuse_captured(event)?;
+            state.refuse_while_captured()?;
+            let Event { host, ref recorded_at, .. } = *state.event(event)?;
+            if let RecordedAt::Never = recorded_at {
+                return Ok(());
+            }
+            host
+        };
+        waiting::wait(fake, WaitTarget::Event(host))
     }
 
     /// Returns the milliseconds between two events.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUipcEventHandle};
@@ -19,17 +18,7 @@ pub(crate) struct Event {
     handle: EventHandle,
     options: EventOptions,
     device: Arc<CudaDevice>,
-    record: Mutex<Record>,
-}
-
-/// The last record of an event.
-#[derive(Clone, Copy)]
-pub(crate) struct Record {
-    recorded_at: RecordedAt,
-    /// Unique to each record of the process.
-    generation: u64,
-    /// Whether a thread may be waiting for this record.
-    has_waiters: bool,
+    recorded_at: Mutex<RecordedAt>,
 }
 
 /// The point at which an event was recorded.
@@ -46,25 +35,6 @@ pub(crate) enum RecordedAt {
     InOtherProcess,
 }
 
-impl Record {
-    pub(crate) fn recorded_at(&self) -> RecordedAt {
-        self.recorded_at
-    }
-
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    pub(crate) fn has_waiters(&self) -> bool {
-        self.has_waiters
-    }
-
-    /// Records that a thread waits for the record, unless the event was never recorded.
-    pub(crate) fn add_waiter(&mut self) {
-        self.has_waiters = self.recorded_at != RecordedAt::Never;
-    }
-}
-
 impl Event {
     pub(crate) fn device(&self) -> &Arc<CudaDevice> {
         &self.device
@@ -75,8 +45,8 @@ impl Event {
     }
 
     /// Locks the last record. Held while the event is recorded or queried, so that both use one record.
-    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock()
+    pub(crate) fn recorded_at(&self) -> MutexGuard<'_, RecordedAt> {
+        self.recorded_at.lock()
     }
 
     /// Returns whether the work before the last record has completed.
@@ -97,7 +67,6 @@ impl Drop for Event {
 #[derive(Default)]
 pub(crate) struct EventTable {
     events: Mutex<HashMap<EventHandle, Arc<Event>>>,
-    generations: AtomicU64,
 }
 
 impl EventTable {
@@ -109,16 +78,9 @@ impl EventTable {
         at: RecordedAt,
     ) -> EventHandle {
         let handle = EventHandle { device: device.index(), raw: event.expose_provenance() as u64 };
-        let event =
-            Event { handle, options, device: device.clone(), record: Mutex::new(self.new_record(at)) };
+        let event = Event { handle, options, device: device.clone(), recorded_at: Mutex::new(at) };
         self.events.lock().insert(handle, Arc::new(event));
         handle
-    }
-
-    /// Creates a record with a new generation.
-    pub(crate) fn new_record(&self, recorded_at: RecordedAt) -> Record {
-        let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-        Record { recorded_at, generation, has_waiters: false }
     }
 
     pub(crate) fn find(&self, handle: EventHandle, operation: &'static str) -> Result<Arc<Event>> {
@@ -160,9 +122,9 @@ impl EventTable {
         }
         let op = start.device.begin(OPERATION)?;
         for event in [&start, &end] {
-            let record = event.record();
+            let recorded_at = event.recorded_at();
             let is_recorded =
-                matches!(record.recorded_at, RecordedAt::InStream { .. } | RecordedAt::InOtherProcess);
+                matches!(*recorded_at, RecordedAt::InStream { .. } | RecordedAt::InOtherProcess);
             if !is_recorded || !event.query(&op)? {
                 return Err(misused("both events must have been recorded and have completed"));
             }

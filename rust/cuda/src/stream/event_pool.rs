@@ -30,7 +30,9 @@ impl PooledEvent {
             return Ok(PooledEvent { event, pool: pool.clone() });
         }
         let _relaxed = op.relax();
-        let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+        // With blocking synchronization, a thread that waits for the event sleeps.
+        let flags =
+            CUevent_flags::CU_EVENT_DISABLE_TIMING as u32 | CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
         // SAFETY: the pointer is valid.
         let event = op.read(ptr::null_mut(), |event| unsafe { api::cuEventCreate(event, flags) })?;
         Ok(PooledEvent { event: event.expose_provenance() as u64, pool: pool.clone() })
@@ -50,6 +52,12 @@ impl PooledEvent {
     pub(crate) fn enqueue_wait(&self, on: CUstream) -> CUresult {
         // SAFETY: the event is never destroyed, and the caller's stream is alive.
         unsafe { api::cuStreamWaitEvent(on, self.raw(), 0) }
+    }
+
+    /// Calls `cuEventSynchronize`, which blocks until the work before the last record has completed.
+    pub(crate) fn synchronize(&self) -> CUresult {
+        // SAFETY: the event is never destroyed.
+        unsafe { api::cuEventSynchronize(self.raw()) }
     }
 
     /// Calls `cuEventQuery`.

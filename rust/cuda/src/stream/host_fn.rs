@@ -6,9 +6,8 @@
 //! waits instead.
 
 use std::ffi::c_void;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, PoisonError, Weak};
-use std::thread;
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
@@ -19,6 +18,7 @@ use interlock_driver::{Error, HostFn};
 use super::progress::{AsyncError, Progress};
 use super::replay_tracker::ReplayTracker;
 use super::stream_semaphore::Semaphore;
+use super::workers;
 use crate::sys::api;
 use crate::sys::error::check;
 
@@ -175,29 +175,10 @@ impl Job {
     }
 }
 
-/// The idle worker threads. Not used in a forked child, where the driver calls no host function.
-static IDLE: Mutex<Vec<SyncSender<Job>>> = Mutex::new(Vec::new());
-
 /// Runs a job on a thread that may call the driver.
 fn dispatch(job: Job) {
-    let idle = IDLE.lock().pop();
-    match idle.or_else(start) {
-        Some(worker) => drop(worker.send(job)),
+    if let Err(job) = workers::dispatch(Box::new(move || job.run())) {
         // The thread could not be created: the job runs here, where the function must not call the driver.
-        None => job.run(),
-    }
-}
-
-fn start() -> Option<SyncSender<Job>> {
-    let (sender, jobs) = sync_channel(1);
-    let own = sender.clone();
-    let started = thread::Builder::new().name("cuda function".into()).spawn(move || work(&own, &jobs));
-    started.ok().map(|_| sender)
-}
-
-fn work(own: &SyncSender<Job>, jobs: &Receiver<Job>) {
-    while let Ok(job) = jobs.recv() {
-        job.run();
-        IDLE.lock().push(own.clone());
+        job();
     }
 }

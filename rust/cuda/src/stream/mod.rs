@@ -1,5 +1,6 @@
 //! Streams, events and queued work.
 
+pub(crate) mod completion;
 pub(crate) mod event;
 pub(crate) mod event_pool;
 pub(crate) mod host_fn;
@@ -12,3 +13,4 @@ pub(crate) mod submit;
 pub(crate) mod sync;
 pub(crate) mod table;
 pub(crate) mod timeline;
+pub(crate) mod workers;

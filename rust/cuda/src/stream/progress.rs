@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::CUstream;
 
 use interlock_core::base::catch::drop_catching_panic;
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::{DeviceIndex, Error, KeepAlive, Result};
+use interlock_driver::{DeviceIndex, Error, KeepAlive, Result, WaitPolicy};
 
 use super::event_pool::{EventPool, PooledEvent};
 use super::timeline::Timeline;
@@ -116,6 +117,36 @@ impl Progress {
     pub(crate) fn has_completed(&self, op: &DeviceOp<'_>, point: u64) -> Result<bool> {
         self.poll(op)?;
         Ok(self.timeline.lock().has_completed(point))
+    }
+
+    /// Waits until a point that an event signals has completed; returns false on timeout.
+    ///
+    /// The first wait for an event polls it briefly. Then a worker thread blocks in the driver, and the waiting threads
+    /// sleep until it returns.
+    pub(crate) fn wait(&self, op: &DeviceOp<'_>, point: u64, policy: WaitPolicy) -> Result<bool> {
+        /// The time of polling before a thread sleeps.
+        const SPIN_FOR: Duration = Duration::from_micros(50);
+        if !policy.blocking {
+            return policy.poll_until(|| self.has_completed(op, point));
+        }
+        let began = Instant::now();
+        if !self.timeline.lock().is_awaited(point) {
+            let spin = WaitPolicy { timeout: policy.timeout.min(SPIN_FOR), blocking: false };
+            if spin.poll_until(|| self.has_completed(op, point))? {
+                return Ok(true);
+            }
+        }
+        let context = self.device.context("a wait")?;
+        let left = || policy.timeout.saturating_sub(began.elapsed());
+        let completion =
+            if left().is_zero() { None } else { self.timeline.lock().completion(point, context) };
+        let has_ended = completion.is_some_and(|completion| completion.wait(left()));
+        let has_completed = self.has_completed(op, point)?;
+        if has_completed || !has_ended {
+            return Ok(has_completed);
+        }
+        // The wait of the worker thread has failed, and the event reports no error.
+        WaitPolicy { timeout: left(), ..policy }.poll_until(|| self.has_completed(op, point))
     }
 
     /// Queries the pending points in order, and drops the owners that were retained for completed work.

@@ -1,12 +1,14 @@
 //! Waits for streams and events.
 
-use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
 
 use interlock_core::base::mutex::Mutex;
-use interlock_driver::Result;
 use interlock_driver::capture::refused;
+use interlock_driver::{Result, WaitPolicy};
 
-use super::event::{Event, Record};
+use super::event::Event;
+use super::stream::Stream;
 use super::table::StreamTable;
 use crate::device::device::{CudaDevice, DeviceOp};
 use crate::sys::api;
@@ -14,64 +16,58 @@ use crate::sys::api;
 /// The id of a stream and a point on its timeline.
 pub(crate) type Point = (u64, u64);
 
-/// Waits for records of events that were recorded again or destroyed meanwhile. For each generation of a record, a
-/// temporary stream waits for the record; the point follows that wait.
+/// A point that has completed, of a stream that does not exist.
+pub(crate) const COMPLETED: Point = (u64::MAX, 0);
+
+/// Streams of a device that wait for records of events. A wait for a record is a wait for a point of such a stream, so
+/// that later records and the destruction of the event do not affect it.
 #[derive(Default)]
-pub(crate) struct StaleWaits(Mutex<HashMap<u64, Point>>);
+pub(crate) struct RecordWaits(Mutex<Vec<Arc<Stream>>>);
 
-impl StaleWaits {
-    /// Preserves the record for the threads that wait for it. The caller has locked the record and is about to record
-    /// the event again or destroy it.
-    pub(crate) fn preserve_waiters(
-        &self,
-        streams: &StreamTable,
-        event: &Event,
-        record: &Record,
-        operation: &'static str,
-    ) -> Result<()> {
-        if !record.has_waiters() {
-            return Ok(());
-        }
-        let point = {
-            let op = event.device().begin(operation)?;
-            if event.query(&op)? {
-                return Ok(());
-            }
-            let stream = streams.create(event.device(), 0, operation)?;
-            // SAFETY: the event and the stream are alive.
-            let queued = op.check(unsafe { api::cuStreamWaitEvent(stream.raw(), event.raw(), 0) });
-            let point = queued.and_then(|()| stream.signal(&op));
-            streams.destroy(stream.handle());
-            (stream.id(), point?.map_err(|_| refused(operation, "the stream of the wait captures"))?)
-        };
-        self.0.lock().insert(record.generation(), point);
-        Ok(())
-    }
-
-    /// Returns whether the work before a stale record has completed.
-    pub(crate) fn has_completed(
+impl RecordWaits {
+    /// Returns a point after the last record of an event of the device of `op`. The caller has locked the record.
+    pub(crate) fn point_after(
         &self,
         streams: &StreamTable,
         op: &DeviceOp<'_>,
-        generation: u64,
-    ) -> Result<bool> {
-        let found = self.0.lock().get(&generation).copied();
-        let Some(point) = found else { return Ok(true) };
-        let has_completed = has_completed(streams, op, point)?;
-        if has_completed {
-            self.0.lock().remove(&generation);
-        }
-        Ok(has_completed)
+        event: &Event,
+        operation: &'static str,
+    ) -> Result<Point> {
+        let mut own = self.0.lock();
+        let is_unused = |stream: &&Arc<Stream>| stream.poll(op).is_ok() && stream.is_idle();
+        let unused = own.iter().find(is_unused).cloned();
+        let stream = match unused {
+            Some(stream) => stream,
+            None => {
+                let stream = streams.create(event.device(), 0, operation)?;
+                own.push(stream.clone());
+                stream
+            }
+        };
+        // SAFETY: the event and the stream are alive.
+        op.check(unsafe { api::cuStreamWaitEvent(stream.raw(), event.raw(), 0) })?;
+        let point = stream.signal(op)?;
+        Ok((stream.id(), point.map_err(|_| refused(operation, "the stream of the wait captures"))?))
     }
 }
 
-/// Returns whether a point has completed. A stream leaves the table only after its work has completed.
-pub(crate) fn has_completed(
+/// Waits until points have completed; returns false on timeout. A stream leaves the table only after its work has
+/// completed.
+pub(crate) fn wait(
     streams: &StreamTable,
     op: &DeviceOp<'_>,
-    (stream, point): Point,
+    points: &[Point],
+    policy: WaitPolicy,
 ) -> Result<bool> {
-    streams.by_id(stream).map_or(Ok(true), |stream| stream.has_completed(op, point))
+    let began = Instant::now();
+    for (stream, point) in points {
+        let Some(progress) = streams.by_id(*stream) else { continue };
+        let left = WaitPolicy { timeout: policy.timeout.saturating_sub(began.elapsed()), ..policy };
+        if !progress.wait(op, *point, left)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Polls a stream and returns its asynchronous error, if it occurred at or before a point.

@@ -70,6 +70,7 @@ functions! {
     cuEventDestroy_v2
     cuEventRecord
     cuEventQuery
+    cuEventSynchronize
     cuEventElapsedTime
     cuIpcGetEventHandle
     cuIpcOpenEventHandle
