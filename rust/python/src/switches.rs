@@ -82,6 +82,7 @@ switches! {
     logsumexp: keepdim;
     lstm: has_biases train bidirectional batch_first;
     index_put: accumulate;
+    index_put_: accumulate;
     max: keepdim;
     mean: keepdim;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
@@ -92,6 +93,7 @@ switches! {
     ones: requires_grad pin_memory;
     ones_like: requires_grad pin_memory;
     put: accumulate;
+    put_: accumulate;
     norm: keepdim;
     prod: keepdim;
     rand: requires_grad pin_memory;

@@ -294,6 +294,7 @@ __all__ = [
     "sinh",
     "sinh_",
     "softmax",
+    "softmin",
     "softplus",
     "sort",
     "split",
@@ -7913,6 +7914,25 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
     Example:
         >>> import interlock
         >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
+        tensor([0.5000, 0.5000])
+    """
+
+def softmin(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the softmax of the negated elements.
+
+    Args:
+        input: The tensor.
+        dim: The dimension along which the result sums to 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.softmin(interlock.tensor([0.0, 0.0]), 0)
         tensor([0.5000, 0.5000])
     """
 

@@ -234,7 +234,8 @@ impl Tensor {
         slf: Bound<'_, Self>,
         #[pyo3(from_py_with = switches::requires_grad_::requires_grad)] requires_grad: bool,
     ) -> PyResult<Bound<'_, Self>> {
-        slf.get().0.set_requires_grad(requires_grad).into_py_result(slf.py())?;
+        let set = slf.get().0.set_requires_grad(requires_grad);
+        set.map_err(|error| error.during("requires_grad_")).into_py_result(slf.py())?;
         remember_tensor(&slf)?;
         Ok(slf)
     }
@@ -331,7 +332,7 @@ impl Tensor {
     ///     >>> x.detach().requires_grad
     ///     False
     fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
-        maybe_detach(py, 0, || Ok(Tensor(self.0.detach())))
+        maybe_detach(py, "detach", 0, || Ok(Tensor(self.0.detach())))
     }
 
     /// Remove the history of the tensor in place: it becomes a leaf that does not require grad.
@@ -354,7 +355,7 @@ impl Tensor {
 
     /// Return a copy of the tensor, as a recorded operation.
     fn clone(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, work_size(&self.0), || self.0.copy())
+        run_op(py, "clone", work_size(&self.0), || self.0.copy())
     }
 
     /// Return the tensor itself if it is contiguous, else a contiguous copy.
@@ -363,7 +364,7 @@ impl Tensor {
             return Ok(slf);
         }
         let tensor = &slf.get().0;
-        Bound::new(slf.py(), run_op(slf.py(), work_size(tensor), || tensor.contiguous())?)
+        Bound::new(slf.py(), run_op(slf.py(), "contiguous", work_size(tensor), || tensor.contiguous())?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -376,7 +377,10 @@ impl Tensor {
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        super::fallible_alloc::try_str(py, &maybe_detach(py, work_size(&self.0), || self.0.text())?)
+        super::fallible_alloc::try_str(
+            py,
+            &maybe_detach(py, "__repr__", work_size(&self.0), || self.0.text())?,
+        )
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledState<'py>> {

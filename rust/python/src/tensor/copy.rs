@@ -15,7 +15,7 @@ use crate::errors::IntoPyResult;
 impl Tensor {
     /// Return a leaf that shares the memory and has the same `requires_grad`, without history or gradient.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let copy = maybe_detach(py, 0, || Ok(self.0.detach()))?;
+        let copy = maybe_detach(py, "copy", 0, || Ok(self.0.detach()))?;
         copy.set_requires_grad(self.0.requires_grad()).into_py_result(py)?;
         Ok(Tensor(copy))
     }
@@ -70,7 +70,7 @@ fn copied_storage<'py>(
     if let Some(known) = memo.get_item(key)? {
         return Ok(known.get_item(0)?.cast_into::<Tensor>()?);
     }
-    let copy = maybe_detach(py, work_size(tensor), || copy_all(tensor))?;
+    let copy = maybe_detach(py, "deepcopy", work_size(tensor), || copy_all(tensor))?;
     let copy = Bound::new(py, Tensor(copy))?;
     memo.set_item(key, (&copy, source))?;
     Ok(copy)

@@ -280,7 +280,7 @@ pub(super) fn extract_size(
 /// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
 pub(super) fn tensor_options(
     py: Python<'_>,
-    op: &str,
+    op: &'static str,
     dtype: OptionalArg<'_, '_>,
     default_dtype: CoreDType,
     device: OptionalArg<'_, '_>,
