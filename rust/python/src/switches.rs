@@ -52,6 +52,7 @@ macro_rules! shown {
 switches! {
     __array__: copy;
     _rebuild: requires_grad;
+    _rebuild_tensor: requires_grad;
     all: keepdim;
     allclose: equal_nan;
     amax: keepdim;

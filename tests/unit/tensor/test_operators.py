@@ -114,7 +114,7 @@ def test_in_place_operators_raise_errors_of_an_operand_that_fits() -> None:
     with pytest.raises(OverflowError, match=r"^add_: other must be an int that int64 can hold"):
         x += 2**70
     with pytest.raises(ZeroDivisionError):
-        x += Broken()  # type: ignore[operator]
+        x += Broken()  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         x + Broken()
     assert x.tolist() == [1, 1]

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 
 use super::args::{extract_int, function_of};
 use super::dtype;
@@ -14,10 +14,6 @@ use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
-
-/// The pickled state of a tensor: a function and its arguments.
-type PickledState<'py> =
-    (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool, Option<String>));
 
 const NEVER_FILLED: &CStr =
     c"grad: the tensor is the result of an operation, and backward() sets .grad only on \
@@ -381,14 +377,6 @@ impl Tensor {
             py,
             &maybe_detach(py, "__repr__", work_size(&self.0), || self.0.text())?,
         )
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledState<'py>> {
-        let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
-        let bytes = super::from_data::bytes(py, &self.0)?;
-        let device = self.0.is_on_device().then(|| self.0.device().to_string());
-        let (shape, requires_grad) = (self.0.shape().to_vec(), self.0.requires_grad());
-        Ok((rebuild, (bytes, dtype::object(py, self.0.dtype())?, shape, requires_grad, device)))
     }
 }
 

@@ -50,6 +50,7 @@ mod numpy;
 mod op_warnings;
 mod ops;
 mod parts;
+mod pickling;
 mod products;
 mod program;
 mod random;
@@ -115,6 +116,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     dtype::register(&module)?;
     conversion::register(&module)?;
     creation::register(&module)?;
+    pickling::register(&module)?;
     like::register(&module)?;
     spaced::register(&module)?;
     random::register(&module)?;
