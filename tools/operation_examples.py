@@ -144,6 +144,7 @@ OPERATIONS = {
         "isclose": "x.isclose(y)",
         "allclose": "x.allclose(y)",
         "softmax": "x.softmax(0)",
+        "softmin": "T.nn.functional.softmin(x, 0)",
         "log_softmax": "x.log_softmax(0)",
         "cross_entropy": "T.cross_entropy(x, classes)",
         "nll_loss": "T.nn.functional.nll_loss(x, classes)",

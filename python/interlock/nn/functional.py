@@ -28,6 +28,7 @@ from interlock._core.tensor import (
     scaled_dot_product_attention,
     silu,
     softmax as _softmax,
+    softmin as _softmin,
     softplus,
 )
 from interlock.errors import ArgumentError
@@ -253,8 +254,7 @@ def softmin(
         tensor([0.5000, 0.5000])
 
     """
-    dim = _dim("softmin", input, dim, _stacklevel)
-    return _softmax(-input, dim, dtype=dtype)
+    return _softmin(input, _dim("softmin", input, dim, _stacklevel), dtype=dtype)
 
 
 def log_softmax(
@@ -578,6 +578,8 @@ def _dim(function: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
     _check_tensor(function, input)
     if dim is not None:
         return dim
+    if not isinstance(stacklevel, int):
+        raise TypeError(f"{function}: _stacklevel must be an int, got {type(stacklevel).__name__}")
     message = f"{function}: the choice of dim by the number of dimensions is deprecated; pass dim=X"
     warnings.warn(message, UserWarning, stacklevel=stacklevel)
     return 0 if input.ndim in (0, 1, 3) else 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from interlock._core.tensor import Tensor, empty
 
 __all__ = ["Parameter"]
@@ -46,15 +44,3 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
-
-    def __copy__(self) -> Parameter:
-        return type(self)(self.detach(), self.requires_grad)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        # Imported on use, so that `import interlock` does not import it.
-        from copy import deepcopy
-
-        return type(self)(deepcopy(self.detach(), memo), self.requires_grad)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.detach(), self.requires_grad)

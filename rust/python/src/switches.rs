@@ -52,6 +52,7 @@ macro_rules! shown {
 switches! {
     __array__: copy;
     _rebuild: requires_grad;
+    _rebuild_tensor: requires_grad;
     all: keepdim;
     allclose: equal_nan;
     amax: keepdim;
@@ -82,6 +83,7 @@ switches! {
     logsumexp: keepdim;
     lstm: has_biases train bidirectional batch_first;
     index_put: accumulate;
+    index_put_: accumulate;
     max: keepdim;
     mean: keepdim;
     memory_copy_ "accelerator.memory.copy_": non_blocking;
@@ -92,6 +94,7 @@ switches! {
     ones: requires_grad pin_memory;
     ones_like: requires_grad pin_memory;
     put: accumulate;
+    put_: accumulate;
     norm: keepdim;
     prod: keepdim;
     rand: requires_grad pin_memory;

@@ -294,6 +294,7 @@ __all__ = [
     "sinh",
     "sinh_",
     "softmax",
+    "softmin",
     "softplus",
     "sort",
     "split",
@@ -951,11 +952,8 @@ class Tensor:
         copy: builtins.bool | None = None,
     ) -> object: ...
     def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
-    def __copy__(self) -> Tensor: ...
-    def __deepcopy__(self, memo: dict[Any, Any], /) -> Tensor: ...
-    def __reduce__(
-        self,
-    ) -> tuple[Any, tuple[bytes, _DType, list[builtins.int], builtins.bool, str | None]]: ...
+    def __deepcopy__(self, memo: dict[Any, Any], /) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
     def __reversed__(self) -> Tensor: ...
@@ -7913,6 +7911,25 @@ def softmax(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
     Example:
         >>> import interlock
         >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
+        tensor([0.5000, 0.5000])
+    """
+
+def softmin(input: Tensor, dim: int, *, dtype: _DType | None = None) -> Tensor:
+    """Return the softmax of the negated elements.
+
+    Args:
+        input: The tensor.
+        dim: The dimension along which the result sums to 1.
+        dtype: The floating-point dtype to convert the elements to first. None means no change.
+
+    Raises:
+        DTypeError: The elements are not floating point, and `dtype` does not convert them.
+        IndexError: The tensor does not have dimension `dim`.
+
+    Example:
+        >>> import interlock
+        >>> from interlock.nn import functional
+        >>> functional.softmin(interlock.tensor([0.0, 0.0]), 0)
         tensor([0.5000, 0.5000])
     """
 

@@ -221,13 +221,27 @@ def test_comparisons_are_functions_and_methods() -> None:
 def test_second_names_are_the_same_operations() -> None:
     x = tensor([-1.5])
     assert interlock.absolute(x).tolist() == x.absolute().tolist() == [1.5]
-    assert interlock.arctan is interlock.atan
-    assert interlock.arctan_ is interlock.atan_
-    for name in ("arccos", "arccosh", "arcsin", "arcsinh", "arctanh"):
-        assert getattr(interlock, f"{name}_") is getattr(interlock, f"a{name[3:]}_")
-    assert interlock.clip_ is interlock.clamp_
-    assert interlock.fix_ is interlock.trunc_
-    assert interlock.negative_ is interlock.neg_
+    half = tensor([0.5, 0.25])
+    for name in ("arccos", "arcsin", "arcsinh", "arctan", "arctanh"):
+        first = f"a{name[3:]}"
+        expected = getattr(interlock, first)(half).tolist()
+        assert getattr(interlock, name)(half).tolist() == getattr(half, name)().tolist() == expected
+        assert getattr(interlock, f"{name}_")(half.clone()).tolist() == expected
+        assert getattr(half.clone(), f"{name}_")().tolist() == expected
+    assert interlock.arccosh(tensor([1.0])).tolist() == interlock.arccosh_(tensor([1.0])).tolist() == [0.0]
+    assert interlock.clip_(x.clone(), -1, 1).tolist() == [-1.0]
+    assert interlock.fix_(x.clone()).tolist() == [-1.0]
+    assert interlock.negative_(x.clone()).tolist() == [1.5]
+    assert interlock.arctan2(x, x).tolist() == interlock.atan2(x, x).tolist()
+    for name, operation in {
+        "multiply": "mul",
+        "subtract": "sub",
+        "divide": "div",
+        "true_divide": "div",
+    }.items():
+        expected = getattr(interlock, operation)(half, 3.0).tolist()
+        assert getattr(interlock, name)(half, 3.0).tolist() == getattr(half, name)(3.0).tolist() == expected
+        assert getattr(half.clone(), f"{name}_")(3.0).tolist() == expected
     assert x.fix().tolist() == [-1.0]
     assert x.clip(0).tolist() == [0.0]
     assert x.multiply_(2) is x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from typing import Any
 
 import interlock
@@ -52,7 +53,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "ones(3).split([1, 1])",
         ArgumentError,
-        "split_with_sizes: split_sizes must add up to 3, the size of dimension 0, got (1, 1)",
+        "split: split_sizes must add up to 3, the size of dimension 0, got (1, 1)",
     ),
     ("ones(3).chunk(0)", ArgumentError, "chunk: chunks must be positive, got 0"),
     ("ones(3).narrow(0, 4, 0)", IndexError, "narrow: start must be from -3 to 3, got 4"),
@@ -384,9 +385,9 @@ CASES: list[tuple[str, type[Exception], str]] = [
     ),
     ('ones(2).add_("a")', TypeError, "add_: other must be a Tensor or a number, got str"),
     (
-        "ones(2).__iadd__(None)",
+        "operator.iadd(ones(2), None)",
         TypeError,
-        "add_: other must be a Tensor, a numpy.ndarray or a number, got None",
+        "unsupported operand type(s) for +=: 'interlock.Tensor' and 'NoneType'",
     ),
     ("ones(2).copy_(1)", TypeError, "copy_: src must be a Tensor, got int"),
     ("ones(2).copy_(ones(3))", ShapeError, "copy_: src must be broadcastable to shape (2,), got shape (3,)"),
@@ -633,7 +634,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     ("ones(2, 3)[0, 0, 0]", IndexError, "an index must have at most 2 items for 2 dimensions, got 3"),
     ("ones(())[0]", IndexError, "a tensor without dimensions cannot be indexed; item() returns its element"),
     ("ones(2)[..., ...]", IndexError, "an index must contain ... at most once, got it 2 times"),
-    ("ones(3)[::-1]", ArgumentError, "slice: step must be positive, got -1"),
+    ("ones(3)[::-1]", ArgumentError, "__getitem__: step must be positive, got -1"),
     (
         'ones(3)["a"]',
         IndexError,
@@ -794,7 +795,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "ones(2, dtype=int64).requires_grad_()",
         DTypeError,
-        "requires_grad: dtype must be floating point, got int64",
+        "requires_grad_: dtype must be floating point, got int64",
     ),
     ('ones(2).requires_grad_("yes")', TypeError, "requires_grad_: requires_grad must be a bool, got str"),
     ('setattr(ones(2), "requires_grad", "yes")', TypeError, "Tensor: requires_grad must be a bool, got str"),
@@ -849,6 +850,7 @@ NAMES: dict[str, Any] = {
     "leaf": leaf,
     "nan": math.nan,
     "np": np,
+    "operator": operator,
     "own_gradient": own_gradient,
     "untracked_view": untracked_view,
 }

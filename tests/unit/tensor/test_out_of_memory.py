@@ -76,7 +76,7 @@ OPERATIONS = {
     "cat of endlessly many": "cat(endless(one))",
     "repr": "repr(ones(1).expand([2] * 40))",
     "format": "format(ones(1).expand([2] * 40))",
-    "pickle": "pickle.dumps(huge)",
+    "pickle": "pickle.dumps(zeros(15 << 18))",
     "tensor of a list": "tensor([[1.0] * 4096] * 65536)",
     "tensor of an endless list": "tensor([Endless()])",
     "sizes": "zeros(Endless())",

@@ -128,7 +128,11 @@ const ALLOWED: &str = "a device, a str or an int";
 
 /// Extracts a device argument: a device, its name, or an index on the accelerator. Errors name the
 /// operation and the argument.
-pub(crate) fn parse(given: &Bound<'_, PyAny>, operation: &str, argument: &str) -> PyResult<CoreDevice> {
+pub(crate) fn parse(
+    given: &Bound<'_, PyAny>,
+    operation: &'static str,
+    argument: &str,
+) -> PyResult<CoreDevice> {
     let py = given.py();
     if let Ok(device) = given.cast::<Device>() {
         Ok(device.get().core)
@@ -149,7 +153,7 @@ pub(crate) fn parse(given: &Bound<'_, PyAny>, operation: &str, argument: &str) -
         let index = checked_index(given, operation, argument, ALLOWED)?;
         let accelerator = match known_accelerator() {
             Some(accelerator) => accelerator,
-            None => detach_with_env(py, || accelerator::required("interlock.device")).into_py_result(py)?,
+            None => detach_with_env(py, || accelerator::required(operation)).into_py_result(py)?,
         };
         CoreDevice::new(accelerator.kind(), Some(index)).into_py_result(py)
     }
@@ -161,7 +165,10 @@ fn known_accelerator() -> Option<CoreDevice> {
 }
 
 /// Extracts the optional argument `device` of `operation`.
-pub(super) fn optional(given: Option<&Bound<'_, PyAny>>, operation: &str) -> PyResult<Option<CoreDevice>> {
+pub(super) fn optional(
+    given: Option<&Bound<'_, PyAny>>,
+    operation: &'static str,
+) -> PyResult<Option<CoreDevice>> {
     given.map(|given| parse(given, operation, "device")).transpose()
 }
 

@@ -71,7 +71,7 @@ fn gelu(
     #[pyo3(from_py_with = approximation)] approximate: GeluApproximation,
 ) -> PyResult<Tensor> {
     let tensor = extract_tensor("gelu: input", input)?;
-    run_op(input.py(), work_size(&tensor), || tensor.gelu(approximate))
+    run_op(input.py(), "gelu", work_size(&tensor), || tensor.gelu(approximate))
 }
 
 /// Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
@@ -101,10 +101,10 @@ fn silu<'py>(
 ) -> PySelf<'py> {
     let object = extract_tensor_object("silu: input", input)?;
     if inplace {
-        return run_inplace(object, |target| target.silu_().map(drop));
+        return run_inplace("silu", object, |target| target.silu_().map(drop));
     }
     let tensor: &CoreTensor = &object.get().0;
-    Bound::new(input.py(), run_op(input.py(), work_size(tensor), || tensor.silu())?)
+    Bound::new(input.py(), run_op(input.py(), "silu", work_size(tensor), || tensor.silu())?)
 }
 
 /// Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
@@ -133,7 +133,7 @@ fn softplus(
     #[pyo3(from_py_with = self::threshold)] threshold: f64,
 ) -> PyResult<Tensor> {
     let tensor = extract_tensor("softplus: input", input)?;
-    run_op(input.py(), work_size(&tensor), || tensor.softplus(beta, threshold))
+    run_op(input.py(), "softplus", work_size(&tensor), || tensor.softplus(beta, threshold))
 }
 
 /// Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
@@ -157,7 +157,7 @@ fn softplus(
 #[pyfunction]
 fn logsigmoid(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let tensor = extract_tensor("logsigmoid: input", input)?;
-    run_op(input.py(), work_size(&tensor), || tensor.log_sigmoid())
+    run_op(input.py(), "logsigmoid", work_size(&tensor), || tensor.log_sigmoid())
 }
 
 /// Replace each negative element by 0: the in-place version of `relu`.
@@ -178,5 +178,5 @@ fn logsigmoid(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 ///     tensor([0, 2])
 #[pyfunction]
 fn relu_<'py>(input: &Bound<'py, PyAny>) -> PySelf<'py> {
-    run_inplace(extract_tensor_object("relu_: input", input)?, |target| target.relu_().map(drop))
+    run_inplace("relu_", extract_tensor_object("relu_: input", input)?, |target| target.relu_().map(drop))
 }

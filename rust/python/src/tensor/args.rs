@@ -183,6 +183,13 @@ impl TensorOrScalar {
         }
     }
 
+    /// Returns whether an object is an operand of operators, or fails to say so.
+    pub fn is_operand(given: &Bound<'_, PyAny>) -> bool {
+        given.is_instance_of::<Tensor>()
+            || !matches!(PyNumber::extract(given), Ok(None))
+            || !matches!(numpy::is_array(given), Ok(false))
+    }
+
     /// Extracts a tensor or a scalar. Returns `None` for other objects.
     pub fn try_extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(tensor) = given.cast::<Tensor>() {
@@ -216,14 +223,22 @@ pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64>
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
         return Err(new_type_error(what, "an int", given));
     }
-    let wrong = || new_type_error(what, "an int", given);
-    let index = match py_int::index(given) {
-        // The message of a tensor or an array with several elements, or of floats, names neither the function nor
-        // the argument.
-        Err(_) if given.is_instance_of::<Tensor>() || numpy::is_array(given)? => return Err(wrong()),
-        index => index?.ok_or_else(wrong)?,
-    };
+    let index = extract_index(what, "an int", given)?;
     py_int::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
+}
+
+/// Returns the result of `__index__`. Its exceptions propagate, except those of a tensor or an array with several
+/// elements, or of floats: their messages name neither the function nor the argument.
+pub(super) fn extract_index<'py>(
+    what: &str,
+    wanted: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyInt>> {
+    let wrong = || new_type_error(what, wanted, given);
+    match py_int::index(given) {
+        Err(_) if given.is_instance_of::<Tensor>() || numpy::is_array(given)? => Err(wrong()),
+        index => index?.ok_or_else(wrong),
+    }
 }
 
 /// Extracts ints that are passed as separate arguments or as one tuple or list.
@@ -291,7 +306,7 @@ pub(super) fn extract_dtype(op: &str, given: Option<&Bound<'_, PyAny>>) -> PyRes
 /// Extracts the placement of a new tensor of `op`, or returns `default` if no device is passed.
 pub(super) fn placement(
     py: Python<'_>,
-    op: &str,
+    op: &'static str,
     given: Option<&Bound<'_, PyAny>>,
     pin_memory: bool,
     default: Placement,

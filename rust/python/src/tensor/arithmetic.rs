@@ -4,7 +4,7 @@ use interlock_tensor::{Result, Scalar, Tensor as CoreTensor, elementwise};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
-use super::args::{TensorOrScalar, extract_scalar, extract_tensor};
+use super::args::{TensorOrScalar, extract_scalar, extract_tensor, function_of};
 use super::{Tensor, numpy, run_op, work_size};
 use crate::errors::IntoPyResult;
 
@@ -12,7 +12,7 @@ type OperatorResult = PyResult<Py<PyAny>>;
 
 /// Runs a binary operator, or returns NotImplemented for an operand of another type.
 fn binary_operator(
-    what: &str,
+    what: &'static str,
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
     operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
@@ -20,13 +20,15 @@ fn binary_operator(
     let py = other.py();
     let Some(other) = TensorOrScalar::from_operand(what, other)? else { return Ok(py.NotImplemented()) };
     let size = work_size(&tensor.0).max(other.work_size());
-    Ok(Bound::new(py, run_op(py, size, || operation(&tensor.0, &other))?)?.into_any().unbind())
+    Ok(Bound::new(py, run_op(py, function_of(what), size, || operation(&tensor.0, &other))?)?
+        .into_any()
+        .unbind())
 }
 
 /// Like [`binary_operator`], for a scalar or an array on the left. For a tensor on the left Python calls its own
 /// method.
 fn reflected_operator(
-    what: &str,
+    what: &'static str,
     tensor: &Tensor,
     other: &Bound<'_, PyAny>,
     of_scalar: impl FnOnce(&CoreTensor, Scalar) -> Result<CoreTensor> + Send,
@@ -49,7 +51,9 @@ fn matmul_operator(
         Err(_) if numpy::is_array(other)? => numpy::tensor_from_array(other)?,
         Err(_) => return Ok(py.NotImplemented()),
     };
-    Ok(Bound::new(py, run_op(py, super::DETACH_THRESHOLD, || operation(&other))?)?.into_any().unbind())
+    Ok(Bound::new(py, run_op(py, "matmul", super::DETACH_THRESHOLD, || operation(&other))?)?
+        .into_any()
+        .unbind())
 }
 
 /// Extracts an optional factor of an operand, such as `alpha`.
@@ -178,7 +182,7 @@ impl Tensor {
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, work_size(&self.0), || self.0.neg())
+        run_op(py, "neg", work_size(&self.0), || self.0.neg())
     }
 
     fn __pos__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
@@ -187,7 +191,7 @@ impl Tensor {
     }
 
     fn __abs__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, work_size(&self.0), || self.0.abs())
+        run_op(py, "abs", work_size(&self.0), || self.0.abs())
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> OperatorResult {
@@ -220,7 +224,7 @@ impl Tensor {
     fn matmul(&self, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let py = other.py();
         let other = extract_tensor("matmul: other", other)?;
-        run_op(py, super::DETACH_THRESHOLD, || self.0.matmul(&other))
+        run_op(py, "matmul", super::DETACH_THRESHOLD, || self.0.matmul(&other))
     }
 
     /// Return the matrix product of two matrices.
@@ -242,7 +246,7 @@ impl Tensor {
     ///             [3.]])
     fn mm(&self, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let right = extract_tensor("mm: mat2", mat2)?;
-        run_op(mat2.py(), super::DETACH_THRESHOLD, || self.0.mm(&right))
+        run_op(mat2.py(), "mm", super::DETACH_THRESHOLD, || self.0.mm(&right))
     }
 
     /// Return the matrix products of two batches of matrices; see `interlock.bmm`.
@@ -255,7 +259,7 @@ impl Tensor {
     ///     ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
     fn bmm(&self, mat2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let right = extract_tensor("bmm: mat2", mat2)?;
-        run_op(mat2.py(), super::DETACH_THRESHOLD, || self.0.bmm(&right))
+        run_op(mat2.py(), "bmm", super::DETACH_THRESHOLD, || self.0.bmm(&right))
     }
 
     /// Return `beta * self + alpha * (mat1 @ mat2)`; see `interlock.addmm`.
@@ -279,6 +283,6 @@ impl Tensor {
     ) -> PyResult<Tensor> {
         let (left, right) = (extract_tensor("addmm: mat1", mat1)?, extract_tensor("addmm: mat2", mat2)?);
         let (beta, alpha) = (factor("addmm: beta", beta)?, factor("addmm: alpha", alpha)?);
-        run_op(mat1.py(), super::DETACH_THRESHOLD, || self.0.addmm(&left, &right, beta, alpha))
+        run_op(mat1.py(), "addmm", super::DETACH_THRESHOLD, || self.0.addmm(&left, &right, beta, alpha))
     }
 }

@@ -153,7 +153,7 @@ fn scaled_dot_product_attention(
 ) -> PyResult<Tensor> {
     let options = [attn_mask, dropout_p, scale];
     let arguments = AttentionArguments::extract([query, key, value], options, is_causal, enable_gqa)?;
-    run_op(query.py(), DETACH_THRESHOLD, || arguments.run())
+    run_op(query.py(), "scaled_dot_product_attention", DETACH_THRESHOLD, || arguments.run())
 }
 
 /// Return the attention of several heads, projected, and the weights of the values: the `forward` of
@@ -219,7 +219,7 @@ fn multi_head_attention(
     let key_padding_mask = extract_optional_tensor("MultiheadAttention: key_padding_mask", key_padding_mask)?;
     let attn_mask = extract_optional_tensor("MultiheadAttention: attn_mask", attn_mask)?;
     scope_debug::warn_suspended_scopes(py)?;
-    let (out, weights) = maybe_detach(py, DETACH_THRESHOLD, || {
+    let (out, weights) = maybe_detach(py, "MultiheadAttention", DETACH_THRESHOLD, || {
         let args = MultiHeadArgs {
             query: &query,
             key: &key,

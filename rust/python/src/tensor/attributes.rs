@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 
 use super::args::{extract_int, function_of};
 use super::dtype;
@@ -14,10 +14,6 @@ use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches;
-
-/// The pickled state of a tensor: a function and its arguments.
-type PickledState<'py> =
-    (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyAny>, Vec<usize>, bool, Option<String>));
 
 const NEVER_FILLED: &CStr =
     c"grad: the tensor is the result of an operation, and backward() sets .grad only on \
@@ -234,7 +230,8 @@ impl Tensor {
         slf: Bound<'_, Self>,
         #[pyo3(from_py_with = switches::requires_grad_::requires_grad)] requires_grad: bool,
     ) -> PyResult<Bound<'_, Self>> {
-        slf.get().0.set_requires_grad(requires_grad).into_py_result(slf.py())?;
+        let set = slf.get().0.set_requires_grad(requires_grad);
+        set.map_err(|error| error.during("requires_grad_")).into_py_result(slf.py())?;
         remember_tensor(&slf)?;
         Ok(slf)
     }
@@ -331,7 +328,7 @@ impl Tensor {
     ///     >>> x.detach().requires_grad
     ///     False
     fn detach(&self, py: Python<'_>) -> PyResult<Tensor> {
-        maybe_detach(py, 0, || Ok(Tensor(self.0.detach())))
+        maybe_detach(py, "detach", 0, || Ok(Tensor(self.0.detach())))
     }
 
     /// Remove the history of the tensor in place: it becomes a leaf that does not require grad.
@@ -354,7 +351,7 @@ impl Tensor {
 
     /// Return a copy of the tensor, as a recorded operation.
     fn clone(&self, py: Python<'_>) -> PyResult<Tensor> {
-        run_op(py, work_size(&self.0), || self.0.copy())
+        run_op(py, "clone", work_size(&self.0), || self.0.copy())
     }
 
     /// Return the tensor itself if it is contiguous, else a contiguous copy.
@@ -363,7 +360,7 @@ impl Tensor {
             return Ok(slf);
         }
         let tensor = &slf.get().0;
-        Bound::new(slf.py(), run_op(slf.py(), work_size(tensor), || tensor.contiguous())?)
+        Bound::new(slf.py(), run_op(slf.py(), "contiguous", work_size(tensor), || tensor.contiguous())?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -376,15 +373,10 @@ impl Tensor {
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        super::fallible_alloc::try_str(py, &maybe_detach(py, work_size(&self.0), || self.0.text())?)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledState<'py>> {
-        let rebuild = py.import("interlock._core.tensor")?.getattr("_rebuild")?;
-        let bytes = super::from_data::bytes(py, &self.0)?;
-        let device = self.0.is_on_device().then(|| self.0.device().to_string());
-        let (shape, requires_grad) = (self.0.shape().to_vec(), self.0.requires_grad());
-        Ok((rebuild, (bytes, dtype::object(py, self.0.dtype())?, shape, requires_grad, device)))
+        super::fallible_alloc::try_str(
+            py,
+            &maybe_detach(py, "__repr__", work_size(&self.0), || self.0.text())?,
+        )
     }
 }
 

@@ -20,19 +20,24 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Returns the arguments with at least `ndim` dimensions: a tuple, or one tensor if that is the only argument.
-fn at_least<'py>(op: &str, ndim: usize, tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+fn at_least<'py>(
+    op: &'static str,
+    ndim: usize,
+    tensors: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = tensors.py();
     if tensors.len() == 1 {
         let first = tensors.get_item(0)?;
         if first.is_instance_of::<Tensor>() {
-            return Ok(run_or_self(first.cast_into()?, 0, |x| x.at_least(ndim))?.into_any());
+            return Ok(run_or_self(op, first.cast_into()?, 0, |x| x.at_least(ndim))?.into_any());
         }
         let (what, item) = (format!("{op}: tensors"), format!("{op}: each item of tensors"));
         let parts = extract_tensors(&what, &item, &first)?;
-        return Ok(run_views(py, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any());
+        return Ok(run_views(py, op, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any());
     }
     let parts = extract_tensors(&format!("{op}: tensors"), &format!("{op}: each argument"), tensors)?;
-    Ok(run_views_or_selves(tensors, || parts.iter().map(|part| part.at_least(ndim)).collect())?.into_any())
+    Ok(run_views_or_selves(tensors, op, || parts.iter().map(|part| part.at_least(ndim)).collect())?
+        .into_any())
 }
 
 #[pymethods]
@@ -54,7 +59,7 @@ impl Tensor {
     fn view_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let x = &self.0;
         let other = extract_tensor("view_as: other", other)?;
-        run_op(py, work_size(x), || x.view_as(&other))
+        run_op(py, "view_as", work_size(x), || x.view_as(&other))
     }
 
     /// Return the elements in the shape of another tensor: a view if possible, else a copy.
@@ -73,7 +78,7 @@ impl Tensor {
     fn reshape_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let x = &self.0;
         let other = extract_tensor("reshape_as: other", other)?;
-        run_op(py, work_size(x), || x.reshape_as(&other))
+        run_op(py, "reshape_as", work_size(x), || x.reshape_as(&other))
     }
 
     /// Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
@@ -93,7 +98,7 @@ impl Tensor {
     fn expand_as(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let x = &self.0;
         let other = extract_tensor("expand_as: other", other)?;
-        run_op(py, work_size(x), || x.expand_as(&other))
+        run_op(py, "expand_as", work_size(x), || x.expand_as(&other))
     }
 
     /// Return a view in which dimensions of size 1 are repeated, as `expand`.
@@ -115,7 +120,7 @@ impl Tensor {
     fn broadcast_to(&self, args: &Bound<'_, PyTuple>, size: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         let size = extract_ints_or_named("broadcast_to: size", args, size)?;
         let (py, x) = (args.py(), &self.0);
-        run_op(py, 0, || x.expand(&size).map_err(|error| error.during("broadcast_to")))
+        run_op(py, "broadcast_to", 0, || x.expand(&size))
     }
 }
 
@@ -140,7 +145,7 @@ fn broadcast_to(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("broadcast_to: input", input)?;
-    run_op(py, 0, || x.expand(&size).map_err(|error| error.during("broadcast_to")))
+    run_op(py, "broadcast_to", 0, || x.expand(&size))
 }
 
 /// Return views of tensors that are expanded to their common shape.
@@ -165,7 +170,7 @@ fn broadcast_to(
 fn broadcast_tensors<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     let what = "broadcast_tensors: each argument";
     let parts = extract_tensors(what, what, tensors)?;
-    run_views_or_selves(tensors, || broadcast_all(&parts))
+    run_views_or_selves(tensors, "broadcast_tensors", || broadcast_all(&parts))
 }
 
 /// Return tensors with at least 1 dimension.

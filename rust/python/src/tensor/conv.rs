@@ -181,5 +181,5 @@ fn conv2d(
     #[pyo3(from_py_with = groups)] groups: i64,
 ) -> PyResult<Tensor> {
     let arguments = ConvArguments::extract([input, weight], bias, stride, padding, dilation, groups)?;
-    run_op(input.py(), arguments.work_size(), || arguments.run())
+    run_op(input.py(), "conv2d", arguments.work_size(), || arguments.run())
 }

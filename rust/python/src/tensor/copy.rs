@@ -1,4 +1,4 @@
-//! The methods for `copy.copy` and `copy.deepcopy`.
+//! The method for `copy.deepcopy`.
 
 use std::sync::Arc;
 
@@ -6,21 +6,15 @@ use interlock::accelerator::Device;
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
+use super::pickling::{new_leaf, state, whole_storage};
 use super::{Tensor, maybe_detach, work_size};
 use crate::errors::IntoPyResult;
 
 #[pymethods]
 impl Tensor {
-    /// Return a leaf that shares the memory and has the same `requires_grad`, without history or gradient.
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let copy = maybe_detach(py, 0, || Ok(self.0.detach()))?;
-        copy.set_requires_grad(self.0.requires_grad()).into_py_result(py)?;
-        Ok(Tensor(copy))
-    }
-
-    /// Return a leaf with a copy of the memory and of the gradient.
+    /// Return a leaf of the same class with a copy of the memory, of the gradient and of the attributes.
     ///
     /// Tensors that share memory still share it after `copy.deepcopy` of an object that contains them. Raises
     /// RuntimeError for the result of an operation, because its history is not copied.
@@ -45,18 +39,39 @@ impl Tensor {
             source.strides(),
             source.storage_offset(),
         );
-        let copy = copy.into_py_result(py)?;
-        copy.set_requires_grad(source.requires_grad()).into_py_result(py)?;
-        if let Some(grad) = source.grad() {
-            let grad = Bound::new(py, Tensor(grad))?;
-            let grad = py.import("copy")?.call_method1("deepcopy", (grad, memo))?.cast_into::<Self>()?;
-            copy.set_grad(Some(grad.get().0.clone())).into_py_result(py)?;
-        }
-        let copy = Bound::new(py, Tensor(copy))?;
+        let copy = new_leaf(&slf.get_type(), copy.into_py_result(py)?, source.requires_grad())?;
         // The memo also refers to the source, so that no other tensor gets its identity while the memo exists.
         memo.set_item(key, (&copy, slf))?;
+        let deepcopy = py.import("copy")?.getattr("deepcopy")?;
+        if let Some(grad) = source.grad() {
+            let grad = Bound::new(py, Tensor(grad))?;
+            let grad = deepcopy.call1((grad, memo))?.cast_into::<Self>()?;
+            copy.get().0.set_grad(Some(grad.get().0.clone())).into_py_result(py)?;
+        }
+        if let Some(state) = state(slf)? {
+            set_state(&copy, &deepcopy.call1((state, memo))?)?;
+        }
         Ok(copy)
     }
+}
+
+/// Sets the attributes of a copy, as `copy` and `pickle` do: by `__setstate__` if the class has it.
+fn set_state(copy: &Bound<'_, Tensor>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let Some(set) = copy.getattr_opt("__setstate__")? {
+        return set.call1((state,)).map(drop);
+    }
+    // The values of `__slots__` follow those of `__dict__`.
+    let parts = state.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>();
+    let (attributes, slots) = match parts {
+        Ok((attributes, slots)) => (attributes, Some(slots)),
+        Err(_) => (state.clone(), None),
+    };
+    if !attributes.is_none() {
+        copy.getattr("__dict__")?.call_method1("update", (attributes,))?;
+    }
+    slots.map_or(Ok(()), |slots| {
+        slots.iter().try_for_each(|(name, value)| copy.setattr(name.cast_into::<PyString>()?, value))
+    })
 }
 
 /// Returns a tensor over a copy of the whole storage of `source`, which all its views share.
@@ -70,7 +85,7 @@ fn copied_storage<'py>(
     if let Some(known) = memo.get_item(key)? {
         return Ok(known.get_item(0)?.cast_into::<Tensor>()?);
     }
-    let copy = maybe_detach(py, work_size(tensor), || copy_all(tensor))?;
+    let copy = maybe_detach(py, "deepcopy", work_size(tensor), || copy_all(tensor))?;
     let copy = Bound::new(py, Tensor(copy))?;
     memo.set_item(key, (&copy, source))?;
     Ok(copy)
@@ -78,9 +93,7 @@ fn copied_storage<'py>(
 
 /// Copies the whole storage of a tensor.
 fn copy_all(tensor: &CoreTensor) -> Result<CoreTensor> {
-    let (storage, dtype) = (tensor.storage(), tensor.dtype());
-    let count = storage.nbytes() / dtype.size();
-    let whole = CoreTensor::from_storage(storage, dtype, &[count], &[1], 0)?;
+    let (whole, dtype) = (whole_storage(tensor)?, tensor.dtype());
     if tensor.is_on_device() {
         // The copy passes through CPU memory, because kernels may be unable to access the device memory.
         return whole.to((dtype, Device::CPU), false)?.to((dtype, tensor.device()), false);

@@ -1,12 +1,10 @@
 //! Functions that create tensors.
 
 use interlock::accelerator::default_device;
-use interlock_tensor::{
-    DType as CoreDType, EMPTY, EmptyCall, Placement, Result, Tensor as CoreTensor, TensorOptions,
-};
+use interlock_tensor::{DType as CoreDType, EMPTY, EmptyCall, Result, Tensor as CoreTensor, TensorOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 
 use super::args::{
     OptionalArg, checked_sizes, extract_dtype, extract_int_or_ints, extract_ints, extract_ints_or_named,
@@ -14,7 +12,7 @@ use super::args::{
 };
 use super::dtype::DType;
 use super::identity::remember_tensor;
-use super::{Explained, Tensor, from_data};
+use super::{Explained, Tensor};
 use crate::detach::detach;
 use crate::dispatch::Call;
 use crate::errors::IntoPyResult;
@@ -27,9 +25,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(full, module)?)?;
     module.add_function(wrap_pyfunction!(empty_strided, module)?)?;
     module.add_function(wrap_pyfunction!(rand, module)?)?;
-    module.add_function(wrap_pyfunction!(randn, module)?)?;
-    // Not with `add_function`, which would put the private name into `__all__`.
-    module.setattr("_rebuild", wrap_pyfunction!(_rebuild, module)?)
+    module.add_function(wrap_pyfunction!(randn, module)?)
 }
 
 /// Creates a tensor while detached from the interpreter, and sets `requires_grad`.
@@ -280,7 +276,7 @@ pub(super) fn extract_size(
 /// Extracts the options of a new tensor. Without arguments they are `default_dtype` and the default device.
 pub(super) fn tensor_options(
     py: Python<'_>,
-    op: &str,
+    op: &'static str,
     dtype: OptionalArg<'_, '_>,
     default_dtype: CoreDType,
     device: OptionalArg<'_, '_>,
@@ -364,21 +360,4 @@ fn randn(
     let shape = extract_size("randn: size", args, size)?;
     let options = tensor_options(args.py(), "randn", dtype, CoreDType::DEFAULT_FLOAT, device, pin_memory)?;
     build(args.py(), requires_grad, || CoreTensor::randn(&shape, options))
-}
-
-/// Recreate a tensor from its pickled state.
-#[pyfunction]
-#[pyo3(signature = (bytes, dtype, shape, requires_grad, device = None))]
-fn _rebuild(
-    bytes: &Bound<'_, PyBytes>,
-    dtype: &DType,
-    shape: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = switches::_rebuild::requires_grad)] requires_grad: bool,
-    device: OptionalArg<'_, '_>,
-) -> PyResult<Py<Tensor>> {
-    let (py, op, what) = (bytes.py(), "_rebuild", "_rebuild: shape");
-    let shape = checked_sizes(py, what, &extract_int_or_ints(what, shape)?)?;
-    let placement = placement(py, op, device, false, Placement::Cpu)?;
-    let tensor = from_data::from_bytes(bytes.as_bytes(), dtype.0, &shape).into_py_result(bytes.py())?;
-    build(bytes.py(), requires_grad, || tensor.to((tensor.dtype(), placement), false))
 }

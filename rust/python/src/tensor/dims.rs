@@ -39,7 +39,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::flatten::start_dim)] start_dim: i64,
         #[pyo3(from_py_with = ints::flatten::end_dim)] end_dim: i64,
     ) -> PyResult<Bound<'_, Self>> {
-        run_or_self(slf, 0, |x| x.flatten_dims(start_dim, end_dim))
+        run_or_self("flatten", slf, 0, |x| x.flatten_dims(start_dim, end_dim))
     }
 
     /// Return a view with a dimension divided into several.
@@ -63,7 +63,7 @@ impl Tensor {
         #[pyo3(from_py_with = lists::unflatten::sizes)] sizes: Vec<i64>,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.unflatten(dim, &sizes))
+        run_op(py, "unflatten", 0, || x.unflatten(dim, &sizes))
     }
 
     /// Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
@@ -74,7 +74,7 @@ impl Tensor {
     ///     (6,)
     fn ravel(&self, py: Python<'_>) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, work_size(x), || x.ravel())
+        run_op(py, "ravel", work_size(x), || x.ravel())
     }
 
     /// Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
@@ -101,7 +101,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::diagonal::dim2)] dim2: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.diagonal(offset, dim1, dim2))
+        run_op(py, "diagonal", 0, || x.diagonal(offset, dim1, dim2))
     }
 }
 
@@ -130,7 +130,9 @@ fn flatten<'py>(
     #[pyo3(from_py_with = ints::flatten::start_dim)] start_dim: i64,
     #[pyo3(from_py_with = ints::flatten::end_dim)] end_dim: i64,
 ) -> PyResult<Bound<'py, Tensor>> {
-    run_or_self(extract_object("flatten: input", input)?, 0, |x| x.flatten_dims(start_dim, end_dim))
+    run_or_self("flatten", extract_object("flatten: input", input)?, 0, |x| {
+        x.flatten_dims(start_dim, end_dim)
+    })
 }
 
 /// Return a view with a dimension divided into several.
@@ -156,7 +158,7 @@ fn unflatten(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("unflatten: input", input)?;
-    run_op(py, 0, || x.unflatten(dim, &sizes))
+    run_op(py, "unflatten", 0, || x.unflatten(dim, &sizes))
 }
 
 /// Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
@@ -172,7 +174,7 @@ fn unflatten(
 fn ravel(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("ravel: input", input)?;
-    run_op(py, work_size(x), || x.ravel())
+    run_op(py, "ravel", work_size(x), || x.ravel())
 }
 
 /// Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
@@ -201,5 +203,5 @@ fn diagonal(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("diagonal: input", input)?;
-    run_op(py, 0, || x.diagonal(offset, dim1, dim2))
+    run_op(py, "diagonal", 0, || x.diagonal(offset, dim1, dim2))
 }

@@ -53,7 +53,7 @@ fn exported(
     match wanted.filter(|wanted| !is_there(*wanted)) {
         Some((kind, _)) if kind == DLDevice::CPU.device_type && copy != Some(false) => {
             let options = (tensor.dtype(), Device::CPU);
-            Ok((run_op(py, work_size(tensor), || tensor.detach().to(options, false))?.0, true))
+            Ok((run_op(py, "__dlpack__", work_size(tensor), || tensor.detach().to(options, false))?.0, true))
         }
         Some(wanted) => {
             let DLDevice { device_type, device_id } = own?;
@@ -63,7 +63,7 @@ fn exported(
             )))
         }
         None if copy == Some(true) => {
-            Ok((run_op(py, work_size(tensor), || tensor.detach().contiguous_copy())?.0, true))
+            Ok((run_op(py, "__dlpack__", work_size(tensor), || tensor.detach().contiguous_copy())?.0, true))
         }
         None => Ok((tensor.detach(), false)),
     }
@@ -196,9 +196,13 @@ pub(super) fn from_dlpack(
             Err(PyBufferError::new_err(format!("{op}: copy must not be False for memory on another device")))
         }
         // The memory of another library was copied if that was requested.
-        (Some(true), true) if is_own => run_op(py, work_size(&source), || source.contiguous_copy()),
+        (Some(true), true) if is_own => {
+            run_op(py, "from_dlpack", work_size(&source), || source.contiguous_copy())
+        }
         (_, true) => Ok(Tensor(source)),
-        (_, false) => run_op(py, work_size(&source), || source.to((source.dtype(), place), false)),
+        (_, false) => {
+            run_op(py, "from_dlpack", work_size(&source), || source.to((source.dtype(), place), false))
+        }
     }
 }
 
@@ -294,7 +298,7 @@ fn tensor_of_capsule(capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult
             Err(PyBufferError::new_err("from_dlpack: copy must not be False for read-only memory"))
         }
         _ if is_read_only || (copy == Some(true) && !is_copied) => {
-            Ok(run_op(py, work_size(&shared), || shared.contiguous_copy())?.0)
+            Ok(run_op(py, "from_dlpack", work_size(&shared), || shared.contiguous_copy())?.0)
         }
         _ => Ok(shared),
     }

@@ -6,7 +6,7 @@ use interlock_tensor::{Error, PathOptimizer, PathRequest, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
-use super::args::{extract_tensor, try_iter_arg};
+use super::args::{extract_index, extract_tensor, try_iter_arg};
 use super::{Tensor, run_op};
 use crate::detach::attach;
 use crate::dispatch::Call;
@@ -90,7 +90,9 @@ fn contract_path(py: Python<'_>, request: &PathRequest<'_>) -> PyResult<Option<V
 fn einsum(equation: &Bound<'_, PyAny>, operands: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
     let py = operands.py();
     let (equation, tensors) = extract(equation, operands)?;
-    run_op(py, super::DETACH_THRESHOLD, || interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum)))
+    run_op(py, "einsum", super::DETACH_THRESHOLD, || {
+        interlock_tensor::einsum(&equation, &tensors, Some(&OptEinsum))
+    })
 }
 
 pub(super) static EXPLAINED: Explained =
@@ -164,7 +166,7 @@ fn letters(labels: &Bound<'_, PyAny>) -> PyResult<String> {
         if label.is_instance_of::<PyEllipsis>() {
             return Ok("...".to_owned());
         }
-        let index = py_int::index(&label)?.ok_or_else(|| new_type_error(what, "ints or ...", &label))?;
+        let index = extract_index(what, "ints or ...", &label)?;
         let letter = match py_int::int64(&index).and_then(|number| u8::try_from(number).ok()) {
             Some(number @ 0..26) => char::from(b'A' + number),
             Some(number @ 26..52) => char::from(b'a' + (number - 26)),

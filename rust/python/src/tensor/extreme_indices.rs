@@ -20,7 +20,7 @@ fn argmax_of(
     keepdim: bool,
 ) -> PyResult<Tensor> {
     let dim = self::dim("argmax: dim", dim)?;
-    run_op(py, work_size(input), || input.argmax(dim, keepdim))
+    run_op(py, "argmax", work_size(input), || input.argmax(dim, keepdim))
 }
 
 fn argmin_of(
@@ -30,7 +30,7 @@ fn argmin_of(
     keepdim: bool,
 ) -> PyResult<Tensor> {
     let dim = self::dim("argmin: dim", dim)?;
-    run_op(py, work_size(input), || input.argmin(dim, keepdim))
+    run_op(py, "argmin", work_size(input), || input.argmin(dim, keepdim))
 }
 
 #[pymethods]

@@ -28,12 +28,12 @@ fn max_of<'py>(
     if let Some(other) = dim.and_then(|dim| dim.cast::<Tensor>().ok()) {
         let other = other.get().0.clone();
         let size = work_size(input).max(work_size(&other));
-        return run_op(py, size, || elementwise::maximum(input, &other))?.into_bound_py_any(py);
+        return run_op(py, "max", size, || elementwise::maximum(input, &other))?.into_bound_py_any(py);
     }
     match self::dim("max: dim", dim)? {
         Some(dim) => pair(py, "max", work_size(input), || input.max_along(dim, keepdim)),
         None if keepdim => Err(PyTypeError::new_err("max: keepdim needs a dim; amax() and amin() take both")),
-        None => run_op(py, work_size(input), || input.max())?.into_bound_py_any(py),
+        None => run_op(py, "max", work_size(input), || input.max())?.into_bound_py_any(py),
     }
 }
 
@@ -46,23 +46,23 @@ fn min_of<'py>(
     if let Some(other) = dim.and_then(|dim| dim.cast::<Tensor>().ok()) {
         let other = other.get().0.clone();
         let size = work_size(input).max(work_size(&other));
-        return run_op(py, size, || elementwise::minimum(input, &other))?.into_bound_py_any(py);
+        return run_op(py, "min", size, || elementwise::minimum(input, &other))?.into_bound_py_any(py);
     }
     match self::dim("min: dim", dim)? {
         Some(dim) => pair(py, "min", work_size(input), || input.min_along(dim, keepdim)),
         None if keepdim => Err(PyTypeError::new_err("min: keepdim needs a dim; amax() and amin() take both")),
-        None => run_op(py, work_size(input), || input.min())?.into_bound_py_any(py),
+        None => run_op(py, "min", work_size(input), || input.min())?.into_bound_py_any(py),
     }
 }
 
 fn amax_of(py: Python<'_>, input: &CoreTensor, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
     let dims = dims("amax: dim", dim)?;
-    run_op(py, work_size(input), || input.amax(dims.as_deref(), keepdim))
+    run_op(py, "amax", work_size(input), || input.amax(dims.as_deref(), keepdim))
 }
 
 fn amin_of(py: Python<'_>, input: &CoreTensor, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
     let dims = dims("amin: dim", dim)?;
-    run_op(py, work_size(input), || input.amin(dims.as_deref(), keepdim))
+    run_op(py, "amin", work_size(input), || input.amin(dims.as_deref(), keepdim))
 }
 
 fn aminmax_of<'py>(

@@ -37,7 +37,7 @@ impl Tensor {
     fn flip(&self, py: Python<'_>, args: &Bound<'_, PyTuple>, dims: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         let x = &self.0;
         let dims = required_ints("flip: dims", args, dims)?;
-        run_op(py, work_size(x), || x.flip(&dims))
+        run_op(py, "flip", work_size(x), || x.flip(&dims))
     }
 
     /// Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
@@ -52,7 +52,7 @@ impl Tensor {
     ///             [4, 3]])
     fn fliplr(&self, py: Python<'_>) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, work_size(x), || x.fliplr())
+        run_op(py, "fliplr", work_size(x), || x.fliplr())
     }
 
     /// Return a copy with the rows, which are along the first dimension, in reverse order.
@@ -67,7 +67,7 @@ impl Tensor {
     ///             [1, 2]])
     fn flipud(&self, py: Python<'_>) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, work_size(x), || x.flipud())
+        run_op(py, "flipud", work_size(x), || x.flipud())
     }
 }
 
@@ -93,7 +93,7 @@ fn flip(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("flip: input", input)?;
-    run_op(py, work_size(x), || x.flip(&dims))
+    run_op(py, "flip", work_size(x), || x.flip(&dims))
 }
 
 /// Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
@@ -112,7 +112,7 @@ fn flip(
 #[pyfunction]
 fn fliplr(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let x = &extract_tensor("fliplr: input", input)?;
-    run_op(input.py(), work_size(x), || x.fliplr())
+    run_op(input.py(), "fliplr", work_size(x), || x.fliplr())
 }
 
 /// Return a copy with the rows, which are along the first dimension, in reverse order.
@@ -131,5 +131,5 @@ fn fliplr(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 #[pyfunction]
 fn flipud(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let x = &extract_tensor("flipud: input", input)?;
-    run_op(input.py(), work_size(x), || x.flipud())
+    run_op(input.py(), "flipud", work_size(x), || x.flipud())
 }

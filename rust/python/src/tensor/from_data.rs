@@ -225,7 +225,7 @@ pub(super) fn bytes<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound
         tensor: &CoreTensor,
         bytes: impl Fn(T) -> [u8; SIZE],
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let values = maybe_detach(py, work_size(tensor), || tensor.to_vec::<T>())?;
+        let values = maybe_detach(py, "__reduce__", work_size(tensor), || tensor.to_vec::<T>())?;
         PyBytes::new_with(py, values.len().saturating_mul(SIZE), |out| {
             let chunks = out.as_chunks_mut::<SIZE>().0;
             chunks.iter_mut().zip(values).for_each(|(out, value)| *out = bytes(value));

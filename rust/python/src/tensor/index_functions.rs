@@ -343,7 +343,7 @@ fn index_put_<'py>(
     input: Arg<'_, 'py>,
     indices: Arg<'_, 'py>,
     values: Arg<'_, 'py>,
-    #[pyo3(from_py_with = switches::index_put::accumulate)] accumulate: bool,
+    #[pyo3(from_py_with = switches::index_put_::accumulate)] accumulate: bool,
 ) -> PyResult<Bound<'py, Tensor>> {
     let target = extract_tensor_object("index_put_: input", input)?;
     index_ops::index_put(WriteTo::InPlace, &target.get().0, indices, values, accumulate)?;

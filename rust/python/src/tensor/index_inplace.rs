@@ -118,7 +118,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         indices: Arg<'_, 'py>,
         values: Arg<'_, 'py>,
-        #[pyo3(from_py_with = switches::index_put::accumulate)] accumulate: bool,
+        #[pyo3(from_py_with = switches::index_put_::accumulate)] accumulate: bool,
     ) -> PyResult<Bound<'py, Self>> {
         index_ops::index_put(WriteTo::InPlace, &slf.get().0, indices, values, accumulate)?;
         Ok(slf)
@@ -191,7 +191,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         index: Arg<'_, 'py>,
         source: Arg<'_, 'py>,
-        #[pyo3(from_py_with = switches::put::accumulate)] accumulate: bool,
+        #[pyo3(from_py_with = switches::put_::accumulate)] accumulate: bool,
     ) -> PyResult<Bound<'py, Self>> {
         index_ops::put(WriteTo::InPlace, &slf.get().0, index, source, accumulate)?;
         Ok(slf)

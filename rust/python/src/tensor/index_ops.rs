@@ -15,6 +15,11 @@ fn what(to: WriteTo, op: &str, argument: &str) -> String {
     format!("{op}{suffix}: {argument}")
 }
 
+/// The name of an operation, whose in-place form has an underscore.
+fn named(to: WriteTo, [op, inplace]: [&'static str; 2]) -> &'static str {
+    if to == WriteTo::InPlace { inplace } else { op }
+}
+
 /// The larger work size of two tensors.
 fn work_of(a: &CoreTensor, b: &CoreTensor) -> usize {
     work_size(a).max(work_size(b))
@@ -22,18 +27,18 @@ fn work_of(a: &CoreTensor, b: &CoreTensor) -> usize {
 
 pub(super) fn gather(input: &CoreTensor, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     let (position, dim) = (extract_tensor("gather: index", index)?, extract_int("gather: dim", dim)?);
-    run_op(index.py(), work_of(input, &position), || input.gather(dim, &position))
+    run_op(index.py(), "gather", work_of(input, &position), || input.gather(dim, &position))
 }
 
 pub(super) fn index_select(input: &CoreTensor, dim: Arg<'_, '_>, index: Arg<'_, '_>) -> PyResult<Tensor> {
     let dim = extract_int("index_select: dim", dim)?;
     let position = extract_tensor("index_select: index", index)?;
-    run_op(index.py(), work_of(input, &position), || input.index_select(dim, &position))
+    run_op(index.py(), "index_select", work_of(input, &position), || input.index_select(dim, &position))
 }
 
 pub(super) fn take(input: &CoreTensor, index: Arg<'_, '_>) -> PyResult<Tensor> {
     let position = extract_tensor("take: index", index)?;
-    run_op(index.py(), work_of(input, &position), || input.take(&position))
+    run_op(index.py(), "take", work_of(input, &position), || input.take(&position))
 }
 
 pub(super) fn take_along_dim(
@@ -43,20 +48,20 @@ pub(super) fn take_along_dim(
 ) -> PyResult<Tensor> {
     let position = extract_tensor("take_along_dim: indices", indices)?;
     let dim = dim.map(|dim| extract_int("take_along_dim: dim", dim)).transpose()?;
-    run_op(indices.py(), work_of(input, &position), || input.take_along_dim(&position, dim))
+    run_op(indices.py(), "take_along_dim", work_of(input, &position), || input.take_along_dim(&position, dim))
 }
 
 pub(super) fn masked_select(input: &CoreTensor, mask: Arg<'_, '_>) -> PyResult<Tensor> {
     let chosen = extract_tensor("masked_select: mask", mask)?;
-    run_op(mask.py(), work_of(input, &chosen), || input.masked_select(&chosen))
+    run_op(mask.py(), "masked_select", work_of(input, &chosen), || input.masked_select(&chosen))
 }
 
 pub(super) fn nonzero(input: &CoreTensor, py: Python<'_>, as_tuple: bool) -> PyResult<Py<PyAny>> {
     if !as_tuple {
-        let rows = run_op(py, work_size(input), || input.nonzero())?;
+        let rows = run_op(py, "nonzero", work_size(input), || input.nonzero())?;
         return Ok(Bound::new(py, rows)?.into_any().unbind());
     }
-    let columns = maybe_detach(py, work_size(input), || input.nonzero_tuple())?;
+    let columns = maybe_detach(py, "nonzero", work_size(input), || input.nonzero_tuple())?;
     Ok(PyTuple::new(py, columns.into_iter().map(Tensor))?.into_any().unbind())
 }
 
@@ -72,7 +77,9 @@ pub(super) fn index_add(
     let (dim, alpha) = (extract_int(&what("dim"), dim)?, factor(&what("alpha"), alpha)?);
     let position = extract_tensor(&what("index"), index)?;
     let values = extract_tensor(&what("source"), source)?;
-    run_op(index.py(), work_of(input, &values), || input.index_add(to, dim, &position, &values, alpha))
+    run_op(index.py(), named(to, ["index_add", "index_add_"]), work_of(input, &values), || {
+        input.index_add(to, dim, &position, &values, alpha)
+    })
 }
 
 pub(super) fn index_copy(
@@ -85,7 +92,9 @@ pub(super) fn index_copy(
     let what = |argument: &str| what(to, "index_copy", argument);
     let (dim, position) = (extract_int(&what("dim"), dim)?, extract_tensor(&what("index"), index)?);
     let values = extract_tensor(&what("source"), source)?;
-    run_op(index.py(), work_of(input, &values), || input.index_copy(to, dim, &position, &values))
+    run_op(index.py(), named(to, ["index_copy", "index_copy_"]), work_of(input, &values), || {
+        input.index_copy(to, dim, &position, &values)
+    })
 }
 
 pub(super) fn index_fill(
@@ -98,7 +107,9 @@ pub(super) fn index_fill(
     let what = |argument: &str| what(to, "index_fill", argument);
     let (dim, position) = (extract_int(&what("dim"), dim)?, extract_tensor(&what("index"), index)?);
     let value = TensorOrScalar::extract(&what("value"), value)?;
-    run_op(index.py(), work_size(input), || input.index_fill(to, dim, &position, value.operand()))
+    run_op(index.py(), named(to, ["index_fill", "index_fill_"]), work_size(input), || {
+        input.index_fill(to, dim, &position, value.operand())
+    })
 }
 
 /// Extracts the indices of `index_put`.
@@ -130,7 +141,9 @@ pub(super) fn index_put(
     let what = |argument: &str| what(to, "index_put", argument);
     let positions = extract_indices(&what("indices"), indices)?;
     let written = extract_tensor(&what("values"), values)?;
-    run_op(values.py(), work_of(input, &written), || input.index_put(to, &positions, &written, accumulate))
+    run_op(values.py(), named(to, ["index_put", "index_put_"]), work_of(input, &written), || {
+        input.index_put(to, &positions, &written, accumulate)
+    })
 }
 
 pub(super) fn masked_fill(
@@ -142,7 +155,9 @@ pub(super) fn masked_fill(
     let what = |argument: &str| what(to, "masked_fill", argument);
     let chosen = extract_tensor(&what("mask"), mask)?;
     let value = TensorOrScalar::extract(&what("value"), value)?;
-    run_op(mask.py(), work_of(input, &chosen), || input.masked_fill(to, &chosen, value.operand()))
+    run_op(mask.py(), named(to, ["masked_fill", "masked_fill_"]), work_of(input, &chosen), || {
+        input.masked_fill(to, &chosen, value.operand())
+    })
 }
 
 pub(super) fn masked_scatter(
@@ -154,7 +169,9 @@ pub(super) fn masked_scatter(
     let what = |argument: &str| what(to, "masked_scatter", argument);
     let chosen = extract_tensor(&what("mask"), mask)?;
     let values = extract_tensor(&what("source"), source)?;
-    run_op(mask.py(), work_of(input, &chosen), || input.masked_scatter(to, &chosen, &values))
+    run_op(mask.py(), named(to, ["masked_scatter", "masked_scatter_"]), work_of(input, &chosen), || {
+        input.masked_scatter(to, &chosen, &values)
+    })
 }
 
 pub(super) fn put(
@@ -167,7 +184,9 @@ pub(super) fn put(
     let what = |argument: &str| what(to, "put", argument);
     let position = extract_tensor(&what("index"), index)?;
     let values = extract_tensor(&what("source"), source)?;
-    run_op(index.py(), work_of(input, &values), || input.put(to, &position, &values, accumulate))
+    run_op(index.py(), named(to, ["put", "put_"]), work_of(input, &values), || {
+        input.put(to, &position, &values, accumulate)
+    })
 }
 
 /// Extracts how `scatter` combines values with elements.
@@ -216,7 +235,7 @@ pub(super) fn scatter(
             ));
         }
     };
-    run_op(index.py(), work_of(input, &position), || {
+    run_op(index.py(), named(to, ["scatter", "scatter_"]), work_of(input, &position), || {
         input.scatter(to, dim, &position, values.operand(), reduce)
     })
 }
@@ -231,7 +250,9 @@ pub(super) fn scatter_add(
     let what = |argument: &str| what(to, "scatter_add", argument);
     let (dim, position) = (extract_int(&what("dim"), dim)?, extract_tensor(&what("index"), index)?);
     let values = extract_tensor(&what("src"), src)?;
-    run_op(index.py(), work_of(input, &position), || input.scatter_add(to, dim, &position, &values))
+    run_op(index.py(), named(to, ["scatter_add", "scatter_add_"]), work_of(input, &position), || {
+        input.scatter_add(to, dim, &position, &values)
+    })
 }
 
 /// Return the rows of a matrix at positions, such as the vectors of words.
@@ -266,7 +287,7 @@ pub(super) fn embedding(
     let position = extract_tensor("embedding: input", input)?;
     let rows = extract_tensor("embedding: weight", weight)?;
     let padding = padding_idx.map(|given| extract_int("embedding: padding_idx", given)).transpose()?;
-    run_op(input.py(), work_of(&rows, &position), || rows.embedding(&position, padding))
+    run_op(input.py(), "embedding", work_of(&rows, &position), || rows.embedding(&position, padding))
 }
 
 /// Return zeros with a last dimension, in which the element at the position of each class is 1.
@@ -291,5 +312,5 @@ pub(super) fn embedding(
 pub(super) fn one_hot(tensor: Arg<'_, '_>, num_classes: OptionalArg<'_, '_>) -> PyResult<Tensor> {
     let classes = extract_tensor("one_hot: tensor", tensor)?;
     let count = num_classes.map_or(Ok(-1), |given| extract_int("one_hot: num_classes", given))?;
-    run_op(tensor.py(), work_size(&classes), || classes.one_hot((count != -1).then_some(count)))
+    run_op(tensor.py(), "one_hot", work_size(&classes), || classes.one_hot((count != -1).then_some(count)))
 }

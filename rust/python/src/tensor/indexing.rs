@@ -145,7 +145,9 @@ impl Tensor {
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let indices = extract_indices(index)?;
         let copies = indices.iter().any(|index| matches!(index, Index::Tensor(_)));
-        run_op(index.py(), if copies { work_size(&self.0) } else { 0 }, || self.0.index(&indices))
+        run_op(index.py(), "__getitem__", if copies { work_size(&self.0) } else { 0 }, || {
+            self.0.index(&indices)
+        })
     }
 
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -161,6 +163,6 @@ impl Tensor {
             Err(_) => extract_indices(index)?,
         };
         let work_size = work_size(&self.0).max(work_size(&value));
-        maybe_detach(py, work_size, || self.0.set_index(&indices, &value))
+        maybe_detach(py, "__setitem__", work_size, || self.0.set_index(&indices, &value))
     }
 }

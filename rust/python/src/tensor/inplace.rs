@@ -4,9 +4,10 @@ use interlock_tensor::elementwise::{
     bitwise_and, bitwise_or, bitwise_xor, divide_with, floor_divide, remainder,
 };
 use interlock_tensor::{Result, Tensor as CoreTensor};
+use pyo3::Borrowed;
 use pyo3::prelude::*;
 
-use super::args::{TensorOrScalar, extract_tensor, extract_tensor_object};
+use super::args::{TensorOrScalar, extract_tensor, extract_tensor_object, function_of};
 use super::arithmetic::factor;
 use super::{Tensor, elementwise, maybe_detach, work_size};
 use crate::errors::new_type_error;
@@ -65,49 +66,183 @@ fn zero_<'py>(input: &Bound<'py, PyAny>) -> PySelf<'py> {
 
 /// Runs an in-place operation and returns the tensor itself.
 pub(super) fn run_inplace<'py>(
+    op: &'static str,
     tensor: Bound<'py, Tensor>,
     operation: impl FnOnce(&CoreTensor) -> Result<()> + Send,
 ) -> PySelf<'py> {
     let target = &tensor.get().0;
-    maybe_detach(tensor.py(), work_size(target), || operation(target))?;
+    maybe_detach(tensor.py(), op, work_size(target), || operation(target))?;
     Ok(tensor)
 }
 
 /// Runs an in-place operation with another operand.
 fn with_other<'py>(
-    what: &str,
+    what: &'static str,
     tensor: Bound<'py, Tensor>,
     other: &Bound<'py, PyAny>,
     operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
 ) -> PySelf<'py> {
     let other = TensorOrScalar::extract(what, other)?;
-    run_inplace(tensor, |target| operation(target, &other))
+    run_inplace(function_of(what), tensor, |target| operation(target, &other))
+}
+
+/// The other operand of an in-place operator. The extraction of an object that is no operand fails: the operator then
+/// returns NotImplemented, and Python tries the reflected method of the object.
+struct Other<'py>(Bound<'py, PyAny>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Other<'py> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let given = given.to_owned();
+        if TensorOrScalar::is_operand(&given) {
+            Ok(Other(given))
+        } else {
+            Err(Other::wrong("operand", &given))
+        }
+    }
+}
+
+impl Other<'_> {
+    fn wrong(what: &str, given: &Bound<'_, PyAny>) -> PyErr {
+        new_type_error(what, "a Tensor, a numpy.ndarray or a number", given)
+    }
+
+    fn get(&self, what: &str) -> PyResult<TensorOrScalar> {
+        TensorOrScalar::from_operand(what, &self.0)?.ok_or_else(|| Other::wrong(what, &self.0))
+    }
 }
 
 /// Like [`with_other`], for an operator, which also accepts an array.
 fn with_operator<'py>(
-    what: &str,
+    what: &'static str,
     tensor: Bound<'py, Tensor>,
-    other: &Bound<'py, PyAny>,
+    other: &Other<'py>,
     operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<()> + Send,
 ) -> PyResult<()> {
-    let found = TensorOrScalar::from_operand(what, other)?;
-    let other = found.ok_or_else(|| new_type_error(what, "a Tensor, a numpy.ndarray or a number", other))?;
-    run_inplace(tensor, |target| operation(target, &other)).map(drop)
+    let other = other.get(what)?;
+    run_inplace(function_of(what), tensor, |target| operation(target, &other)).map(drop)
 }
 
 /// Runs an operator that computes a new tensor and copies its elements into the target.
 fn replace_by_operator<'py>(
-    op: &'static str,
-    what: &str,
+    what: &'static str,
     tensor: Bound<'py, Tensor>,
-    other: &Bound<'py, PyAny>,
+    other: &Other<'py>,
     operation: impl FnOnce(&CoreTensor, &TensorOrScalar) -> Result<CoreTensor> + Send,
 ) -> PyResult<()> {
-    let found = TensorOrScalar::from_operand(what, other)?;
-    let other = found.ok_or_else(|| new_type_error(what, "a Tensor, a numpy.ndarray or a number", other))?;
-    elementwise::replace(op, tensor, &elementwise::tensors([&other]), |target| operation(target, &other))
-        .map(drop)
+    let other = other.get(what)?;
+    let inputs = elementwise::tensors([&other]);
+    elementwise::replace(function_of(what), tensor, &inputs, |target| operation(target, &other)).map(drop)
+}
+
+/// Defines the in-place method of a subtraction, under each of its names.
+macro_rules! inplace_subtractions {
+    ($($name:ident $inplace:ident;)+) => {
+        #[pymethods]
+        impl Tensor {
+            $(#[doc = concat!("In-place version of `", stringify!($name), "`.")]
+            ///
+            /// Args:
+            ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+            ///     alpha: A number by which `other` is multiplied first; None means 1.
+            ///
+            /// Returns:
+            ///     The tensor itself.
+            ///
+            /// Raises:
+            ///     DTypeError: An operand is bool.
+            ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            #[pyo3(signature = (other, *, alpha = None))]
+            fn $inplace<'py>(
+                slf: Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+                alpha: Option<&Bound<'py, PyAny>>,
+            ) -> PySelf<'py> {
+                let alpha = factor(concat!(stringify!($inplace), ": alpha"), alpha)?;
+                with_other(concat!(stringify!($inplace), ": other"), slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
+            })+
+        }
+    };
+}
+
+/// Defines the in-place method of a multiplication, under each of its names.
+macro_rules! inplace_multiplications {
+    ($($name:ident $inplace:ident;)+) => {
+        #[pymethods]
+        impl Tensor {
+            $(#[doc = concat!("In-place version of `", stringify!($name), "`.")]
+            ///
+            /// Args:
+            ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+            ///
+            /// Returns:
+            ///     The tensor itself.
+            ///
+            /// Raises:
+            ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            fn $inplace<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
+                with_other(concat!(stringify!($inplace), ": other"), slf, other, |a, b| a.mul_(b.operand()).map(drop))
+            })+
+        }
+    };
+}
+
+/// Defines the in-place method of a division, under each of its names.
+macro_rules! inplace_divisions {
+    ($($name:ident $inplace:ident;)+) => {
+        #[pymethods]
+        impl Tensor {
+            $(#[doc = concat!("In-place version of `", stringify!($name), "`. Only for floating-point tensors, unless a rounding mode is passed.")]
+            ///
+            /// Args:
+            ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
+            ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
+            ///
+            /// Returns:
+            ///     The tensor itself.
+            ///
+            /// Raises:
+            ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+            ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
+            ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
+            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            #[pyo3(signature = (other, *, rounding_mode = None))]
+            fn $inplace<'py>(
+                slf: Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+                rounding_mode: Option<&Bound<'py, PyAny>>,
+            ) -> PySelf<'py> {
+                let op = stringify!($inplace);
+                let rounding = elementwise::rounding_mode(op, rounding_mode)?;
+                if rounding.is_none() {
+                    return with_other(concat!(stringify!($inplace), ": other"), slf, other, |a, b| a.div_(b.operand()).map(drop));
+                }
+                let other = TensorOrScalar::extract(concat!(stringify!($inplace), ": other"), other)?;
+                elementwise::replace(op, slf, &elementwise::tensors([&other]), |target| {
+                    divide_with(target, other.operand(), rounding)
+                })
+            })+
+        }
+    };
+}
+
+inplace_subtractions! {
+    sub sub_;
+    subtract subtract_;
+}
+inplace_multiplications! {
+    mul mul_;
+    multiply multiply_;
+}
+inplace_divisions! {
+    div div_;
+    divide divide_;
+    true_divide true_divide_;
 }
 
 #[pymethods]
@@ -135,77 +270,6 @@ impl Tensor {
         with_other("add_: other", slf, other, |a, b| a.add_scaled_(b.operand(), alpha).map(drop))
     }
 
-    /// In-place version of `sub`.
-    ///
-    /// Args:
-    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
-    ///     alpha: A number by which `other` is multiplied first; None means 1.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     DTypeError: An operand is bool.
-    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
-    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    #[pyo3(signature = (other, *, alpha = None))]
-    fn sub_<'py>(
-        slf: Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        alpha: Option<&Bound<'py, PyAny>>,
-    ) -> PySelf<'py> {
-        let alpha = factor("sub_: alpha", alpha)?;
-        with_other("sub_: other", slf, other, |a, b| a.sub_scaled_(b.operand(), alpha).map(drop))
-    }
-
-    /// In-place version of `mul`.
-    ///
-    /// Args:
-    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
-    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    fn mul_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PySelf<'py> {
-        with_other("mul_: other", slf, other, |a, b| a.mul_(b.operand()).map(drop))
-    }
-
-    /// In-place version of `div`. Only for floating-point tensors, unless a rounding mode is passed.
-    ///
-    /// Args:
-    ///     other: A tensor or a number, which is broadcast to the shape of this tensor.
-    ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
-    ///     DTypeError: The dtype of the result cannot be cast to that of this tensor.
-    ///     ShapeError: `other` cannot be broadcast to the shape of this tensor.
-    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    #[pyo3(signature = (other, *, rounding_mode = None))]
-    fn div_<'py>(
-        slf: Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-        rounding_mode: Option<&Bound<'py, PyAny>>,
-    ) -> PySelf<'py> {
-        let op = "div_";
-        let rounding = elementwise::rounding_mode(op, rounding_mode)?;
-        if rounding.is_none() {
-            return with_other("div_: other", slf, other, |a, b| a.div_(b.operand()).map(drop));
-        }
-        let other = TensorOrScalar::extract("div_: other", other)?;
-        elementwise::replace(op, slf, &elementwise::tensors([&other]), |target| {
-            divide_with(target, other.operand(), rounding)
-        })
-    }
-
     /// Set all elements to 0.
     ///
     /// Returns:
@@ -214,7 +278,7 @@ impl Tensor {
     /// Raises:
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
     fn zero_(slf: Bound<'_, Self>) -> PySelf<'_> {
-        run_inplace(slf, |target| target.zero_().map(drop))
+        run_inplace("zero_", slf, |target| target.zero_().map(drop))
     }
 
     /// Set all elements to `value`. A number also fills an expanded tensor.
@@ -238,7 +302,7 @@ impl Tensor {
         let value = TensorOrScalar::extract("fill_: value", value)?;
         let target = &slf.get().0;
         let work_size = work_size(target).max(value.work_size());
-        maybe_detach(slf.py(), work_size, || target.fill_(value.operand()).map(drop))?;
+        maybe_detach(slf.py(), "fill_", work_size, || target.fill_(value.operand()).map(drop))?;
         Ok(slf)
     }
 
@@ -267,59 +331,51 @@ impl Tensor {
     ) -> PySelf<'py> {
         let (source, target) = (extract_tensor("copy_: src", src)?, &slf.get().0);
         let work_size = work_size(target).max(work_size(&source));
-        maybe_detach(slf.py(), work_size, || target.copy_from(&source, non_blocking).map(drop))?;
+        maybe_detach(slf.py(), "copy_", work_size, || target.copy_from(&source, non_blocking).map(drop))?;
         Ok(slf)
     }
 
-    fn __iadd__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator("add_: other", slf, other, |a, b| a.add_(b.operand()).map(drop))
+    fn __iadd__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        with_operator("add_: other", slf, &other, |a, b| a.add_(b.operand()).map(drop))
     }
 
-    fn __isub__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator("sub_: other", slf, other, |a, b| a.sub_(b.operand()).map(drop))
+    fn __isub__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        with_operator("sub_: other", slf, &other, |a, b| a.sub_(b.operand()).map(drop))
     }
 
-    fn __imul__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator("mul_: other", slf, other, |a, b| a.mul_(b.operand()).map(drop))
+    fn __imul__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        with_operator("mul_: other", slf, &other, |a, b| a.mul_(b.operand()).map(drop))
     }
 
-    fn __itruediv__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        with_operator("div_: other", slf, other, |a, b| a.div_(b.operand()).map(drop))
+    fn __itruediv__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        with_operator("div_: other", slf, &other, |a, b| a.div_(b.operand()).map(drop))
     }
 
-    fn __ifloordiv__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        replace_by_operator("floor_divide_", "floor_divide_: other", slf, other, |a, b| {
-            floor_divide(a, b.operand())
-        })
+    fn __ifloordiv__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        replace_by_operator("floor_divide_: other", slf, &other, |a, b| floor_divide(a, b.operand()))
     }
 
-    fn __imod__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        replace_by_operator("remainder_", "remainder_: other", slf, other, |a, b| remainder(a, b.operand()))
+    fn __imod__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        replace_by_operator("remainder_: other", slf, &other, |a, b| remainder(a, b.operand()))
     }
 
-    fn __iand__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        replace_by_operator("bitwise_and_", "bitwise_and_: other", slf, other, |a, b| {
-            bitwise_and(a, b.operand())
-        })
+    fn __iand__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        replace_by_operator("bitwise_and_: other", slf, &other, |a, b| bitwise_and(a, b.operand()))
     }
 
-    fn __ior__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        replace_by_operator("bitwise_or_", "bitwise_or_: other", slf, other, |a, b| {
-            bitwise_or(a, b.operand())
-        })
+    fn __ior__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        replace_by_operator("bitwise_or_: other", slf, &other, |a, b| bitwise_or(a, b.operand()))
     }
 
-    fn __ixor__<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
-        replace_by_operator("bitwise_xor_", "bitwise_xor_: other", slf, other, |a, b| {
-            bitwise_xor(a, b.operand())
-        })
+    fn __ixor__<'py>(slf: Bound<'py, Self>, other: Other<'py>) -> PyResult<()> {
+        replace_by_operator("bitwise_xor_: other", slf, &other, |a, b| bitwise_xor(a, b.operand()))
     }
 
     fn __ipow__<'py>(
         slf: Bound<'py, Self>,
-        exponent: &Bound<'py, PyAny>,
+        exponent: Other<'py>,
         _modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
-        replace_by_operator("pow_", "pow_: exponent", slf, exponent, |a, b| a.pow(b.operand()))
+        replace_by_operator("pow_: exponent", slf, &exponent, |a, b| a.pow(b.operand()))
     }
 }

@@ -48,7 +48,7 @@ impl Tensor {
         if self.0.ndim() == 0 {
             return Err(PyTypeError::new_err("cannot iterate over a tensor without dimensions"));
         }
-        let rows = maybe_detach(py, 0, || self.0.rows())?;
+        let rows = maybe_detach(py, "__iter__", 0, || self.0.rows())?;
         Ok(TensorIterator { rows, next: AtomicUsize::new(0) })
     }
 
@@ -59,7 +59,7 @@ impl Tensor {
             let message = format!("{what} must be a Tensor or a number, got {}", type_name(element));
             return Err(PyRuntimeError::new_err(message));
         };
-        maybe_detach(py, work_size(&self.0).max(element.work_size()), || {
+        maybe_detach(py, "__contains__", work_size(&self.0).max(element.work_size()), || {
             self.0.equal(element.operand())?.any().map_err(|error| error.during("__contains__"))
         })
     }
@@ -70,6 +70,6 @@ impl Tensor {
         if tensor.ndim() == 0 {
             return Ok(slf);
         }
-        Bound::new(py, run_op(py, work_size(tensor), || tensor.flip(&[0]))?)
+        Bound::new(py, run_op(py, "__reversed__", work_size(tensor), || tensor.flip(&[0]))?)
     }
 }

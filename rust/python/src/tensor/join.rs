@@ -31,7 +31,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn hstack(tensors: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let parts = extract_tensors("hstack: tensors", "hstack: each item of tensors", tensors)?;
-    run_op(tensors.py(), total_work_size(&parts), || hstack_all(&parts))
+    run_op(tensors.py(), "hstack", total_work_size(&parts), || hstack_all(&parts))
 }
 
 /// Concatenate tensors along the first dimension. Vectors are the rows of a matrix.
@@ -55,5 +55,5 @@ fn hstack(tensors: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 #[pyfunction]
 fn vstack(tensors: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let parts = extract_tensors("vstack: tensors", "vstack: each item of tensors", tensors)?;
-    run_op(tensors.py(), total_work_size(&parts), || vstack_all(&parts))
+    run_op(tensors.py(), "vstack", total_work_size(&parts), || vstack_all(&parts))
 }

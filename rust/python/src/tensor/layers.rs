@@ -69,7 +69,7 @@ fn layer_norm(
     let tensor = extract_tensor("layer_norm: input", input)?;
     let weight = extract_optional_tensor("layer_norm: weight", weight)?;
     let bias = extract_optional_tensor("layer_norm: bias", bias)?;
-    run_op(input.py(), work_size(&tensor), || {
+    run_op(input.py(), "layer_norm", work_size(&tensor), || {
         tensor.layer_norm(&normalized_shape, weight.as_ref(), bias.as_ref(), eps)
     })
 }
@@ -126,8 +126,8 @@ fn dropout<'py>(
         return Ok(object.clone());
     }
     if inplace {
-        return run_inplace(object.clone(), |target| target.dropout_(p).map(drop));
+        return run_inplace("dropout", object.clone(), |target| target.dropout_(p).map(drop));
     }
     let tensor: &CoreTensor = &object.get().0;
-    Bound::new(input.py(), run_op(input.py(), work_size(tensor), || tensor.dropout(p))?)
+    Bound::new(input.py(), run_op(input.py(), "dropout", work_size(tensor), || tensor.dropout(p))?)
 }

@@ -21,7 +21,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Extracts the tensor of a `*_like` function and the options of the new tensor.
 pub(super) fn like_options(
-    what: &str,
+    what: &'static str,
     input: &Bound<'_, PyAny>,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,
@@ -36,7 +36,7 @@ pub(super) fn like_options(
 /// Extracts the options of a new tensor, which are those of `tensor` without arguments.
 fn new_options(
     py: Python<'_>,
-    op: &str,
+    op: &'static str,
     tensor: &CoreTensor,
     dtype: OptionalArg<'_, '_>,
     device: OptionalArg<'_, '_>,

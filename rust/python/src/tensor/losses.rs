@@ -111,7 +111,7 @@ fn cross_entropy(
 ) -> PyResult<Tensor> {
     let [scores, target] = extract_pair("cross_entropy", input, target)?;
     let weight = extract_optional_tensor("cross_entropy: weight", weight)?;
-    run_op(input.py(), work_size(&scores), || {
+    run_op(input.py(), "cross_entropy", work_size(&scores), || {
         let options = ClassLossOptions { weight: weight.as_ref(), ignore_index, reduction };
         scores.cross_entropy(&target, &options, label_smoothing)
     })
@@ -158,7 +158,7 @@ fn nll_loss(
 ) -> PyResult<Tensor> {
     let [scores, target] = extract_pair("nll_loss", input, target)?;
     let weight = extract_optional_tensor("nll_loss: weight", weight)?;
-    run_op(input.py(), work_size(&scores), || {
+    run_op(input.py(), "nll_loss", work_size(&scores), || {
         scores.nll_loss(&target, &ClassLossOptions { weight: weight.as_ref(), ignore_index, reduction })
     })
 }
@@ -202,7 +202,7 @@ fn binary_cross_entropy(
     let [tensor, target] = extract_pair("binary_cross_entropy", input, target)?;
     let weight = extract_optional_tensor("binary_cross_entropy: weight", weight)?;
     let operation = || tensor.binary_cross_entropy(&target, weight.as_ref(), reduction);
-    run_op(input.py(), work_size(&tensor), operation)
+    run_op(input.py(), "binary_cross_entropy", work_size(&tensor), operation)
 }
 
 /// Return the binary cross entropy of the logistic function of logits, also where that underflows.
@@ -248,7 +248,7 @@ fn binary_cross_entropy_with_logits(
     let [logits, target] = extract_pair(function, input, target)?;
     let weight = extract_optional_tensor(&format!("{function}: weight"), weight)?;
     let pos_weight = extract_optional_tensor(&format!("{function}: pos_weight"), pos_weight)?;
-    run_op(input.py(), work_size(&logits), || {
+    run_op(input.py(), "binary_cross_entropy_with_logits", work_size(&logits), || {
         logits.binary_cross_entropy_with_logits(&target, weight.as_ref(), pos_weight.as_ref(), reduction)
     })
 }
@@ -288,7 +288,9 @@ fn mse_loss(
 ) -> PyResult<Tensor> {
     let [tensor, target] = extract_pair("mse_loss", input, target)?;
     let weight = extract_optional_tensor("mse_loss: weight", weight)?;
-    run_op(input.py(), work_size(&tensor), || tensor.mse_loss(&target, weight.as_ref(), reduction))
+    run_op(input.py(), "mse_loss", work_size(&tensor), || {
+        tensor.mse_loss(&target, weight.as_ref(), reduction)
+    })
 }
 
 /// Return the absolute values of the differences of two tensors.
@@ -326,5 +328,5 @@ fn l1_loss(
 ) -> PyResult<Tensor> {
     let [tensor, target] = extract_pair("l1_loss", input, target)?;
     let weight = extract_optional_tensor("l1_loss: weight", weight)?;
-    run_op(input.py(), work_size(&tensor), || tensor.l1_loss(&target, weight.as_ref(), reduction))
+    run_op(input.py(), "l1_loss", work_size(&tensor), || tensor.l1_loss(&target, weight.as_ref(), reduction))
 }

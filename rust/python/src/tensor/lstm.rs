@@ -203,7 +203,8 @@ fn lstm(
         LstmSwitches { has_biases, train, bidirectional, batch_first },
     )?;
     scope_debug::warn_suspended_scopes(py)?;
-    let out =
-        maybe_detach(py, DETACH_THRESHOLD, || interlock_tensor::lstm(&arguments.args(&arguments.layers())))?;
+    let out = maybe_detach(py, "lstm", DETACH_THRESHOLD, || {
+        interlock_tensor::lstm(&arguments.args(&arguments.layers()))
+    })?;
     Ok((Tensor(out.output), Tensor(out.hidden), Tensor(out.cell)))
 }

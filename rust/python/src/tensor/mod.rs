@@ -50,6 +50,7 @@ mod numpy;
 mod op_warnings;
 mod ops;
 mod parts;
+mod pickling;
 mod products;
 mod program;
 mod random;
@@ -115,6 +116,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     dtype::register(&module)?;
     conversion::register(&module)?;
     creation::register(&module)?;
+    pickling::register(&module)?;
     like::register(&module)?;
     spaced::register(&module)?;
     random::register(&module)?;
@@ -176,9 +178,11 @@ fn work_size(tensor: &CoreTensor) -> usize {
     if tensor.is_on_device() { DETACH_THRESHOLD } else { tensor.numel() }
 }
 
-/// Calls an operation on `work_size` elements. Detaches from the interpreter if the operation is long.
+/// Calls an operation on `work_size` elements. Detaches from the interpreter if the operation is long. Errors name `op`,
+/// the function that the program called, rather than an operation that it uses.
 fn maybe_detach<T: Send>(
     py: Python<'_>,
+    op: &'static str,
     work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<T> + Send,
 ) -> PyResult<T> {
@@ -187,14 +191,14 @@ fn maybe_detach<T: Send>(
         let result = operation();
         drain_deferred(py);
         op_warnings::issue(py)?;
-        return result.into_py_result(py);
+        return result.map_err(|error| error.during(op)).into_py_result(py);
     }
     let result = detach(py, operation);
     // Operations with kernels of extensions are long.
     let raised = PyErr::take(py);
     drain_deferred(py);
     op_warnings::issue(py)?;
-    or_raised(py, result.into_py_result(py), raised)
+    or_raised(py, result.map_err(|error| error.during(op)).into_py_result(py), raised)
 }
 
 /// Returns the result of an operation, or the exception that a kernel of an extension has left set. An error of the
@@ -219,9 +223,10 @@ fn drain_deferred(py: Python<'_>) {
 /// Runs an operation that returns a tensor, like [`maybe_detach`].
 fn run_op(
     py: Python<'_>,
+    op: &'static str,
     work_size: usize,
     operation: impl FnOnce() -> interlock_tensor::Result<CoreTensor> + Send,
 ) -> PyResult<Tensor> {
     scope_debug::warn_suspended_scopes(py)?;
-    maybe_detach(py, work_size, operation).map(Tensor)
+    maybe_detach(py, op, work_size, operation).map(Tensor)
 }

@@ -39,7 +39,7 @@ fn norm_of(
 ) -> PyResult<Tensor> {
     let order = order(p)?;
     let (dims, dtype) = (dims("norm: dim", dim)?, extract_dtype("norm", dtype)?);
-    run_op(py, work_size(input), || input.norm(order, dims.as_deref(), keepdim, dtype))
+    run_op(py, "norm", work_size(input), || input.norm(order, dims.as_deref(), keepdim, dtype))
 }
 
 fn logsumexp_of(
@@ -49,7 +49,7 @@ fn logsumexp_of(
     keepdim: bool,
 ) -> PyResult<Tensor> {
     let dims = extract_int_or_ints("logsumexp: dim", dim)?;
-    run_op(py, work_size(input), || input.logsumexp(&dims, keepdim))
+    run_op(py, "logsumexp", work_size(input), || input.logsumexp(&dims, keepdim))
 }
 
 fn prod_of(
@@ -60,7 +60,7 @@ fn prod_of(
     dtype: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dim, dtype) = (self::dim("prod: dim", dim)?, extract_dtype("prod", dtype)?);
-    run_op(py, work_size(input), || converted(input, dtype, |input| input.prod(dim, keepdim)))
+    run_op(py, "prod", work_size(input), || converted(input, dtype, |input| input.prod(dim, keepdim)))
 }
 
 #[pymethods]

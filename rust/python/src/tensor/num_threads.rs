@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
+use super::args::extract_index;
 use crate::detach::detach;
 use crate::errors::new_exception;
 use crate::errors::new_type_error;
@@ -58,8 +59,10 @@ fn get_num_threads() -> usize {
 #[pyo3(signature = (threads, /))]
 fn set_num_threads(threads: &Bound<'_, PyAny>) -> PyResult<()> {
     let what = "set_num_threads: threads";
-    let index = if threads.is_instance_of::<PyBool>() { None } else { py_int::index(threads)? };
-    let index = index.ok_or_else(|| new_type_error(what, "a positive int", threads))?;
+    if threads.is_instance_of::<PyBool>() {
+        return Err(new_type_error(what, "a positive int", threads));
+    }
+    let index = extract_index(what, "a positive int", threads)?;
     let number = py_int::int64(&index).and_then(|number| i32::try_from(number).ok());
     let Some(number) = number.and_then(|number| NonZeroUsize::new(usize::try_from(number).ok()?)) else {
         let message = format!("{what} must be from 1 to 2**31 - 1, got {}", py_int::text(&index));

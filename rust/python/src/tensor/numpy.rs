@@ -217,7 +217,10 @@ impl Tensor {
         let py = slf.py();
         let tensor = &slf.get().0;
         let plain = if force {
-            Bound::new(py, run_op(py, work_size(tensor), || tensor.detach().to(tensor.dtype(), false))?)?
+            Bound::new(
+                py,
+                run_op(py, "numpy", work_size(tensor), || tensor.detach().to(tensor.dtype(), false))?,
+            )?
         } else if tensor.is_on_device() {
             return Err(PyTypeError::new_err(device_memory_message("numpy", tensor)));
         } else if is_recorded(tensor) {

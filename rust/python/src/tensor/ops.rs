@@ -22,7 +22,8 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cat, module)?)?;
     module.add_function(wrap_pyfunction!(stack, module)?)?;
     module.add_function(wrap_pyfunction!(log_softmax, module)?)?;
-    module.add_function(wrap_pyfunction!(softmax, module)?)
+    module.add_function(wrap_pyfunction!(softmax, module)?)?;
+    module.add_function(wrap_pyfunction!(softmin, module)?)
 }
 
 /// Return whether an object is a `Tensor`.
@@ -210,7 +211,7 @@ fn linear(
     let (tensor, weight) =
         (extract_tensor("linear: input", input)?, extract_tensor("linear: weight", weight)?);
     let bias = bias.map(|bias| extract_tensor("linear: bias", bias)).transpose()?;
-    run_op(input.py(), super::DETACH_THRESHOLD, || tensor.linear(&weight, bias.as_ref()))
+    run_op(input.py(), "linear", super::DETACH_THRESHOLD, || tensor.linear(&weight, bias.as_ref()))
 }
 
 /// Return the sum of all elements, or over one or several dimensions.
@@ -316,7 +317,7 @@ pub(super) fn total_work_size(tensors: &[CoreTensor]) -> usize {
 #[pyo3(signature = (tensors, dim = 0))]
 fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> PyResult<Tensor> {
     let parts = extract_tensors("cat: tensors", "cat: each item of tensors", tensors)?;
-    run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::cat(&parts, dim))
+    run_op(tensors.py(), "cat", total_work_size(&parts), || interlock_tensor::cat(&parts, dim))
 }
 
 /// Stack tensors along a new dimension.
@@ -343,7 +344,7 @@ fn cat(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = cat_dim)] dim: i64) -> 
 #[pyo3(signature = (tensors, dim = 0))]
 fn stack(tensors: &Bound<'_, PyAny>, #[pyo3(from_py_with = stack_dim)] dim: i64) -> PyResult<Tensor> {
     let parts = extract_tensors("stack: tensors", "stack: each item of tensors", tensors)?;
-    run_op(tensors.py(), total_work_size(&parts), || interlock_tensor::stack(&parts, dim))
+    run_op(tensors.py(), "stack", total_work_size(&parts), || interlock_tensor::stack(&parts, dim))
 }
 
 /// Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
@@ -398,6 +399,33 @@ fn softmax(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<
         input.py(),
         &extract_tensor("softmax: input", input)?,
         extract_int("softmax: dim", dim)?,
+        dtype,
+    )
+}
+
+/// Return the softmax of the negated elements.
+///
+/// Args:
+///     input: The tensor.
+///     dim: The dimension along which the result sums to 1.
+///     dtype: The floating-point dtype to convert the elements to first. None means no change.
+///
+/// Raises:
+///     DTypeError: The elements are not floating point, and `dtype` does not convert them.
+///     IndexError: The tensor does not have dimension `dim`.
+///
+/// Example:
+///     >>> import interlock
+///     >>> from interlock.nn import functional
+///     >>> functional.softmin(interlock.tensor([0.0, 0.0]), 0)
+///     tensor([0.5000, 0.5000])
+#[pyfunction]
+#[pyo3(signature = (input, dim, *, dtype = None))]
+fn softmin(input: &Bound<'_, PyAny>, dim: &Bound<'_, PyAny>, dtype: OptionalArg<'_, '_>) -> PyResult<Tensor> {
+    reduce::softmin(
+        input.py(),
+        &extract_tensor("softmin: input", input)?,
+        extract_int("softmin: dim", dim)?,
         dtype,
     )
 }

@@ -22,10 +22,11 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Runs an operation that returns several views.
 pub(super) fn run_views<'py>(
     py: Python<'py>,
+    op: &'static str,
     operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
 ) -> PyResult<Bound<'py, PyTuple>> {
     scope_debug::warn_suspended_scopes(py)?;
-    let views = maybe_detach(py, 0, operation)?;
+    let views = maybe_detach(py, op, 0, operation)?;
     try_tuple(py, views.into_iter().map(|view| Bound::new(py, Tensor(view)).map(Bound::into_any)))
 }
 
@@ -33,11 +34,12 @@ pub(super) fn run_views<'py>(
 /// is the Python object that was given.
 pub(super) fn run_views_or_selves<'py>(
     tensors: &Bound<'py, PyTuple>,
+    op: &'static str,
     operation: impl FnOnce() -> Result<Vec<CoreTensor>> + Send,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = tensors.py();
     scope_debug::warn_suspended_scopes(py)?;
-    let results = maybe_detach(py, 0, operation)?;
+    let results = maybe_detach(py, op, 0, operation)?;
     let object = |(result, given): (CoreTensor, Bound<'py, PyAny>)| match given.cast::<Tensor>() {
         Ok(tensor) if tensor.get().0.is(&result) => Ok(given),
         _ => Bound::new(py, Tensor(result)).map(Bound::into_any),
@@ -54,10 +56,10 @@ fn split_by<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     if size.is_instance_of::<PyTuple>() || size.is_instance_of::<PyList>() {
         let sizes = extract_int_or_ints("split: split_size", size)?;
-        return run_views(py, || x.split_with_sizes(&sizes, dim));
+        return run_views(py, "split", || x.split_with_sizes(&sizes, dim));
     }
     let size = extract_int("split: split_size", size)?;
-    run_views(py, || x.split(size, dim))
+    run_views(py, "split", || x.split(size, dim))
 }
 
 /// Splits into a number of parts, or at the indices of a tuple, list or one-dimensional tensor.
@@ -72,14 +74,14 @@ fn split_at<'py>(
         && tensor.get().0.ndim() == 1
     {
         let tensor = &tensor.get().0;
-        return run_views(py, || x.tensor_split_at(&tensor.to_vec::<i64>()?, dim));
+        return run_views(py, "tensor_split", || x.tensor_split_at(&tensor.to_vec::<i64>()?, dim));
     }
     if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
         let indices = extract_int_or_ints(what, given)?;
-        return run_views(py, || x.tensor_split_at(&indices, dim));
+        return run_views(py, "tensor_split", || x.tensor_split_at(&indices, dim));
     }
     let sections = extract_int(what, given)?;
-    run_views(py, || x.tensor_split(sections, dim))
+    run_views(py, "tensor_split", || x.tensor_split(sections, dim))
 }
 
 #[pymethods]
@@ -108,7 +110,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::narrow::length)] length: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.narrow(dim, start, length))
+        run_op(py, "narrow", 0, || x.narrow(dim, start, length))
     }
 
     /// Return views of consecutive parts of a dimension.
@@ -170,7 +172,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::split_with_sizes::dim)] dim: i64,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let x = &self.0;
-        run_views(py, || x.split_with_sizes(&split_sizes, dim))
+        run_views(py, "split_with_sizes", || x.split_with_sizes(&split_sizes, dim))
     }
 
     /// Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
@@ -201,7 +203,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::chunk::dim)] dim: i64,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let x = &self.0;
-        run_views(py, || x.chunk(chunks, dim))
+        run_views(py, "chunk", || x.chunk(chunks, dim))
     }
 
     /// Return views of consecutive parts of a dimension, which can be changed in place.
@@ -258,7 +260,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::unbind::dim)] dim: i64,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let x = &self.0;
-        run_views(py, || x.unbind(dim))
+        run_views(py, "unbind", || x.unbind(dim))
     }
 }
 
@@ -288,7 +290,7 @@ fn narrow(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("narrow: input", input)?;
-    run_op(py, 0, || x.narrow(dim, start, length))
+    run_op(py, "narrow", 0, || x.narrow(dim, start, length))
 }
 
 /// Return views of consecutive parts of a dimension.
@@ -353,7 +355,7 @@ fn split_with_sizes<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = input.py();
     let x = &extract_tensor("split_with_sizes: input", input)?;
-    run_views(py, || x.split_with_sizes(&split_sizes, dim))
+    run_views(py, "split_with_sizes", || x.split_with_sizes(&split_sizes, dim))
 }
 
 /// Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
@@ -386,7 +388,7 @@ fn chunk<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = input.py();
     let x = &extract_tensor("chunk: input", input)?;
-    run_views(py, || x.chunk(chunks, dim))
+    run_views(py, "chunk", || x.chunk(chunks, dim))
 }
 
 /// Return views of consecutive parts of a dimension, which can be changed in place.
@@ -447,5 +449,5 @@ fn unbind<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = input.py();
     let x = &extract_tensor("unbind: input", input)?;
-    run_views(py, || x.unbind(dim))
+    run_views(py, "unbind", || x.unbind(dim))
 }

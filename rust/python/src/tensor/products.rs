@@ -35,7 +35,7 @@ impl Tensor {
     fn dot(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let x = &self.0;
         let other = extract_tensor("dot: other", other)?;
-        run_op(py, super::DETACH_THRESHOLD, || x.dot(&other))
+        run_op(py, "dot", super::DETACH_THRESHOLD, || x.dot(&other))
     }
 
     /// Return the product of a matrix and a vector.
@@ -57,7 +57,7 @@ impl Tensor {
     fn mv(&self, py: Python<'_>, vec: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let x = &self.0;
         let vector = extract_tensor("mv: vec", vec)?;
-        run_op(py, super::DETACH_THRESHOLD, || x.mv(&vector))
+        run_op(py, "mv", super::DETACH_THRESHOLD, || x.mv(&vector))
     }
 
     /// Return the product of each element of a vector with each element of another.
@@ -81,7 +81,7 @@ impl Tensor {
     fn outer(&self, py: Python<'_>, vec2: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let x = &self.0;
         let other = extract_tensor("outer: vec2", vec2)?;
-        run_op(py, super::DETACH_THRESHOLD, || x.outer(&other))
+        run_op(py, "outer", super::DETACH_THRESHOLD, || x.outer(&other))
     }
 
     /// Return `beta * input + alpha * (mat @ vec)`.
@@ -115,7 +115,7 @@ impl Tensor {
         let x = &self.0;
         let (matrix, vector) = (extract_tensor("addmv: mat", mat)?, extract_tensor("addmv: vec", vec)?);
         let (beta, alpha) = (factor("addmv: beta", beta)?, factor("addmv: alpha", alpha)?);
-        run_op(py, super::DETACH_THRESHOLD, || x.addmv(&matrix, &vector, beta, alpha))
+        run_op(py, "addmv", super::DETACH_THRESHOLD, || x.addmv(&matrix, &vector, beta, alpha))
     }
 
     /// Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
@@ -150,7 +150,7 @@ impl Tensor {
         let left = extract_tensor("baddbmm: batch1", batch1)?;
         let right = extract_tensor("baddbmm: batch2", batch2)?;
         let (beta, alpha) = (factor("baddbmm: beta", beta)?, factor("baddbmm: alpha", alpha)?);
-        run_op(py, super::DETACH_THRESHOLD, || x.baddbmm(&left, &right, beta, alpha))
+        run_op(py, "baddbmm", super::DETACH_THRESHOLD, || x.baddbmm(&left, &right, beta, alpha))
     }
 }
 
@@ -176,7 +176,7 @@ fn dot(input: &Bound<'_, PyAny>, tensor: &Bound<'_, PyAny>) -> PyResult<Tensor> 
     let py = input.py();
     let x = &extract_tensor("dot: input", input)?;
     let other = extract_tensor("dot: tensor", tensor)?;
-    run_op(py, super::DETACH_THRESHOLD, || x.dot(&other))
+    run_op(py, "dot", super::DETACH_THRESHOLD, || x.dot(&other))
 }
 
 /// Return the product of a matrix and a vector.
@@ -201,7 +201,7 @@ fn mv(input: &Bound<'_, PyAny>, vec: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("mv: input", input)?;
     let vector = extract_tensor("mv: vec", vec)?;
-    run_op(py, super::DETACH_THRESHOLD, || x.mv(&vector))
+    run_op(py, "mv", super::DETACH_THRESHOLD, || x.mv(&vector))
 }
 
 /// Return the product of each element of a vector with each element of another.
@@ -228,7 +228,7 @@ fn outer(input: &Bound<'_, PyAny>, vec2: &Bound<'_, PyAny>) -> PyResult<Tensor> 
     let py = input.py();
     let x = &extract_tensor("outer: input", input)?;
     let other = extract_tensor("outer: vec2", vec2)?;
-    run_op(py, super::DETACH_THRESHOLD, || x.outer(&other))
+    run_op(py, "outer", super::DETACH_THRESHOLD, || x.outer(&other))
 }
 
 /// Return `beta * input + alpha * (mat @ vec)`.
@@ -264,7 +264,7 @@ fn addmv(
     let x = &extract_tensor("addmv: input", input)?;
     let (matrix, vector) = (extract_tensor("addmv: mat", mat)?, extract_tensor("addmv: vec", vec)?);
     let (beta, alpha) = (factor("addmv: beta", beta)?, factor("addmv: alpha", alpha)?);
-    run_op(py, super::DETACH_THRESHOLD, || x.addmv(&matrix, &vector, beta, alpha))
+    run_op(py, "addmv", super::DETACH_THRESHOLD, || x.addmv(&matrix, &vector, beta, alpha))
 }
 
 /// Return `beta * input + alpha * (batch1 @ batch2)` for batches of matrices.
@@ -301,5 +301,5 @@ fn baddbmm(
     let left = extract_tensor("baddbmm: batch1", batch1)?;
     let right = extract_tensor("baddbmm: batch2", batch2)?;
     let (beta, alpha) = (factor("baddbmm: beta", beta)?, factor("baddbmm: alpha", alpha)?);
-    run_op(py, super::DETACH_THRESHOLD, || x.baddbmm(&left, &right, beta, alpha))
+    run_op(py, "baddbmm", super::DETACH_THRESHOLD, || x.baddbmm(&left, &right, beta, alpha))
 }

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::args::{
-    OptionalArg, TensorOrScalar, checked_sizes, extract_f64, extract_int, extract_int_or_ints, extract_tensor,
+    OptionalArg, TensorOrScalar, checked_sizes, extract_f64, extract_index, extract_int, extract_int_or_ints,
+    extract_tensor,
 };
 use super::creation::{build, tensor_options};
 use super::inplace::{PySelf, run_inplace};
@@ -64,7 +65,7 @@ impl Tensor {
     fn bernoulli(&self, py: Python<'_>, p: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         let x = &self.0;
         let p = p.map(|p| extract_f64("bernoulli: p", p)).transpose()?;
-        run_op(py, work_size(x), || match p {
+        run_op(py, "bernoulli", work_size(x), || match p {
             Some(p) => x.bernoulli_p(p),
             None => x.bernoulli(),
         })
@@ -98,7 +99,7 @@ impl Tensor {
         #[pyo3(from_py_with = switches::multinomial::replacement)] replacement: bool,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, super::DETACH_THRESHOLD, || x.multinomial(num_samples, replacement))
+        run_op(py, "multinomial", super::DETACH_THRESHOLD, || x.multinomial(num_samples, replacement))
     }
 
     /// Overwrite the elements with random numbers of a normal distribution.
@@ -125,7 +126,7 @@ impl Tensor {
         #[pyo3(from_py_with = floats::normal_::mean)] mean: f64,
         #[pyo3(from_py_with = floats::normal_::std)] std: f64,
     ) -> PySelf<'py> {
-        run_inplace(slf, |x| x.normal_(mean, std).map(drop))
+        run_inplace("normal_", slf, |x| x.normal_(mean, std).map(drop))
     }
 
     /// Overwrite the elements with uniformly distributed random numbers.
@@ -152,7 +153,7 @@ impl Tensor {
         #[pyo3(from_py_with = floats::uniform_::from_)] from_: f64,
         #[pyo3(from_py_with = floats::uniform_::to)] to: f64,
     ) -> PySelf<'py> {
-        run_inplace(slf, |x| x.uniform_(from_, to).map(drop))
+        run_inplace("uniform_", slf, |x| x.uniform_(from_, to).map(drop))
     }
 
     /// Overwrite the elements with 1 with a probability, else 0.
@@ -177,7 +178,7 @@ impl Tensor {
     fn bernoulli_<'py>(slf: Bound<'py, Self>, p: OptionalArg<'_, '_>) -> PySelf<'py> {
         let p = p.map(|p| TensorOrScalar::extract("bernoulli_: p", p)).transpose()?;
         let p = p.unwrap_or(TensorOrScalar::Scalar(Scalar::Float(0.5)));
-        run_inplace(slf, |x| x.bernoulli_(p.operand()).map(drop))
+        run_inplace("bernoulli_", slf, |x| x.bernoulli_(p.operand()).map(drop))
     }
 }
 
@@ -397,7 +398,7 @@ fn bernoulli(input: &Bound<'_, PyAny>, p: OptionalArg<'_, '_>) -> PyResult<Tenso
     let py = input.py();
     let x = &extract_tensor("bernoulli: input", input)?;
     let p = p.map(|p| extract_f64("bernoulli: p", p)).transpose()?;
-    run_op(py, work_size(x), || match p {
+    run_op(py, "bernoulli", work_size(x), || match p {
         Some(p) => x.bernoulli_p(p),
         None => x.bernoulli(),
     })
@@ -433,7 +434,7 @@ fn multinomial(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("multinomial: input", input)?;
-    run_op(py, super::DETACH_THRESHOLD, || x.multinomial(num_samples, replacement))
+    run_op(py, "multinomial", super::DETACH_THRESHOLD, || x.multinomial(num_samples, replacement))
 }
 
 /// Set the seed of the random numbers of the process.
@@ -457,7 +458,7 @@ fn multinomial(
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let what = "manual_seed: seed";
-    let index = py_int::index(seed)?.ok_or_else(|| new_type_error(what, "an int", seed))?;
+    let index = extract_index(what, "an int", seed)?;
     let number = py_int::int64(&index).map(i64::cast_unsigned).or_else(|| py_int::uint64(&index));
     let Some(number) = number else {
         let message = format!("{what} must be from -2**63 to 2**64 - 1, got {}", py_int::text(&index));

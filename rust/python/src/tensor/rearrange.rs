@@ -47,11 +47,11 @@ fn repeat_interleave_by(
     let expected = output_size.map(|size| extract_int(what, size)).transpose()?;
     let out = if let Ok(counts) = repeats.cast::<Tensor>() {
         let counts = &counts.get().0;
-        run_op(py, super::DETACH_THRESHOLD, || x.repeat_interleave_each(counts, dim))?
+        run_op(py, "repeat_interleave", super::DETACH_THRESHOLD, || x.repeat_interleave_each(counts, dim))?
     } else {
         let count = extract_int("repeat_interleave: repeats", repeats)?;
         let total = work_size(x).saturating_mul(usize::try_from(count).unwrap_or(0));
-        run_op(py, total, || x.repeat_interleave(count, dim))?
+        run_op(py, "repeat_interleave", total, || x.repeat_interleave(count, dim))?
     };
     let at =
         dim.and_then(|dim| usize::try_from(dim.rem_euclid(i64::try_from(out.0.ndim()).ok()?.max(1))).ok());
@@ -91,7 +91,7 @@ impl Tensor {
     ) -> PyResult<Tensor> {
         let x = &self.0;
         let dims = reduce::dims("roll: dims", dims)?.unwrap_or_default();
-        run_op(py, work_size(x), || x.roll(&shifts, &dims))
+        run_op(py, "roll", work_size(x), || x.roll(&shifts, &dims))
     }
 
     /// Return a copy in which dimensions are repeated.
@@ -119,7 +119,7 @@ impl Tensor {
     ) -> PyResult<Tensor> {
         let x = &self.0;
         let repeats = required_ints("repeat: repeats", args, repeats)?;
-        run_op(py, super::DETACH_THRESHOLD, || x.repeat(&repeats))
+        run_op(py, "repeat", super::DETACH_THRESHOLD, || x.repeat(&repeats))
     }
 
     /// Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
@@ -141,7 +141,7 @@ impl Tensor {
     fn tile(&self, py: Python<'_>, args: &Bound<'_, PyTuple>, dims: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         let x = &self.0;
         let dims = required_ints("tile: dims", args, dims)?;
-        run_op(py, super::DETACH_THRESHOLD, || x.tile(&dims))
+        run_op(py, "tile", super::DETACH_THRESHOLD, || x.tile(&dims))
     }
 
     /// Return a copy in which elements along a dimension are repeated, each one several times in a row.
@@ -194,7 +194,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::tril::diagonal)] diagonal: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, work_size(x), || x.tril(diagonal))
+        run_op(py, "tril", work_size(x), || x.tril(diagonal))
     }
 
     /// In-place version of `tril`.
@@ -213,7 +213,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         #[pyo3(from_py_with = ints::tril_::diagonal)] diagonal: i64,
     ) -> PySelf<'py> {
-        run_inplace(slf, |x| x.tril_(diagonal).map(drop))
+        run_inplace("tril_", slf, |x| x.tril_(diagonal).map(drop))
     }
 
     /// Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
@@ -236,7 +236,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::triu::diagonal)] diagonal: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, work_size(x), || x.triu(diagonal))
+        run_op(py, "triu", work_size(x), || x.triu(diagonal))
     }
 
     /// In-place version of `triu`.
@@ -255,7 +255,7 @@ impl Tensor {
         slf: Bound<'py, Self>,
         #[pyo3(from_py_with = ints::triu_::diagonal)] diagonal: i64,
     ) -> PySelf<'py> {
-        run_inplace(slf, |x| x.triu_(diagonal).map(drop))
+        run_inplace("triu_", slf, |x| x.triu_(diagonal).map(drop))
     }
 
     /// Return the sum of the diagonal of a matrix.
@@ -270,7 +270,7 @@ impl Tensor {
     ///     tensor(5)
     fn trace(&self, py: Python<'_>) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, work_size(x), || x.trace())
+        run_op(py, "trace", work_size(x), || x.trace())
     }
 }
 
@@ -300,7 +300,7 @@ fn roll(
     let py = input.py();
     let x = &extract_tensor("roll: input", input)?;
     let dims = reduce::dims("roll: dims", dims)?.unwrap_or_default();
-    run_op(py, work_size(x), || x.roll(&shifts, &dims))
+    run_op(py, "roll", work_size(x), || x.roll(&shifts, &dims))
 }
 
 /// Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
@@ -324,7 +324,7 @@ fn tile(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("tile: input", input)?;
-    run_op(py, super::DETACH_THRESHOLD, || x.tile(&dims))
+    run_op(py, "tile", super::DETACH_THRESHOLD, || x.tile(&dims))
 }
 
 /// Return a copy in which elements along a dimension are repeated, each one several times in a row.
@@ -381,7 +381,7 @@ fn tril(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("tril: input", input)?;
-    run_op(py, work_size(x), || x.tril(diagonal))
+    run_op(py, "tril", work_size(x), || x.tril(diagonal))
 }
 
 /// Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
@@ -406,7 +406,7 @@ fn triu(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("triu: input", input)?;
-    run_op(py, work_size(x), || x.triu(diagonal))
+    run_op(py, "triu", work_size(x), || x.triu(diagonal))
 }
 
 /// Return the sum of the diagonal of a matrix.
@@ -426,5 +426,5 @@ fn triu(
 fn trace(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("trace: input", input)?;
-    run_op(py, work_size(x), || x.trace())
+    run_op(py, "trace", work_size(x), || x.trace())
 }

@@ -37,7 +37,9 @@ pub(super) fn sum(
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dims, dtype) = (dims("sum: dim", over)?, extract_dtype("sum", to)?);
-    run_op(py, work_size(input), || converted(input, dtype, |input| input.sum(dims.as_deref(), keepdim)))
+    run_op(py, "sum", work_size(input), || {
+        converted(input, dtype, |input| input.sum(dims.as_deref(), keepdim))
+    })
 }
 
 pub(super) fn mean(
@@ -48,7 +50,7 @@ pub(super) fn mean(
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let (dims, dtype) = (dims("mean: dim", over)?, extract_dtype("mean", to)?);
-    run_op(py, work_size(input), || {
+    run_op(py, "mean", work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.mean(dims.as_deref(), keepdim)
     })
@@ -61,7 +63,7 @@ pub(super) fn log_softmax(
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let dtype = extract_dtype("log_softmax", to)?;
-    run_op(py, work_size(input), || {
+    run_op(py, "log_softmax", work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.log_softmax(dim)
     })
@@ -74,9 +76,22 @@ pub(super) fn softmax(
     to: OptionalArg<'_, '_>,
 ) -> PyResult<Tensor> {
     let dtype = extract_dtype("softmax", to)?;
-    run_op(py, work_size(input), || {
+    run_op(py, "softmax", work_size(input), || {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?;
         input.softmax(dim)
+    })
+}
+
+pub(super) fn softmin(
+    py: Python<'_>,
+    input: &CoreTensor,
+    dim: i64,
+    to: OptionalArg<'_, '_>,
+) -> PyResult<Tensor> {
+    let dtype = extract_dtype("softmin", to)?;
+    run_op(py, "softmin", work_size(input), || {
+        let input = input.neg()?;
+        dtype.map_or_else(|| Ok(input.clone()), |dtype| input.cast(dtype))?.softmax(dim)
     })
 }
 

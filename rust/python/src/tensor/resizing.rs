@@ -15,12 +15,13 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Resizes a tensor to `count` elements and returns it.
 fn run_resize<'py>(
+    op: &'static str,
     tensor: Bound<'py, Tensor>,
     count: usize,
     resize: impl FnOnce(&CoreTensor) -> Result<&CoreTensor> + Send,
 ) -> PySelf<'py> {
     let target = &tensor.get().0;
-    maybe_detach(tensor.py(), work_size(target).max(count), || resize(target).map(drop))?;
+    maybe_detach(tensor.py(), op, work_size(target).max(count), || resize(target).map(drop))?;
     Ok(tensor)
 }
 
@@ -64,7 +65,7 @@ impl Tensor {
         let sizes = extract_ints_or_named("resize_: size", args, size)?;
         let sizes = checked_sizes(slf.py(), "resize_: size", &sizes)?;
         let count = sizes.iter().fold(1usize, |count, &size| count.saturating_mul(size));
-        run_resize(slf, count, |tensor| tensor.resize_(&sizes))
+        run_resize("resize_", slf, count, |tensor| tensor.resize_(&sizes))
     }
 
     /// Change the shape in place to that of another tensor, like `resize_`; the tensor becomes contiguous.
@@ -87,7 +88,7 @@ impl Tensor {
     ///     tensor([1, 2, 3])
     fn resize_as_<'py>(slf: Bound<'py, Self>, the_template: &Bound<'py, PyAny>) -> PySelf<'py> {
         let template = extract_tensor("resize_as_: the_template", the_template)?;
-        run_resize(slf, template.numel(), |tensor| tensor.resize_as_(&template))
+        run_resize("resize_as_", slf, template.numel(), |tensor| tensor.resize_as_(&template))
     }
 }
 

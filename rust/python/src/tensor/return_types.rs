@@ -9,12 +9,12 @@ use crate::scope_debug;
 /// Runs an operation with two results, and returns them as the named tuple `name` of `interlock.return_types`.
 pub(super) fn pair<'py>(
     py: Python<'py>,
-    name: &str,
+    name: &'static str,
     work_size: usize,
     operation: impl FnOnce() -> Result<(CoreTensor, CoreTensor)> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
     scope_debug::warn_suspended_scopes(py)?;
-    let (first, second) = maybe_detach(py, work_size, operation)?;
+    let (first, second) = maybe_detach(py, name, work_size, operation)?;
     let class = py.import("interlock.return_types")?.getattr(name)?;
     class.call1((Tensor(first), Tensor(second)))
 }

@@ -17,7 +17,7 @@ pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
 fn item_for(py: Python<'_>, op: &'static str, tensor: &CoreTensor) -> PyResult<Scalar> {
     // Reading one element of CPU memory is fast.
     let work_size = if tensor.is_on_device() { super::DETACH_THRESHOLD } else { 1 };
-    maybe_detach(py, work_size, || tensor.item_for(op))
+    maybe_detach(py, op, work_size, || tensor.item_for(op))
 }
 
 /// Converts a scalar to a Python number.
@@ -97,7 +97,8 @@ impl Tensor {
     ///     >>> interlock.tensor([[1, 2], [3, 4]]).tolist()
     ///     [[1, 2], [3, 4]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut elements = maybe_detach(py, work_size(&self.0), || self.0.to_scalars())?.into_iter();
+        let mut elements =
+            maybe_detach(py, "tolist", work_size(&self.0), || self.0.to_scalars())?.into_iter();
         // Incomplete lists are dropped before the exception is fetched, which needs some memory.
         nested(py, self.0.shape(), &mut elements).ok_or_else(|| PyErr::fetch(py))
     }

@@ -28,7 +28,7 @@ fn cumsum_of(
     if dtype == Some(DType::Bool) {
         return Err(new_exception(py, "DTypeError", "cumsum: dtype must be numeric, got bool".to_owned()));
     }
-    run_op(py, work_size(input), || converted(input, dtype, |input| input.cumsum(dim)))
+    run_op(py, "cumsum", work_size(input), || converted(input, dtype, |input| input.cumsum(dim)))
 }
 
 fn cumprod_of(
@@ -41,7 +41,7 @@ fn cumprod_of(
     if dtype == Some(DType::Bool) {
         return Err(new_exception(py, "DTypeError", "cumprod: dtype must be numeric, got bool".to_owned()));
     }
-    run_op(py, work_size(input), || converted(input, dtype, |input| input.cumprod(dim)))
+    run_op(py, "cumprod", work_size(input), || converted(input, dtype, |input| input.cumprod(dim)))
 }
 
 fn sort_of<'py>(
@@ -65,7 +65,7 @@ fn argsort_of(
 ) -> PyResult<Tensor> {
     let dim = self::dim("argsort: dim", dim)?.unwrap_or(-1);
     let _ = stable;
-    run_op(py, work_size(input), || input.argsort(dim, descending))
+    run_op(py, "argsort", work_size(input), || input.argsort(dim, descending))
 }
 
 fn topk_of<'py>(

@@ -76,7 +76,7 @@ fn var_of(
 ) -> PyResult<Tensor> {
     let Spread { dims, correction } = Spread::of("var", (dim, unbiased, correction))?;
     warn_degrees_of_freedom(py, "var", input, dims.as_deref(), correction)?;
-    run_op(py, work_size(input), || input.var(dims.as_deref(), correction, keepdim))
+    run_op(py, "var", work_size(input), || input.var(dims.as_deref(), correction, keepdim))
 }
 
 fn std_of(
@@ -89,7 +89,7 @@ fn std_of(
 ) -> PyResult<Tensor> {
     let Spread { dims, correction } = Spread::of("std", (dim, unbiased, correction))?;
     warn_degrees_of_freedom(py, "std", input, dims.as_deref(), correction)?;
-    run_op(py, work_size(input), || input.std(dims.as_deref(), correction, keepdim))
+    run_op(py, "std", work_size(input), || input.std(dims.as_deref(), correction, keepdim))
 }
 
 fn var_mean_of(
@@ -103,7 +103,7 @@ fn var_mean_of(
     let Spread { dims, correction } = Spread::of("var_mean", (dim, unbiased, correction))?;
     warn_degrees_of_freedom(py, "var_mean", input, dims.as_deref(), correction)?;
     scope_debug::warn_suspended_scopes(py)?;
-    let both = maybe_detach(py, work_size(input), || {
+    let both = maybe_detach(py, "var_mean", work_size(input), || {
         let spread = input.var(dims.as_deref(), correction, keepdim)?;
         Ok((spread, input.mean(dims.as_deref(), keepdim)?))
     })?;
@@ -121,7 +121,7 @@ fn std_mean_of(
     let Spread { dims, correction } = Spread::of("std_mean", (dim, unbiased, correction))?;
     warn_degrees_of_freedom(py, "std_mean", input, dims.as_deref(), correction)?;
     scope_debug::warn_suspended_scopes(py)?;
-    let both = maybe_detach(py, work_size(input), || {
+    let both = maybe_detach(py, "std_mean", work_size(input), || {
         let spread = input.std(dims.as_deref(), correction, keepdim)?;
         Ok((spread, input.mean(dims.as_deref(), keepdim)?))
     })?;

@@ -40,7 +40,7 @@ impl Tensor {
         #[pyo3(from_py_with = lists::movedim::destination)] destination: Vec<i64>,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.movedim(&source, &destination))
+        run_op(py, "movedim", 0, || x.movedim(&source, &destination))
     }
 
     /// Return a view with dimensions at other positions, as `movedim`.
@@ -64,7 +64,7 @@ impl Tensor {
         #[pyo3(from_py_with = lists::moveaxis::destination)] destination: Vec<i64>,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.movedim(&source, &destination).map_err(|error| error.during("moveaxis")))
+        run_op(py, "moveaxis", 0, || x.movedim(&source, &destination))
     }
 
     /// Return a view with two dimensions exchanged, as `transpose`.
@@ -87,7 +87,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::swapaxes::axis1)] axis1: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.transpose(axis0, axis1).map_err(|error| error.during("swapaxes")))
+        run_op(py, "swapaxes", 0, || x.transpose(axis0, axis1))
     }
 
     /// Return a view with two dimensions exchanged, as `transpose`.
@@ -110,7 +110,7 @@ impl Tensor {
         #[pyo3(from_py_with = ints::swapdims::dim1)] dim1: i64,
     ) -> PyResult<Tensor> {
         let x = &self.0;
-        run_op(py, 0, || x.transpose(dim0, dim1).map_err(|error| error.during("swapdims")))
+        run_op(py, "swapdims", 0, || x.transpose(dim0, dim1))
     }
 
     /// A view with the last two dimensions exchanged: the transpose of a matrix, or of each matrix of a batch.
@@ -119,7 +119,7 @@ impl Tensor {
     ///     ShapeError: The tensor has one dimension.
     #[getter(mT)]
     fn matrix_transposed(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        run_or_self(slf, 0, |x| x.matrix_transpose("mT"))
+        run_or_self("mT", slf, 0, |x| x.matrix_transpose("mT"))
     }
 
     /// The conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
@@ -128,7 +128,7 @@ impl Tensor {
     ///     ShapeError: The tensor has one dimension.
     #[getter(mH)]
     fn matrix_adjoint(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        run_or_self(slf, 0, |x| x.matrix_transpose("mH"))
+        run_or_self("mH", slf, 0, |x| x.matrix_transpose("mH"))
     }
 
     /// The conjugate transpose of a matrix: that of real numbers is `mT`.
@@ -143,7 +143,7 @@ impl Tensor {
             let message = format!("H: the tensor must be a matrix (mH accepts batches), got shape {given}");
             return Err(new_exception(py, "ShapeError", message));
         }
-        run_or_self(slf, 0, |x| x.matrix_transpose("H"))
+        run_or_self("H", slf, 0, |x| x.matrix_transpose("H"))
     }
 
     /// Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
@@ -156,7 +156,7 @@ impl Tensor {
     ///     >>> interlock.zeros(2, 3).adjoint().shape
     ///     (3, 2)
     fn adjoint(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        run_or_self(slf, 0, |x| x.matrix_transpose("adjoint"))
+        run_or_self("adjoint", slf, 0, |x| x.matrix_transpose("adjoint"))
     }
 }
 
@@ -183,7 +183,7 @@ fn movedim(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("movedim: input", input)?;
-    run_op(py, 0, || x.movedim(&source, &destination))
+    run_op(py, "movedim", 0, || x.movedim(&source, &destination))
 }
 
 /// Return a view with dimensions at other positions, as `movedim`.
@@ -209,7 +209,7 @@ fn moveaxis(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("moveaxis: input", input)?;
-    run_op(py, 0, || x.movedim(&source, &destination).map_err(|error| error.during("moveaxis")))
+    run_op(py, "moveaxis", 0, || x.movedim(&source, &destination))
 }
 
 /// Return a view with two dimensions exchanged, as `transpose`.
@@ -234,7 +234,7 @@ fn swapaxes(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("swapaxes: input", input)?;
-    run_op(py, 0, || x.transpose(axis0, axis1).map_err(|error| error.during("swapaxes")))
+    run_op(py, "swapaxes", 0, || x.transpose(axis0, axis1))
 }
 
 /// Return a view with two dimensions exchanged, as `transpose`.
@@ -259,7 +259,7 @@ fn swapdims(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("swapdims: input", input)?;
-    run_op(py, 0, || x.transpose(dim0, dim1).map_err(|error| error.during("swapdims")))
+    run_op(py, "swapdims", 0, || x.transpose(dim0, dim1))
 }
 
 /// Return the conjugate transpose of a matrix, or of each matrix of a batch: that of real numbers is `mT`.
@@ -277,5 +277,5 @@ fn swapdims(
 #[pyfunction]
 fn adjoint<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Tensor>> {
     extract_tensor("adjoint: input", input)?;
-    run_or_self(input.cast::<Tensor>()?.clone(), 0, |x| x.matrix_transpose("adjoint"))
+    run_or_self("adjoint", input.cast::<Tensor>()?.clone(), 0, |x| x.matrix_transpose("adjoint"))
 }

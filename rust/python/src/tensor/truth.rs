@@ -20,22 +20,22 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 fn all_of(py: Python<'_>, input: &CoreTensor, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
     let dims = dims("all: dim", dim)?;
-    run_op(py, work_size(input), || input.all_over(dims.as_deref(), keepdim))
+    run_op(py, "all", work_size(input), || input.all_over(dims.as_deref(), keepdim))
 }
 
 fn any_of(py: Python<'_>, input: &CoreTensor, dim: OptionalArg<'_, '_>, keepdim: bool) -> PyResult<Tensor> {
     let dims = dims("any: dim", dim)?;
-    run_op(py, work_size(input), || input.any_over(dims.as_deref(), keepdim))
+    run_op(py, "any", work_size(input), || input.any_over(dims.as_deref(), keepdim))
 }
 
 fn count_nonzero_of(py: Python<'_>, input: &CoreTensor, dim: OptionalArg<'_, '_>) -> PyResult<Tensor> {
     let dims = dims("count_nonzero: dim", dim)?;
-    run_op(py, work_size(input), || input.count_nonzero(dims.as_deref()))
+    run_op(py, "count_nonzero", work_size(input), || input.count_nonzero(dims.as_deref()))
 }
 
 fn equal_of(py: Python<'_>, input: &CoreTensor, other: &Bound<'_, PyAny>) -> PyResult<bool> {
     let other = extract_tensor("equal: other", other)?;
-    maybe_detach(py, work_size(input).max(work_size(&other)), || input.same(&other))
+    maybe_detach(py, "equal", work_size(input).max(work_size(&other)), || input.same(&other))
 }
 
 fn isclose_of(
@@ -48,7 +48,7 @@ fn isclose_of(
 ) -> PyResult<Tensor> {
     let other = extract_tensor("isclose: other", other)?;
     let size = work_size(input).max(work_size(&other));
-    run_op(py, size, || input.isclose(&other, Tolerance { rtol, atol, equal_nan }))
+    run_op(py, "isclose", size, || input.isclose(&other, Tolerance { rtol, atol, equal_nan }))
 }
 
 fn allclose_of(
@@ -61,7 +61,7 @@ fn allclose_of(
 ) -> PyResult<bool> {
     let other = extract_tensor("allclose: other", other)?;
     let size = work_size(input).max(work_size(&other));
-    maybe_detach(py, size, || input.allclose(&other, Tolerance { rtol, atol, equal_nan }))
+    maybe_detach(py, "allclose", size, || input.allclose(&other, Tolerance { rtol, atol, equal_nan }))
 }
 
 #[pymethods]

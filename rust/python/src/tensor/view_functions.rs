@@ -41,7 +41,7 @@ fn reshape(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("reshape: input", input)?;
-    run_op(py, work_size(x), || x.reshape(&shape))
+    run_op(py, "reshape", work_size(x), || x.reshape(&shape))
 }
 
 /// Return a view with permuted dimensions.
@@ -65,7 +65,7 @@ fn permute(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("permute: input", input)?;
-    run_op(py, 0, || x.permute(&dims))
+    run_op(py, "permute", 0, || x.permute(&dims))
 }
 
 /// Return a view with two dimensions exchanged.
@@ -90,7 +90,7 @@ fn transpose(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("transpose: input", input)?;
-    run_op(py, 0, || x.transpose(dim0, dim1))
+    run_op(py, "transpose", 0, || x.transpose(dim0, dim1))
 }
 
 /// Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
@@ -109,7 +109,7 @@ fn transpose(
 fn t(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("t: input", input)?;
-    run_op(py, 0, || x.t())
+    run_op(py, "t", 0, || x.t())
 }
 
 /// Return a view with a new dimension of size 1.
@@ -132,7 +132,7 @@ fn unsqueeze(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("unsqueeze: input", input)?;
-    run_op(py, 0, || x.unsqueeze(dim))
+    run_op(py, "unsqueeze", 0, || x.unsqueeze(dim))
 }
 
 /// Return a view without dimensions of size 1.
@@ -155,7 +155,7 @@ fn squeeze(input: &Bound<'_, PyAny>, dim: OptionalArg<'_, '_>) -> PyResult<Tenso
     let py = input.py();
     let x = &extract_tensor("squeeze: input", input)?;
     let dims = reduce::dims("squeeze: dim", dim)?;
-    run_op(py, 0, || views::squeezed(x, dims.as_deref()))
+    run_op(py, "squeeze", 0, || views::squeezed(x, dims.as_deref()))
 }
 
 /// Return a view at one index of a dimension, without that dimension.
@@ -180,7 +180,7 @@ fn select(
 ) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("select: input", input)?;
-    run_op(py, 0, || x.select(dim, index))
+    run_op(py, "select", 0, || x.select(dim, index))
 }
 
 /// Return a view of the storage with any sizes and strides.
@@ -228,7 +228,7 @@ fn as_strided(
 fn clone(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("clone: input", input)?;
-    run_op(py, work_size(x), || x.copy())
+    run_op(py, "clone", work_size(x), || x.copy())
 }
 
 /// Return a tensor that shares memory with another and has no history.
@@ -244,5 +244,5 @@ fn clone(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 fn detach(input: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = input.py();
     let x = &extract_tensor("detach: input", input)?;
-    run_op(py, 0, || Ok(x.detach()))
+    run_op(py, "detach", 0, || Ok(x.detach()))
 }

@@ -53,7 +53,7 @@ impl Tensor {
     #[pyo3(signature = (*args, shape = None))]
     fn reshape(&self, args: &Bound<'_, PyTuple>, shape: OptionalArg<'_, '_>) -> PyResult<Tensor> {
         let sizes = extract_ints_or_named("reshape: shape", args, shape)?;
-        run_op(args.py(), work_size(&self.0), || self.0.reshape(&sizes))
+        run_op(args.py(), "reshape", work_size(&self.0), || self.0.reshape(&sizes))
     }
 
     /// Return a view with two dimensions exchanged.
@@ -277,7 +277,7 @@ impl Tensor {
         let (non_blocking, copy) = (switch(0, non_blocking)?, switch(1, copy)?);
         options.placement = placement(py, "to", device, false, options.placement)?;
         options.dtype = super::args::extract_dtype("to", dtype)?.unwrap_or(options.dtype);
-        to_options(slf, options, non_blocking, copy)
+        to_options("to", slf, options, non_blocking, copy)
     }
 
     /// Convert the tensor to the dtype and device of another one.
@@ -297,13 +297,13 @@ impl Tensor {
     ///     tensor([1, 2])
     fn type_as<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         let options = extract_tensor("type_as: other", other)?.options();
-        to_options(slf, options, false, false)
+        to_options("type_as", slf, options, false, false)
     }
 
     /// Return the tensor on the CPU, or the tensor itself if it is there.
     fn cpu(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let dtype = slf.get().0.dtype();
-        to_options(slf, dtype.into(), false, false)
+        to_options("cpu", slf, dtype.into(), false, false)
     }
 
     /// Return the tensor in pinned (page-locked) CPU memory, or the tensor itself if it is pinned.
@@ -321,61 +321,61 @@ impl Tensor {
         device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
         device.map(|device| parse(device, "pin_memory", "device")).transpose()?;
-        run_or_self(slf, super::DETACH_THRESHOLD, |tensor| tensor.pin_memory())
+        run_or_self("pin_memory", slf, super::DETACH_THRESHOLD, |tensor| tensor.pin_memory())
     }
 
     /// Convert to float16. Returns the tensor itself if it is a float16 tensor.
     fn half(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Float16)
+        cast_to("half", slf, CoreDType::Float16)
     }
 
     /// Convert to bfloat16. Returns the tensor itself if it is a bfloat16 tensor.
     fn bfloat16(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::BFloat16)
+        cast_to("bfloat16", slf, CoreDType::BFloat16)
     }
 
     /// Convert to float32. Returns the tensor itself if it is a float32 tensor.
     fn float(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Float32)
+        cast_to("float", slf, CoreDType::Float32)
     }
 
     /// Convert to float64. Returns the tensor itself if it is a float64 tensor.
     fn double(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Float64)
+        cast_to("double", slf, CoreDType::Float64)
     }
 
     /// Convert to int64, by truncation. Returns the tensor itself if it is an int64 tensor.
     fn long(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Int64)
+        cast_to("long", slf, CoreDType::Int64)
     }
 
     /// Convert to int32: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
     /// an int32 tensor.
     fn int(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Int32)
+        cast_to("int", slf, CoreDType::Int32)
     }
 
     /// Convert to int16: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
     /// an int16 tensor.
     fn short(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Int16)
+        cast_to("short", slf, CoreDType::Int16)
     }
 
     /// Convert to int8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
     /// an int8 tensor.
     fn char(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Int8)
+        cast_to("char", slf, CoreDType::Int8)
     }
 
     /// Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is
     /// a uint8 tensor.
     fn byte(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::UInt8)
+        cast_to("byte", slf, CoreDType::UInt8)
     }
 
     /// Convert to bool: False for 0. Returns the tensor itself if it is a bool tensor.
     fn bool(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        cast_to(slf, CoreDType::Bool)
+        cast_to("bool", slf, CoreDType::Bool)
     }
 }
 
@@ -411,18 +411,23 @@ fn check_not_dtype(given: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-fn cast_to(tensor: Bound<'_, Tensor>, dtype: CoreDType) -> PyResult<Bound<'_, Tensor>> {
-    run_or_self(tensor, 0, |tensor| tensor.cast(dtype))
+fn cast_to<'py>(
+    op: &'static str,
+    tensor: Bound<'py, Tensor>,
+    dtype: CoreDType,
+) -> PyResult<Bound<'py, Tensor>> {
+    run_or_self(op, tensor, 0, |tensor| tensor.cast(dtype))
 }
 
-fn to_options(
-    tensor: Bound<'_, Tensor>,
+fn to_options<'py>(
+    op: &'static str,
+    tensor: Bound<'py, Tensor>,
     options: TensorOptions,
     non_blocking: bool,
     copy: bool,
-) -> PyResult<Bound<'_, Tensor>> {
+) -> PyResult<Bound<'py, Tensor>> {
     let least = if matches!(options.placement, Placement::Cpu) { 0 } else { super::DETACH_THRESHOLD };
-    run_or_self(tensor, least, |tensor| {
+    run_or_self(op, tensor, least, |tensor| {
         let moved = tensor.to(options, non_blocking)?;
         if copy && moved.is(tensor) { tensor.copy() } else { Ok(moved) }
     })
@@ -457,12 +462,13 @@ pub(super) fn strided(
 }
 
 /// Runs an operation and returns the same Python object if it returns the same tensor.
-pub(super) fn run_or_self(
-    tensor: Bound<'_, Tensor>,
+pub(super) fn run_or_self<'py>(
+    op: &'static str,
+    tensor: Bound<'py, Tensor>,
     least: usize,
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
-) -> PyResult<Bound<'_, Tensor>> {
+) -> PyResult<Bound<'py, Tensor>> {
     let source = &tensor.get().0;
-    let result = run_op(tensor.py(), work_size(source).max(least), || operation(source))?;
+    let result = run_op(tensor.py(), op, work_size(source).max(least), || operation(source))?;
     if result.0.is(source) { Ok(tensor) } else { Bound::new(tensor.py(), result) }
 }

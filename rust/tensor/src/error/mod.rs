@@ -465,7 +465,8 @@ impl Error {
         Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, cure }
     }
 
-    /// Replaces the operation of an error for arguments or an unavailable device with the operation of the caller.
+    /// Names the operation that the caller has called instead of an operation that it uses. Errors of a backward pass
+    /// name a node or the pass, and are unchanged.
     #[must_use]
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
@@ -475,11 +476,25 @@ impl Error {
             | Error::ViewNeedsCopy { op, .. }
             | Error::DTypes { op, .. }
             | Error::DType { op, .. }
-            | Error::Devices { op, .. }
+            | Error::FactorType { op, .. }
+            | Error::ResultType { op, .. }
             | Error::Dimension { op, .. }
+            | Error::Position { op, .. }
+            | Error::Coordinate { op, .. }
+            | Error::Class { op, .. }
+            | Error::ClassValue { op, .. }
             | Error::Value { op, .. }
+            | Error::OutOfBounds { op, .. }
+            | Error::Overlap { op }
+            | Error::Aliased { op, .. }
+            | Error::LeafInPlace { op, .. }
+            | Error::NotResizable { op }
+            | Error::Devices { op, .. }
             | Error::Capturing { op, .. }
-            | Error::OutOfBounds { op, .. } => *op = caller,
+            | Error::OnDevice { op, .. }
+            | Error::NoStream { op }
+            | Error::Kernel { op, .. }
+            | Error::NotDeterministic { op } => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}
         }

@@ -14,8 +14,12 @@ use crate::tensor::arithmetic::factor;
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(add, module)?)?;
     module.add_function(wrap_pyfunction!(sub, module)?)?;
+    module.add_function(wrap_pyfunction!(subtract, module)?)?;
     module.add_function(wrap_pyfunction!(mul, module)?)?;
+    module.add_function(wrap_pyfunction!(multiply, module)?)?;
     module.add_function(wrap_pyfunction!(div, module)?)?;
+    module.add_function(wrap_pyfunction!(divide, module)?)?;
+    module.add_function(wrap_pyfunction!(true_divide, module)?)?;
     module.add_function(wrap_pyfunction!(pow, module)?)
 }
 
@@ -96,95 +100,173 @@ fn add<'py>(
     function(names, (input, other), out, |a, b| elementwise::add_scaled(a, b, alpha))
 }
 
-/// Return `input - alpha * other`.
-///
-/// Args:
-///     input: A tensor or a number.
-///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-///     alpha: A number by which `other` is multiplied first; None means 1.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Raises:
-///     DTypeError: An operand is bool.
-///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-///     ArgumentError: The promoted dtype cannot hold `alpha`.
-///     ShapeError: The shapes cannot be broadcast.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.sub(10, interlock.tensor([1, 2]))
-///     tensor([9, 8])
-#[pyfunction]
-#[pyo3(signature = (input, other, *, alpha = None, out = None))]
-fn sub<'py>(
-    input: &Bound<'py, PyAny>,
-    other: &Bound<'py, PyAny>,
-    alpha: OptionalArg<'_, 'py>,
-    out: OptionalArg<'_, 'py>,
-) -> NewTensor<'py> {
-    let alpha = factor("sub: alpha", alpha)?;
-    let names = ["sub", "sub: input", "sub: other"];
-    function(names, (input, other), out, |a, b| elementwise::sub_scaled(a, b, alpha))
+/// The name of a function, and of it and each of its operands in errors.
+macro_rules! names {
+    ($name:ident) => {
+        [stringify!($name), concat!(stringify!($name), ": input"), concat!(stringify!($name), ": other")]
+    };
 }
 
-/// Return `input * other`, elementwise. The product of bools is the logical and.
-///
-/// Args:
-///     input: A tensor or a number.
-///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Raises:
-///     ShapeError: The shapes cannot be broadcast.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.mul(interlock.tensor([1, 2]), 3)
-///     tensor([3, 6])
-#[pyfunction]
-#[pyo3(signature = (input, other, *, out = None))]
-fn mul<'py>(
-    input: &Bound<'py, PyAny>,
-    other: &Bound<'py, PyAny>,
-    out: OptionalArg<'_, 'py>,
-) -> NewTensor<'py> {
-    let names = ["mul", "mul: input", "mul: other"];
-    function(names, (input, other), out, |a, b| elementwise::multiply(a, b))
+/// The name of a method, and of it and its operand in errors.
+macro_rules! method_names {
+    ($name:ident) => {
+        [stringify!($name), concat!(stringify!($name), ": other")]
+    };
 }
 
-/// Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
-///
-/// Args:
-///     input: A tensor or a number.
-///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
-///         are integers.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Raises:
-///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
-///     DTypeError: Bools are divided with rounding.
-///     ShapeError: The shapes cannot be broadcast.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.div(interlock.tensor([7, -7]), 2, rounding_mode="floor")
-///     tensor([ 3, -4])
-#[pyfunction]
-#[pyo3(signature = (input, other, *, rounding_mode = None, out = None))]
-fn div<'py>(
-    input: &Bound<'py, PyAny>,
-    other: &Bound<'py, PyAny>,
-    rounding_mode: OptionalArg<'_, 'py>,
-    out: OptionalArg<'_, 'py>,
-) -> NewTensor<'py> {
-    let rounding = self::rounding_mode("div", rounding_mode)?;
-    let names = ["div", "div: input", "div: other"];
-    function(names, (input, other), out, |a, b| elementwise::divide_with(a, b, rounding))
+/// Defines the function and the method of a subtraction, under each of its names.
+macro_rules! subtractions {
+    ($($name:ident)+) => {
+        $(/// Return `input - alpha * other`.
+        ///
+        /// Args:
+        ///     input: A tensor or a number.
+        ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        ///     alpha: A number by which `other` is multiplied first; None means 1.
+        ///     out: The tensor that receives the result, and is returned; None for a new one.
+        ///
+        /// Raises:
+        ///     DTypeError: An operand is bool.
+        ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ///     ArgumentError: The promoted dtype cannot hold `alpha`.
+        ///     ShapeError: The shapes cannot be broadcast.
+        ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        ///
+        /// Example:
+        ///     >>> import interlock
+        #[doc = concat!("    >>> interlock.", stringify!($name), "(10, interlock.tensor([1, 2]))")]
+        ///     tensor([9, 8])
+        #[pyfunction]
+        #[pyo3(signature = (input, other, *, alpha = None, out = None))]
+        fn $name<'py>(
+            input: &Bound<'py, PyAny>,
+            other: &Bound<'py, PyAny>,
+            alpha: OptionalArg<'_, 'py>,
+            out: OptionalArg<'_, 'py>,
+        ) -> NewTensor<'py> {
+            let alpha = factor(concat!(stringify!($name), ": alpha"), alpha)?;
+            let names = names!($name);
+            function(names, (input, other), out, |a, b| elementwise::sub_scaled(a, b, alpha))
+        })+
+
+        #[pymethods]
+        impl Tensor {
+            $(/// Return `self - alpha * other`.
+            ///
+            #[doc = concat!("See `interlock.", stringify!($name), "`, whose `input` is this tensor.")]
+            ///
+            /// Args:
+            ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            ///     alpha: A number by which `other` is multiplied first; None means 1.
+            #[pyo3(signature = (other, *, alpha = None))]
+            fn $name<'py>(&self, other: &Bound<'py, PyAny>, alpha: OptionalArg<'_, 'py>) -> NewTensor<'py> {
+                let alpha = factor(concat!(stringify!($name), ": alpha"), alpha)?;
+                method(method_names!($name), &self.0, other, |a, b| elementwise::sub_scaled(a, b, alpha))
+            })+
+        }
+    };
 }
+
+/// Defines the function and the method of a multiplication, under each of its names.
+macro_rules! multiplications {
+    ($($name:ident)+) => {
+        $(/// Return `input * other`, elementwise. The product of bools is the logical and.
+        ///
+        /// Args:
+        ///     input: A tensor or a number.
+        ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        ///     out: The tensor that receives the result, and is returned; None for a new one.
+        ///
+        /// Raises:
+        ///     ShapeError: The shapes cannot be broadcast.
+        ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        ///
+        /// Example:
+        ///     >>> import interlock
+        #[doc = concat!("    >>> interlock.", stringify!($name), "(interlock.tensor([1, 2]), 3)")]
+        ///     tensor([3, 6])
+        #[pyfunction]
+        #[pyo3(signature = (input, other, *, out = None))]
+        fn $name<'py>(
+            input: &Bound<'py, PyAny>,
+            other: &Bound<'py, PyAny>,
+            out: OptionalArg<'_, 'py>,
+        ) -> NewTensor<'py> {
+            let names = names!($name);
+            function(names, (input, other), out, |a, b| elementwise::multiply(a, b))
+        })+
+
+        #[pymethods]
+        impl Tensor {
+            $(/// Return `self * other`, elementwise. The product of bools is the logical and.
+            ///
+            #[doc = concat!("See `interlock.", stringify!($name), "`, whose `input` is this tensor.")]
+            ///
+            /// Args:
+            ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            fn $name<'py>(&self, other: &Bound<'py, PyAny>) -> NewTensor<'py> {
+                method(method_names!($name), &self.0, other, |a, b| elementwise::multiply(a, b))
+            })+
+        }
+    };
+}
+
+/// Defines the function and the method of a division, under each of its names.
+macro_rules! divisions {
+    ($($name:ident)+) => {
+        $(/// Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
+        ///
+        /// Args:
+        ///     input: A tensor or a number.
+        ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+        ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
+        ///         are integers.
+        ///     out: The tensor that receives the result, and is returned; None for a new one.
+        ///
+        /// Raises:
+        ///     ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
+        ///     DTypeError: Bools are divided with rounding.
+        ///     ShapeError: The shapes cannot be broadcast.
+        ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        ///
+        /// Example:
+        ///     >>> import interlock
+        #[doc = concat!("    >>> interlock.", stringify!($name), "(interlock.tensor([7, -7]), 2, rounding_mode=\"floor\")")]
+        ///     tensor([ 3, -4])
+        #[pyfunction]
+        #[pyo3(signature = (input, other, *, rounding_mode = None, out = None))]
+        fn $name<'py>(
+            input: &Bound<'py, PyAny>,
+            other: &Bound<'py, PyAny>,
+            rounding_mode: OptionalArg<'_, 'py>,
+            out: OptionalArg<'_, 'py>,
+        ) -> NewTensor<'py> {
+            let rounding = self::rounding_mode(stringify!($name), rounding_mode)?;
+            let names = names!($name);
+            function(names, (input, other), out, |a, b| elementwise::divide_with(a, b, rounding))
+        })+
+
+        #[pymethods]
+        impl Tensor {
+            $(/// Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
+            ///
+            #[doc = concat!("See `interlock.", stringify!($name), "`, whose `input` is this tensor.")]
+            ///
+            /// Args:
+            ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+            ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
+            #[pyo3(signature = (other, *, rounding_mode = None))]
+            fn $name<'py>(&self, other: &Bound<'py, PyAny>, rounding_mode: OptionalArg<'_, 'py>) -> NewTensor<'py> {
+                let rounding = self::rounding_mode(stringify!($name), rounding_mode)?;
+                method(method_names!($name), &self.0, other, |a, b| elementwise::divide_with(a, b, rounding))
+            })+
+        }
+    };
+}
+
+subtractions! { sub subtract }
+multiplications! { mul multiply }
+divisions! { div divide true_divide }
 
 /// Return `input ** exponent`, elementwise.
 ///
@@ -227,42 +309,6 @@ impl Tensor {
     fn add<'py>(&self, other: &Bound<'py, PyAny>, alpha: OptionalArg<'_, 'py>) -> NewTensor<'py> {
         let alpha = factor("add: alpha", alpha)?;
         method(["add", "add: other"], &self.0, other, |a, b| elementwise::add_scaled(a, b, alpha))
-    }
-
-    /// Return `self - alpha * other`.
-    ///
-    /// See `interlock.sub`, whose `input` is this tensor.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///     alpha: A number by which `other` is multiplied first; None means 1.
-    #[pyo3(signature = (other, *, alpha = None))]
-    fn sub<'py>(&self, other: &Bound<'py, PyAny>, alpha: OptionalArg<'_, 'py>) -> NewTensor<'py> {
-        let alpha = factor("sub: alpha", alpha)?;
-        method(["sub", "sub: other"], &self.0, other, |a, b| elementwise::sub_scaled(a, b, alpha))
-    }
-
-    /// Return `self * other`, elementwise. The product of bools is the logical and.
-    ///
-    /// See `interlock.mul`, whose `input` is this tensor.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    fn mul<'py>(&self, other: &Bound<'py, PyAny>) -> NewTensor<'py> {
-        method(["mul", "mul: other"], &self.0, other, |a, b| elementwise::multiply(a, b))
-    }
-
-    /// Return `self / other`, elementwise. The quotient of integers is float32 unless it is rounded.
-    ///
-    /// See `interlock.div`, whose `input` is this tensor.
-    ///
-    /// Args:
-    ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
-    ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None.
-    #[pyo3(signature = (other, *, rounding_mode = None))]
-    fn div<'py>(&self, other: &Bound<'py, PyAny>, rounding_mode: OptionalArg<'_, 'py>) -> NewTensor<'py> {
-        let rounding = self::rounding_mode("div", rounding_mode)?;
-        method(["div", "div: other"], &self.0, other, |a, b| elementwise::divide_with(a, b, rounding))
     }
 
     /// Return `self ** exponent`, elementwise.

@@ -226,6 +226,18 @@ binary_operations! {
     ne, not_equal, left promoting, "interlock.tensor([1, 2]), interlock.tensor([1, 3])", "tensor([False,  True])";
     /// Return the remainder of `input / other`, elementwise, with the sign of `other`, as Python's `%`.
     remainder, remainder, any divisible, "interlock.tensor([5, -5]), 3", "tensor([2, 1])";
+    /// Return the angle of the point (`other`, `input`), elementwise, as `atan2`.
+    arctan2, atan2, tensors dividing, "interlock.tensor([1.0, -1.0]), interlock.tensor([1.0, 0.0])", "tensor([ 0.7854, -1.5708])";
+    /// Return a bool tensor that is True where the elements are larger than those of `other`, as `gt`.
+    greater, greater, left promoting, "interlock.tensor([1, 2]), 1", "tensor([False,  True])";
+    /// Return a bool tensor that is True where the elements are larger than those of `other` or equal, as `ge`.
+    greater_equal, greater_equal, left promoting, "interlock.tensor([1, 2]), 2", "tensor([False,  True])";
+    /// Return a bool tensor that is True where the elements are smaller than those of `other`, as `lt`.
+    less, less, left promoting, "interlock.tensor([1, 2]), 2", "tensor([ True, False])";
+    /// Return a bool tensor that is True where the elements are smaller than those of `other` or equal, as `le`.
+    less_equal, less_equal, left promoting, "interlock.tensor([1, 2]), 1", "tensor([ True, False])";
+    /// Return a bool tensor that is True where the elements differ from those of `other`, as `ne`.
+    not_equal, not_equal, left promoting, "interlock.tensor([1, 2]), interlock.tensor([1, 3])", "tensor([False,  True])";
 }
 
 inplace_operations! {
@@ -247,4 +259,10 @@ inplace_operations! {
     lt_, lt, less, left;
     ne_, ne, not_equal, left;
     remainder_, remainder, remainder, any;
+    arctan2_, arctan2, atan2, tensors;
+    greater_, greater, greater, left;
+    greater_equal_, greater_equal, greater_equal, left;
+    less_, less, less, left;
+    less_equal_, less_equal, less_equal, left;
+    not_equal_, not_equal, not_equal, left;
 }

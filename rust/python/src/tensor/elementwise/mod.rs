@@ -1,7 +1,6 @@
 //! The table of elementwise operations. Each entry defines a function with the argument `out`, a method of `Tensor` and,
 //! where PyTorch has it, the in-place method with a trailing underscore.
 
-mod aliases;
 mod basic;
 mod binary;
 mod out;
@@ -26,8 +25,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     basic::register(module)?;
     rounding::register(module)?;
     pointwise::register(module)?;
-    select::register(module)?;
-    aliases::register(module)
+    select::register(module)
 }
 
 /// Extracts an operand that must be a tensor.

@@ -66,13 +66,15 @@ fn compute_sized<'py>(
     out: OptionalArg<'_, 'py>,
     operation: impl FnOnce() -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
-    let Some(out) = out else { return Bound::new(py, run_op(py, size, operation)?) };
+    let Some(out) = out else { return Bound::new(py, run_op(py, op, size, operation)?) };
     let Ok(out) = out.cast::<Tensor>() else {
         return Err(new_type_error(&format!("{op}: out"), "a Tensor or None", out));
     };
     scope_debug::warn_suspended_scopes(py)?;
     let target = &out.get().0;
-    maybe_detach(py, size.max(work_size(target)), || target.write_result(op, inputs, operation).map(drop))?;
+    maybe_detach(py, op, size.max(work_size(target)), || {
+        target.write_result(op, inputs, operation).map(drop)
+    })?;
     Ok(out.clone())
 }
 
@@ -84,6 +86,8 @@ pub(in crate::tensor) fn replace<'py>(
     operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor> + Send,
 ) -> NewTensor<'py> {
     let target = &tensor.get().0;
-    maybe_detach(tensor.py(), work_size(target), || target.replace_with(op, inputs, operation).map(drop))?;
+    maybe_detach(tensor.py(), op, work_size(target), || {
+        target.replace_with(op, inputs, operation).map(drop)
+    })?;
     Ok(tensor)
 }

@@ -36,7 +36,8 @@ fn round<'py>(
     decimals: OptionalArg<'_, 'py>,
     out: OptionalArg<'_, 'py>,
 ) -> NewTensor<'py> {
-    let (tensor, decimals) = (extract_tensor("round: input", input)?, decimal_places(decimals)?);
+    let (tensor, decimals) =
+        (extract_tensor("round: input", input)?, decimal_places("round: decimals", decimals)?);
     compute(input.py(), "round", &[&tensor], out, || tensor.round_to(decimals))
 }
 
@@ -63,8 +64,8 @@ fn round_<'py>(input: &Bound<'py, PyAny>, decimals: OptionalArg<'_, 'py>) -> New
     Tensor::round_(extract_tensor_object("round_: input", input)?, decimals)
 }
 
-fn decimal_places(given: OptionalArg<'_, '_>) -> PyResult<i64> {
-    given.map_or(Ok(0), |given| extract_int("round: decimals", given))
+fn decimal_places(what: &str, given: OptionalArg<'_, '_>) -> PyResult<i64> {
+    given.map_or(Ok(0), |given| extract_int(what, given))
 }
 
 /// The replacements of `nan_to_num`.
@@ -77,17 +78,20 @@ struct Replacements {
 
 impl Replacements {
     fn extract(
+        op: &str,
         nan: OptionalArg<'_, '_>,
         posinf: OptionalArg<'_, '_>,
         neginf: OptionalArg<'_, '_>,
     ) -> PyResult<Self> {
-        let number = |what: &str, given: OptionalArg<'_, '_>| {
-            given.map(|given| extract_scalar(what, given).map(|number| number.cast())).transpose()
+        let number = |argument: &str, given: OptionalArg<'_, '_>| {
+            given
+                .map(|given| extract_scalar(&format!("{op}: {argument}"), given).map(|number| number.cast()))
+                .transpose()
         };
         Ok(Replacements {
-            nan: number("nan_to_num: nan", nan)?,
-            posinf: number("nan_to_num: posinf", posinf)?,
-            neginf: number("nan_to_num: neginf", neginf)?,
+            nan: number("nan", nan)?,
+            posinf: number("posinf", posinf)?,
+            neginf: number("neginf", neginf)?,
         })
     }
 
@@ -122,7 +126,7 @@ fn nan_to_num<'py>(
     out: OptionalArg<'_, 'py>,
 ) -> NewTensor<'py> {
     let tensor = extract_tensor("nan_to_num: input", input)?;
-    let replacements = Replacements::extract(nan, posinf, neginf)?;
+    let replacements = Replacements::extract("nan_to_num", nan, posinf, neginf)?;
     compute(input.py(), "nan_to_num", &[&tensor], out, || replacements.apply(&tensor))
 }
 
@@ -165,7 +169,7 @@ impl Tensor {
     ///     decimals: The number of decimal places; None means 0.
     #[pyo3(signature = (*, decimals = None))]
     fn round<'py>(&self, py: Python<'py>, decimals: OptionalArg<'_, 'py>) -> NewTensor<'py> {
-        let decimals = decimal_places(decimals)?;
+        let decimals = decimal_places("round: decimals", decimals)?;
         compute(py, "round", &[&self.0], None, || self.0.round_to(decimals))
     }
 
@@ -182,7 +186,7 @@ impl Tensor {
     ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     #[pyo3(signature = (*, decimals = None))]
     fn round_<'py>(slf: Bound<'py, Self>, decimals: OptionalArg<'_, 'py>) -> NewTensor<'py> {
-        let decimals = decimal_places(decimals)?;
+        let decimals = decimal_places("round_: decimals", decimals)?;
         replace("round_", slf, &[], |target| target.round_to(decimals))
     }
 
@@ -202,7 +206,7 @@ impl Tensor {
         posinf: OptionalArg<'_, 'py>,
         neginf: OptionalArg<'_, 'py>,
     ) -> NewTensor<'py> {
-        let replacements = Replacements::extract(nan, posinf, neginf)?;
+        let replacements = Replacements::extract("nan_to_num", nan, posinf, neginf)?;
         compute(py, "nan_to_num", &[&self.0], None, || replacements.apply(&self.0))
     }
 
@@ -225,7 +229,7 @@ impl Tensor {
         posinf: OptionalArg<'_, 'py>,
         neginf: OptionalArg<'_, 'py>,
     ) -> NewTensor<'py> {
-        let replacements = Replacements::extract(nan, posinf, neginf)?;
+        let replacements = Replacements::extract("nan_to_num_", nan, posinf, neginf)?;
         replace("nan_to_num_", slf, &[], |target| replacements.apply(target))
     }
 }

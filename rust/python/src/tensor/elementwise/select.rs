@@ -12,9 +12,11 @@ use crate::tensor::index_ops::nonzero;
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(where_, module)?)?;
     module.add_function(wrap_pyfunction!(clamp, module)?)?;
+    module.add_function(wrap_pyfunction!(clip, module)?)?;
     module.add_function(wrap_pyfunction!(clamp_min, module)?)?;
     module.add_function(wrap_pyfunction!(clamp_max, module)?)?;
     module.add_function(wrap_pyfunction!(clamp_, module)?)?;
+    module.add_function(wrap_pyfunction!(clip_, module)?)?;
     module.add_function(wrap_pyfunction!(clamp_min_, module)?)?;
     module.add_function(wrap_pyfunction!(clamp_max_, module)?)
 }
@@ -114,32 +116,115 @@ fn clamp_function<'py>(
     compute(input.py(), op, &inputs, out, || limits.apply(&tensor))
 }
 
-/// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
-///
-/// Args:
-///     input: The tensor.
-///     min: The lower limit, a tensor or a number; None means no limit.
-///     max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
-///     out: The tensor that receives the result, and is returned; None for a new one.
-///
-/// Raises:
-///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
-///     ShapeError: The shapes cannot be broadcast.
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.clamp(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)
-///     tensor([-1.0000,  0.5000,  1.0000])
-#[pyfunction]
-#[pyo3(signature = (input, min = None, max = None, *, out = None))]
-fn clamp<'py>(
-    input: &Bound<'py, PyAny>,
-    min: OptionalArg<'_, 'py>,
-    max: OptionalArg<'_, 'py>,
-    out: OptionalArg<'_, 'py>,
-) -> NewTensor<'py> {
-    clamp_function(["clamp", "clamp: input"], input, min, max, out)
+/// Defines the functions and the methods of `clamp`, under each of its names.
+macro_rules! clamps {
+    ($($name:ident $inplace:ident;)+) => {
+        $(/// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+        ///
+        /// Args:
+        ///     input: The tensor.
+        ///     min: The lower limit, a tensor or a number; None means no limit.
+        ///     max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
+        ///     out: The tensor that receives the result, and is returned; None for a new one.
+        ///
+        /// Raises:
+        ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ///     ShapeError: The shapes cannot be broadcast.
+        ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        ///
+        /// Example:
+        ///     >>> import interlock
+        #[doc = concat!("    >>> interlock.", stringify!($name), "(interlock.tensor([-2.0, 0.5, 2.0]), -1, 1)")]
+        ///     tensor([-1.0000,  0.5000,  1.0000])
+        #[pyfunction]
+        #[pyo3(signature = (input, min = None, max = None, *, out = None))]
+        fn $name<'py>(
+            input: &Bound<'py, PyAny>,
+            min: OptionalArg<'_, 'py>,
+            max: OptionalArg<'_, 'py>,
+            out: OptionalArg<'_, 'py>,
+        ) -> NewTensor<'py> {
+            clamp_function([stringify!($name), concat!(stringify!($name), ": input")], input, min, max, out)
+        }
+
+        #[doc = concat!("In-place version of `", stringify!($name), "`.")]
+        ///
+        /// Args:
+        ///     input: The tensor, which is changed.
+        ///     min: The lower limit, a tensor or a number; None means no limit.
+        ///     max: The upper limit, a tensor or a number; None means no limit.
+        ///
+        /// Returns:
+        ///     `input` itself.
+        ///
+        /// Raises:
+        ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+        ///     DTypeError: The tensor cannot hold the result.
+        ///     ShapeError: A limit cannot be broadcast to the shape of `input`.
+        ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+        ///
+        /// Example:
+        ///     >>> import interlock
+        #[doc = concat!("    >>> interlock.", stringify!($inplace), "(interlock.tensor([-2, 0, 2]), -1, 1)")]
+        ///     tensor([-1,  0,  1])
+        #[pyfunction]
+        #[pyo3(signature = (input, min = None, max = None))]
+        fn $inplace<'py>(
+            input: &Bound<'py, PyAny>,
+            min: OptionalArg<'_, 'py>,
+            max: OptionalArg<'_, 'py>,
+        ) -> NewTensor<'py> {
+            Tensor::$inplace(extract_tensor_object(concat!(stringify!($inplace), ": input"), input)?, min, max)
+        })+
+
+        #[pymethods]
+        impl Tensor {
+            $(/// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
+            ///
+            #[doc = concat!("See `interlock.", stringify!($name), "`, whose `input` is this tensor.")]
+            ///
+            /// Args:
+            ///     min: The lower limit, a tensor or a number; None means no limit.
+            ///     max: The upper limit, a tensor or a number; None means no limit.
+            #[pyo3(signature = (min = None, max = None))]
+            fn $name<'py>(
+                &self,
+                py: Python<'py>,
+                min: OptionalArg<'_, 'py>,
+                max: OptionalArg<'_, 'py>,
+            ) -> NewTensor<'py> {
+                self.limited(py, stringify!($name), Limits::extract(stringify!($name), min, max)?)
+            }
+
+            #[doc = concat!("In-place version of `", stringify!($name), "`.")]
+            ///
+            /// Args:
+            ///     min: The lower limit, a tensor or a number; None means no limit.
+            ///     max: The upper limit, a tensor or a number; None means no limit.
+            ///
+            /// Returns:
+            ///     The tensor itself.
+            ///
+            /// Raises:
+            ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
+            ///     DTypeError: The tensor cannot hold the result.
+            ///     ShapeError: A limit cannot be broadcast to the shape of this tensor.
+            ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
+            #[pyo3(signature = (min = None, max = None))]
+            fn $inplace<'py>(
+                slf: Bound<'py, Self>,
+                min: OptionalArg<'_, 'py>,
+                max: OptionalArg<'_, 'py>,
+            ) -> NewTensor<'py> {
+                limit_inplace(stringify!($inplace), slf, Limits::extract(stringify!($inplace), min, max)?)
+            })+
+        }
+    };
+}
+
+clamps! {
+    clamp clamp_;
+    clip clip_;
 }
 
 /// Return each element, or `min` if it is smaller.
@@ -190,36 +275,6 @@ fn clamp_max<'py>(
     out: OptionalArg<'_, 'py>,
 ) -> NewTensor<'py> {
     clamp_function(["clamp_max", "clamp_max: input"], input, None, Some(max), out)
-}
-
-/// In-place version of `clamp`.
-///
-/// Args:
-///     input: The tensor, which is changed.
-///     min: The lower limit, a tensor or a number; None means no limit.
-///     max: The upper limit, a tensor or a number; None means no limit.
-///
-/// Returns:
-///     `input` itself.
-///
-/// Raises:
-///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
-///     DTypeError: The tensor cannot hold the result.
-///     ShapeError: A limit cannot be broadcast to the shape of `input`.
-///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.clamp_(interlock.tensor([-2, 0, 2]), -1, 1)
-///     tensor([-1,  0,  1])
-#[pyfunction]
-#[pyo3(signature = (input, min = None, max = None))]
-fn clamp_<'py>(
-    input: &Bound<'py, PyAny>,
-    min: OptionalArg<'_, 'py>,
-    max: OptionalArg<'_, 'py>,
-) -> NewTensor<'py> {
-    Tensor::clamp_(extract_tensor_object("clamp_: input", input)?, min, max)
 }
 
 /// In-place version of `clamp_min`.
@@ -287,23 +342,6 @@ impl Tensor {
         })
     }
 
-    /// Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
-    ///
-    /// See `interlock.clamp`, whose `input` is this tensor.
-    ///
-    /// Args:
-    ///     min: The lower limit, a tensor or a number; None means no limit.
-    ///     max: The upper limit, a tensor or a number; None means no limit.
-    #[pyo3(signature = (min = None, max = None))]
-    fn clamp<'py>(
-        &self,
-        py: Python<'py>,
-        min: OptionalArg<'_, 'py>,
-        max: OptionalArg<'_, 'py>,
-    ) -> NewTensor<'py> {
-        self.limited(py, "clamp", Limits::extract("clamp", min, max)?)
-    }
-
     /// Return each element, or `min` if it is smaller.
     ///
     /// See `interlock.clamp_min`, whose `input` is this tensor.
@@ -322,29 +360,6 @@ impl Tensor {
     ///     max: The upper limit, a tensor or a number.
     fn clamp_max<'py>(&self, max: &Bound<'py, PyAny>) -> NewTensor<'py> {
         self.limited(max.py(), "clamp_max", Limits::extract("clamp_max", None, Some(max))?)
-    }
-
-    /// In-place version of `clamp`.
-    ///
-    /// Args:
-    ///     min: The lower limit, a tensor or a number; None means no limit.
-    ///     max: The upper limit, a tensor or a number; None means no limit.
-    ///
-    /// Returns:
-    ///     The tensor itself.
-    ///
-    /// Raises:
-    ///     ArgumentError: Both limits are None, or the promoted dtype cannot hold a number.
-    ///     DTypeError: The tensor cannot hold the result.
-    ///     ShapeError: A limit cannot be broadcast to the shape of this tensor.
-    ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
-    #[pyo3(signature = (min = None, max = None))]
-    fn clamp_<'py>(
-        slf: Bound<'py, Self>,
-        min: OptionalArg<'_, 'py>,
-        max: OptionalArg<'_, 'py>,
-    ) -> NewTensor<'py> {
-        limit_inplace("clamp_", slf, Limits::extract("clamp_", min, max)?)
     }
 
     /// In-place version of `clamp_min`.

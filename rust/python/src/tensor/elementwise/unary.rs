@@ -95,10 +95,20 @@ macro_rules! register_inplace_function {
     };
 }
 
+/// The function that computes an operation: the one with its name, unless the name is a second one.
+macro_rules! computed_by {
+    ($name:ident) => {
+        CoreTensor::$name
+    };
+    ($name:ident $first:ident) => {
+        CoreTensor::$first
+    };
+}
+
 /// Defines the function, the method, the in-place method and, unless the line says `method`, the in-place function of
-/// each operation.
+/// each operation. A second name of an operation, as in PyTorch, has a line `second second_ = first`.
 macro_rules! unary_operations {
-    ($($(#[$doc:meta])* $name:ident $inplace:ident $kind:ident $($only:ident)? $argument:literal $result:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident $inplace:ident $(= $first:ident)? $kind:ident $($only:ident)? $argument:literal $result:literal;)+) => {
         $($(#[$doc])*
         #[doc = concat!(
             "\nArgs:\n    input: ", input_docs!($kind),
@@ -112,7 +122,7 @@ macro_rules! unary_operations {
         #[pyo3(signature = (input, *, out = None))]
         fn $name<'py>(input: &Bound<'py, PyAny>, out: OptionalArg<'_, 'py>) -> NewTensor<'py> {
             let names = (stringify!($name), concat!(stringify!($name), ": input"));
-            function(names, input, out, CoreTensor::$name)
+            function(names, input, out, computed_by!($name $($first)?))
         }
         inplace_function!([$($only)?] $name $inplace $kind $argument $result);)+
 
@@ -121,7 +131,7 @@ macro_rules! unary_operations {
             $($(#[$doc])*
             #[doc = concat!("\nSee `interlock.", stringify!($name), "`.")]
             fn $name<'py>(&self, py: Python<'py>) -> NewTensor<'py> {
-                method(py, stringify!($name), &self.0, CoreTensor::$name)
+                method(py, stringify!($name), &self.0, computed_by!($name $($first)?))
             }
 
             #[doc = concat!(
@@ -130,7 +140,7 @@ macro_rules! unary_operations {
                 "    RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.",
             )]
             fn $inplace(slf: Bound<'_, Self>) -> NewTensor<'_> {
-                replace(stringify!($inplace), slf, &[], CoreTensor::$name)
+                replace(stringify!($inplace), slf, &[], computed_by!($name $($first)?))
             })+
         }
 
@@ -252,6 +262,24 @@ unary_operations! {
     logical_not logical_not_ any method "[0, 2]" "tensor([ True, False])";
     /// Return the complement of the bits of integers, and the negation of bools.
     bitwise_not bitwise_not_ integral method "[0, 5]" "tensor([-1, -6])";
+    /// Return the absolute value of each element, as `abs`.
+    absolute absolute_ = abs numbers method "[-1, 2]" "tensor([1, 2])";
+    /// Return the arc cosine of each element, as `acos`.
+    arccos arccos_ = acos floats "[1.0, 0.0]" "tensor([0.0000, 1.5708])";
+    /// Return the inverse hyperbolic cosine of each element, as `acosh`.
+    arccosh arccosh_ = acosh floats "[1.0, 2.0]" "tensor([0.0000, 1.3170])";
+    /// Return the arc sine of each element, as `asin`.
+    arcsin arcsin_ = asin floats "[0.0, 1.0]" "tensor([0.0000, 1.5708])";
+    /// Return the inverse hyperbolic sine of each element, as `asinh`.
+    arcsinh arcsinh_ = asinh floats "[0.0, 1.0]" "tensor([0.0000, 0.8814])";
+    /// Return the arc tangent of each element, as `atan`.
+    arctan arctan_ = atan floats "[0.0, 1.0]" "tensor([0.0000, 0.7854])";
+    /// Return the inverse hyperbolic tangent of each element, as `atanh`.
+    arctanh arctanh_ = atanh floats "[0.0, 0.5]" "tensor([0.0000, 0.5493])";
+    /// Round each element towards 0 to an integer, as `trunc`.
+    fix fix_ = trunc numbers "[-1.5, 1.5]" "tensor([-1.,  1.])";
+    /// Return the negation of each element, as `neg`.
+    negative negative_ = neg numbers "[-1, 2]" "tensor([ 1, -2])";
 }
 
 predicates! {

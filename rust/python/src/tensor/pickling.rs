@@ -1,0 +1,203 @@
+//! Pickles of tensors, which keep the class, the attributes, the strides and the memory that tensors share. `copy.copy`
+//! uses them, too.
+
+use std::sync::Arc;
+
+use interlock_tensor::{Placement, Tensor as CoreTensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
+
+use super::args::{OptionalArg, checked_sizes, extract_int, extract_int_or_ints, placement};
+use super::creation::build;
+use super::dtype::{self, DType};
+use super::identity::remember_tensor;
+use super::{Tensor, from_data};
+use crate::errors::{IntoPyResult, new_type_error};
+use crate::switches;
+
+/// A pickled object: a function, its arguments and the attributes that are set on its result.
+type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Option<Bound<'py, PyAny>>);
+
+/// The private name of the module's dict with a weak reference to the object of each storage, by its address.
+const STORAGES: &str = "_storages";
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Not with `add_function`, which would put the private names into `__all__`.
+    module.setattr(STORAGES, PyDict::new(module.py()))?;
+    module.setattr("_rebuild", wrap_pyfunction!(_rebuild, module)?)?;
+    module.setattr("_rebuild_storage", wrap_pyfunction!(_rebuild_storage, module)?)?;
+    module.setattr("_rebuild_tensor", wrap_pyfunction!(_rebuild_tensor, module)?)
+}
+
+/// A storage as an object that pickles refer to. A pickler keeps it alive, and every tensor of the storage returns it, so
+/// that the pickle contains the memory once.
+#[pyclass(frozen, weakref, module = "interlock._core.tensor", name = "_Storage")]
+struct Storage {
+    /// All elements of the storage.
+    whole: CoreTensor,
+}
+
+#[pymethods]
+impl Storage {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let bytes = from_data::bytes(py, &self.whole)?;
+        let device = self.whole.is_on_device().then(|| self.whole.device().to_string());
+        let arguments = (bytes, dtype::object(py, self.whole.dtype())?, device);
+        Ok((module(py)?.getattr("_rebuild_storage")?, arguments.into_pyobject(py)?))
+    }
+}
+
+fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("interlock._core.tensor")
+}
+
+/// Returns a tensor of all elements of the storage of a tensor.
+pub(super) fn whole_storage(tensor: &CoreTensor) -> interlock_tensor::Result<CoreTensor> {
+    let (storage, dtype) = (tensor.storage(), tensor.dtype());
+    let count = storage.nbytes() / dtype.size();
+    CoreTensor::from_storage(storage, dtype, &[count], &[1], 0)
+}
+
+/// Returns the object of the storage of a tensor.
+fn storage_object<'py>(py: Python<'py>, tensor: &CoreTensor) -> PyResult<Bound<'py, Storage>> {
+    let storages = module(py)?.getattr(STORAGES)?.cast_into::<PyDict>()?;
+    let address = Arc::as_ptr(&tensor.storage()).addr();
+    let made = Bound::new(py, Storage { whole: whole_storage(tensor).into_py_result(py)? })?;
+    let known = storages.clone().unbind();
+    let forget = PyCFunction::new_closure(py, None, None, move |arguments, _| {
+        let (known, ended) = (known.bind(arguments.py()), arguments.get_item(0)?);
+        // Another storage may have the address by now.
+        match known.get_item(address)? {
+            Some(entry) if entry.is(&ended) => known.del_item(address),
+            _ => Ok(()),
+        }
+    })?;
+    let weak = PyWeakrefReference::new_with(&made, forget)?;
+    // No other code runs between the two calls, so that threads get one object. A live object keeps its storage, so the
+    // address is not that of another one.
+    if let Some(entry) = storages.get_item(address)?
+        && let Some(found) = entry.cast::<PyWeakrefReference>()?.upgrade()
+    {
+        return Ok(found.cast_into()?);
+    }
+    storages.set_item(address, weak)?;
+    Ok(made)
+}
+
+/// Returns a leaf of a class, `Tensor` or a subclass, that shares the memory of a tensor. Runs no code of the subclass.
+pub(super) fn new_leaf<'py>(
+    class: &Bound<'py, PyType>,
+    tensor: CoreTensor,
+    requires_grad: bool,
+) -> PyResult<Bound<'py, Tensor>> {
+    let py = class.py();
+    let base = py.get_type::<Tensor>();
+    let object = if class.is(&base) {
+        Bound::new(py, Tensor(tensor))?
+    } else {
+        base.getattr("__new__")?.call1((class, Tensor(tensor)))?.cast_into()?
+    };
+    if requires_grad {
+        object.get().0.set_requires_grad(true).into_py_result(py)?;
+        // Nodes refer to leaves, and return this object.
+        remember_tensor(&object)?;
+    }
+    Ok(object)
+}
+
+/// Returns the attributes of an object of a subclass of `Tensor`: the result of `__getstate__`, or `None`.
+pub(super) fn state<'py>(object: &Bound<'py, Tensor>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if object.is_exact_instance_of::<Tensor>() {
+        return Ok(None);
+    }
+    let state = object.call_method0("__getstate__")?;
+    Ok(if state.is_none() { None } else { Some(state) })
+}
+
+#[pymethods]
+impl Tensor {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let py = slf.py();
+        // An alias has one layout, also if another thread resizes the tensor.
+        let tensor = slf.get().0.detach();
+        let arguments = (
+            slf.get_type(),
+            storage_object(py, &tensor)?,
+            dtype::object(py, tensor.dtype())?,
+            PyTuple::new(py, tensor.shape())?,
+            PyTuple::new(py, tensor.strides())?,
+            tensor.storage_offset(),
+            slf.get().0.requires_grad(),
+        );
+        Ok((module(py)?.getattr("_rebuild_tensor")?, arguments.into_pyobject(py)?, state(slf)?))
+    }
+}
+
+/// Recreate a storage from its pickled elements.
+#[pyfunction]
+#[pyo3(signature = (bytes, dtype, device = None))]
+fn _rebuild_storage(
+    bytes: &Bound<'_, PyBytes>,
+    dtype: &DType,
+    device: OptionalArg<'_, '_>,
+) -> PyResult<Storage> {
+    let count = bytes.as_bytes().len() / dtype.0.size();
+    Ok(Storage { whole: restored("_rebuild_storage", bytes, dtype, &[count], device)? })
+}
+
+/// Recreate a tensor from its storage.
+#[pyfunction]
+fn _rebuild_tensor<'py>(
+    class: &Bound<'py, PyType>,
+    storage: &Bound<'_, Storage>,
+    dtype: &DType,
+    shape: &Bound<'_, PyAny>,
+    stride: &Bound<'_, PyAny>,
+    storage_offset: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = switches::_rebuild_tensor::requires_grad)] requires_grad: bool,
+) -> PyResult<Bound<'py, Tensor>> {
+    let py = class.py();
+    if !class.is_subclass_of::<Tensor>()? {
+        return Err(new_type_error("_rebuild_tensor: class", "a subclass of Tensor", class));
+    }
+    let sizes =
+        |what: &str, given: &Bound<'_, PyAny>| checked_sizes(py, what, &extract_int_or_ints(what, given)?);
+    let (shape, strides) =
+        (sizes("_rebuild_tensor: shape", shape)?, sizes("_rebuild_tensor: stride", stride)?);
+    let what = "_rebuild_tensor: storage_offset";
+    let offset = checked_sizes(py, what, &[extract_int(what, storage_offset)?])?;
+    let offset = offset.first().copied().unwrap_or(0);
+    let tensor = CoreTensor::from_storage(storage.get().whole.storage(), dtype.0, &shape, &strides, offset);
+    new_leaf(class, tensor.into_py_result(py)?, requires_grad)
+}
+
+/// Recreate a tensor from a pickle of an earlier version, which has the elements of one tensor.
+#[pyfunction]
+#[pyo3(signature = (bytes, dtype, shape, requires_grad, device = None))]
+fn _rebuild(
+    bytes: &Bound<'_, PyBytes>,
+    dtype: &DType,
+    shape: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = switches::_rebuild::requires_grad)] requires_grad: bool,
+    device: OptionalArg<'_, '_>,
+) -> PyResult<Py<Tensor>> {
+    let (py, what) = (bytes.py(), "_rebuild: shape");
+    let shape = checked_sizes(py, what, &extract_int_or_ints(what, shape)?)?;
+    let tensor = restored("_rebuild", bytes, dtype, &shape, device)?;
+    build(py, requires_grad, || Ok(tensor))
+}
+
+/// Creates a tensor from pickled elements, on the CPU or on a device.
+fn restored(
+    op: &'static str,
+    bytes: &Bound<'_, PyBytes>,
+    dtype: &DType,
+    shape: &[usize],
+    device: OptionalArg<'_, '_>,
+) -> PyResult<CoreTensor> {
+    let py = bytes.py();
+    let placement = placement(py, op, device, false, Placement::Cpu)?;
+    let tensor = from_data::from_bytes(bytes.as_bytes(), dtype.0, shape).into_py_result(py)?;
+    let size = super::work_size(&tensor);
+    super::maybe_detach(py, op, size, || tensor.to((tensor.dtype(), placement), false))
+}
