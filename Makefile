@@ -12,7 +12,7 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
-	wheel generate format clean environment test-environment
+	install-light wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -67,6 +67,9 @@ docs: ## build the documentation site into target/site; a broken link is an erro
 
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
 	@$(VENV_PYTHON) tools/package.py install
+
+install-light: test-environment ## like install, without the tensor runtime: for work on flags, modes, threads, devices and memory
+	@$(VENV_PYTHON) tools/package.py light
 
 wheel: test-environment ## build the wheel into dist/
 	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist
