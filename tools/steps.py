@@ -15,7 +15,7 @@ RUST_PACKAGES += ["--exclude", BENCHMARKS]
 # Without the tensor runtime, and like the light wheel with the dependencies of the Rust tests.
 LIGHT = ["--package", "interlock-python", "--no-default-features", "--features", "shared-with-tests"]
 # The tests of the parts that a light wheel has; tests/conftest.py skips those that need tensors.
-LIGHT_TESTS = ["tests/unit", "tests/integration/processes"]
+LIGHT_TESTS = ["tests/unit", "tests/integration/processes", "tests/integration/test_control_plane.py"]
 LIGHT_TESTS += [
     f"tests/packaging/test_{name}.py" for name in ("capi", "features", "import", "public_names", "wheel")
 ]
