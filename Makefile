@@ -11,16 +11,25 @@ REQUIRE_PYTHON = command -v $(PYTHON) > /dev/null || \
 	{ echo "$(PYTHON) was not found: install CPython 3.11 or newer." >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
-	wheel generate format clean environment test-environment
+.PHONY: help demo demo-training docs test test-all test-long test-pythons test-sanitized test-gpu test-vendor fuzz bench bench-gpu install \
+	install-light wheel generate format clean environment test-environment
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-demo: environment ## build interlock from source, install it into .venv and run the quick start
-	@echo "compiling interlock (two to four minutes on the first run) ..."
-	@$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check .
-	@$(VENV_PYTHON) examples/quickstart.py
+# In an environment of their own, so that they do not replace the build of `make install`.
+DEMO_PYTHON := .venv-demo/bin/python
+DEMO_INSTALL := $(DEMO_PYTHON) -m pip install --quiet --disable-pip-version-check
+
+demo: environment ## build interlock without tensors, and show flags, modes, threads, devices and memory (LIGHT_TIME)
+	@echo "compiling interlock without the tensor runtime: LIGHT_TIME on two cores ..."
+	@$(DEMO_INSTALL) --config-settings build-args=--no-default-features .
+	@INTERLOCK_DEBUG=1 $(DEMO_PYTHON) examples/control_plane.py
+
+demo-training: environment ## build interlock with tensors, and train a classifier of handwritten digits (FULL_TIME)
+	@echo "compiling interlock with the tensor runtime: FULL_TIME on two cores ..."
+	@$(DEMO_INSTALL) .
+	@$(DEMO_PYTHON) examples/quickstart.py
 
 test: test-environment ## build the wheel, install it and run the checks for every change
 	@$(VENV_PYTHON) tools/check.py
@@ -67,6 +76,9 @@ docs: ## build the documentation site into target/site; a broken link is an erro
 
 install: test-environment ## build the wheel and install it into .venv, for .venv/bin/python -m pytest
 	@$(VENV_PYTHON) tools/package.py install
+
+install-light: test-environment ## like install, without the tensor runtime: for work on flags, modes, threads, devices and memory
+	@$(VENV_PYTHON) tools/package.py light
 
 wheel: test-environment ## build the wheel into dist/
 	@$(VENV_PYTHON) -m maturin build --release --interpreter $(VENV_PYTHON) --out dist

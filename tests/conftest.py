@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import interlock
 import pytest
 from interlock import accelerator
+from interlock._features import HAS_TENSORS, NO_TENSORS
 
 from tests.helpers import fake_cuda, fake_driver, run_options, subprocess
 from tests.helpers.gate import Gate
@@ -61,6 +63,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
     _skip_without_device(config, items)
+    if HAS_TENSORS:
+        for item in items:
+            if item.get_closest_marker("light") is not None:
+                item.add_marker(
+                    pytest.mark.skip(reason="checks a build without tensors (make install-light)")
+                )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport]:
+    """Skip a module that imports what a build without the tensor runtime lacks."""
+    report = yield
+    if _needs_tensors(report):
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, subprocess.NEEDS_TENSORS)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport]:
+    """Skip a test that uses what a build without the tensor runtime lacks.
+
+    tests/packaging/test_features.py checks which names such a build lacks.
+    """
+    report = yield
+    if _needs_tensors(report) and item.get_closest_marker("light") is None:
+        report.outcome, report.longrepr = "skipped", (str(item.path), 0, subprocess.NEEDS_TENSORS)
+        # The frames of the exception own memory that the next tests expect to be free.
+        sys.last_value = sys.last_traceback = None
+    return report
+
+
+def _needs_tensors(report: pytest.CollectReport | pytest.TestReport) -> bool:
+    return not HAS_TENSORS and report.failed and NO_TENSORS in report.longreprtext
 
 
 def _starts_processes(module: ModuleType) -> bool:

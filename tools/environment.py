@@ -1,7 +1,8 @@
 """Create a virtual environment, or print one sentence about the requirement that is missing.
 
-interlock is built and tested in `.venv`; `vendor` creates `.venv-vendor` with the libraries of vendors, and
-`docs` creates `.venv-docs` with the programs that build the site.
+interlock is built and tested in `.venv`; the demos install it in `.venv-demo`. `vendor` creates
+`.venv-vendor` with the libraries of vendors, and `docs` creates `.venv-docs` with the programs that build the
+site.
 
 The Makefile runs this file with the interpreter `PYTHON`. It uses syntax that every Python 3 accepts (quoted
 annotations, no f-strings), so that an interpreter that is too old can still report this.
@@ -15,7 +16,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENVIRONMENT = os.path.join(ROOT, ".venv")
-OTHER_ENVIRONMENTS = {use: os.path.join(ROOT, ".venv-" + use) for use in ("vendor", "docs")}
+OTHER_ENVIRONMENTS = {use: os.path.join(ROOT, ".venv-" + use) for use in ("demo", "vendor", "docs")}
 
 MISSING_PYTHON = (
     "interlock needs CPython 3.11 or newer and {0} is {1}: "
@@ -111,7 +112,7 @@ def install(environment: str, wanted: "list[str]") -> None:
 
 
 def main(arguments: "list[str]") -> int:
-    """Prepare `.venv` for `demo`, `.venv` with the test requirements for `test`, or another environment."""
+    """Prepare `.venv-demo`, or for `test` `.venv` with the test requirements, or another environment."""
     use = arguments[0] if arguments else "demo"
     tools = [] if use == "docs" else ["cargo", "cc"]
     sentence = missing(tools + (["cargo-clippy", "cargo-fmt"] if use == "test" else []))

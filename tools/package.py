@@ -1,9 +1,9 @@
 """Build and install the wheel, and check that the source distribution builds the same one.
 
 `install [PROFILE] [PYTHON]` builds the wheel with a Cargo profile, by default that of the Rust tests, and
-installs it into `.venv` or into the environment of another interpreter. `release` builds the release wheel
-from the source distribution, compares its list of files with that of a wheel of the working tree, and
-installs it.
+installs it into `.venv` or into the environment of another interpreter. `light` does this without the tensor
+runtime. `release` builds the release wheel from the source distribution, compares its list of files with that
+of a wheel of the working tree, and installs it.
 """
 
 import os
@@ -31,11 +31,12 @@ def maturin(project: Path, *arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "maturin", *arguments], cwd=project, check=True)
 
 
-def build(project: Path, folder: Path, profile: str) -> Path:
-    """Build the wheel of `project` into an emptied `folder`."""
+def build(project: Path, folder: Path, profile: str, *, tensors: bool = True) -> Path:
+    """Build the wheel of `project` into an emptied `folder`, with or without the tensor runtime."""
     shutil.rmtree(folder, ignore_errors=True)
     # With this feature the Rust tests reuse the compiled dependencies of the wheel.
     features = ["--features", "shared-with-tests"] if profile == "dev" else []
+    features += [] if tensors else ["--no-default-features"]
     options = ["--profile", profile, *features, "--interpreter", sys.executable]
     maturin(project, "build", *options, "--out", str(folder))
     return only(folder, "*.whl")
@@ -60,6 +61,13 @@ def install(profile: str = "dev", python: str = sys.executable) -> int:
     """Build and install the wheel. The installed wheel is removed first, even if the build fails."""
     pip(python, "uninstall", "--yes", "interlock")
     install_wheel(build(ROOT, WHEELS, profile), python)
+    return 0
+
+
+def light(profile: str = "dev", python: str = sys.executable) -> int:
+    """Build and install the wheel without the tensor runtime, like `install`."""
+    pip(python, "uninstall", "--yes", "interlock")
+    install_wheel(build(ROOT, WHEELS, profile, tensors=False), python)
     return 0
 
 
@@ -99,4 +107,4 @@ def release() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit({"install": install, "release": release}[sys.argv[1]](*sys.argv[2:]))
+    sys.exit({"install": install, "light": light, "release": release}[sys.argv[1]](*sys.argv[2:]))

@@ -12,6 +12,13 @@ RUST_PACKAGES = ["--workspace", "--exclude", "interlock-python", "--exclude", "e
 # The benchmarks have no tests, and criterion is slow to compile.
 BENCHMARKS = "interlock-program-benchmarks"
 RUST_PACKAGES += ["--exclude", BENCHMARKS]
+# Without the tensor runtime, and like the light wheel with the dependencies of the Rust tests.
+LIGHT = ["--package", "interlock-python", "--no-default-features", "--features", "shared-with-tests"]
+# The tests of the parts that a light wheel has; tests/conftest.py skips those that need tensors.
+LIGHT_TESTS = ["tests/unit", "tests/integration/processes", "tests/integration/test_control_plane.py"]
+LIGHT_TESTS += [
+    f"tests/packaging/test_{name}.py" for name in ("capi", "features", "import", "public_names", "wheel")
+]
 FACADE_FEATURES = ["accelerator", "host", "cuda"]
 LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
@@ -141,6 +148,12 @@ def remaining_steps() -> list[Step]:
             [[PYTHON, "tools/environment.py", "docs"], [DOCS_PYTHON, "-m", "mkdocs", "build", "--quiet"]],
             variables={"NO_MKDOCS_2_WARNING": "1"},
         ),
+        Step(
+            "light wheel",
+            [["cargo", "clippy", *LIGHT, "--", "-D", "warnings"], [PYTHON, "tools/package.py", "light"]],
+        ),
+        Step("pytest light", [pytest(*LIGHT_TESTS, "-m", "not slow and not timing")], needs=("light wheel",)),
+        # After the light wheel, which it replaces in .venv.
         Step("release wheel", [[PYTHON, "tools/package.py", "release"]]),
         Step(
             "pytest release",

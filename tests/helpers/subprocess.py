@@ -14,6 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+from interlock._features import HAS_TENSORS, NO_TENSORS
+
+NEEDS_TENSORS = "needs the tensor runtime"
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 TIMEOUT_SECONDS = 60.0
 # The timeout for reading the output of a killed process.
@@ -43,6 +47,7 @@ def run_command(
 ) -> Result:
     """Run a command in an empty folder; fail the test if it does not exit in time.
 
+    In a build without the tensor runtime, skip the test if the command reports that it needs the runtime.
     Processes that it started are waited for, too, as long as they have its output open.
     """
     with (
@@ -70,6 +75,8 @@ def run_command(
             except subprocess.TimeoutExpired:
                 stdout, stderr = "", "(a process of another session has its output open)"
             raise AssertionError(f"no end after {seconds} s: {arguments}\n{stdout}\n{stderr}") from None
+    if not HAS_TENSORS and NO_TENSORS in stderr:
+        pytest.skip(NEEDS_TENSORS)
     return Result(process.returncode, stdout, stderr)
 
 

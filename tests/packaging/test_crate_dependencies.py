@@ -35,8 +35,12 @@ ALLOWED = {
     "example_driver": {"interlock-driver"},
 }
 FOLDERS = ("core", "driver", "host", "cuda", "accelerator", "tensor", "capi", "capi-table", "python")
-# Packages that a crate must not depend on, so that users of flags alone do not compile them.
-ABSENT = {"interlock-core": {"cudarc", "slab", "gemm", "pyo3"}}
+# Packages that a crate without its default features must not depend on, so that users of flags alone do not
+# compile them, nor users of the extension without the tensor runtime.
+ABSENT = {
+    "interlock-core": {"cudarc", "slab", "gemm", "pyo3"},
+    "interlock-python": {"interlock-tensor", "gemm", "gemm-common", "half", "libm", "pulp"},
+}
 
 # Accepted cycles, each with its reason.
 CYCLES: dict[str, dict[frozenset[str], str]] = {
@@ -105,7 +109,8 @@ def test_interlock_capi_depends_on_libc_alone() -> None:
 
 @pytest.mark.parametrize("name", ABSENT)
 def test_crate_compiles_without_heavy_dependencies(name: str) -> None:
-    command = ["cargo", "tree", "--offline", "--package", name, "--edges", "normal", "--prefix", "none"]
+    command = ["cargo", "tree", "--offline", "--package", name, "--no-default-features"]
+    command += ["--edges", "normal", "--prefix", "none"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     compiled = {line.split()[0] for line in done.stdout.splitlines() if line}
     assert name in compiled

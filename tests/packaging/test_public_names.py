@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from types import ModuleType
 
 import interlock
@@ -62,8 +63,9 @@ def test_public_type_names_the_module_that_exports_it(module: ModuleType) -> Non
 
 
 def test_extension_module_lists_no_private_names() -> None:
-    for stub in ("accelerator", "autograd", "backends", "state", "tensor"):
-        module = importlib.import_module(f"interlock._core.{stub}")
+    modules = [module for name, module in sys.modules.items() if name.startswith("interlock._core.")]
+    assert len(modules) >= 5
+    for module in modules:
         assert [name for name in module.__all__ if name.startswith("_")] == []
 
 

@@ -9,10 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from interlock._features import HAS_TENSORS
 
 ROOT = Path(__file__).resolve().parents[2]
 # The budget of a release. `--full` tests a release; a wheel without optimization is twice as large.
-SIZE_BUDGET = 8_000_000
+SIZE_BUDGET = 8_000_000 if HAS_TENSORS else 2_000_000
+# Paths of sources, which panics print.
+OF_TENSORS = (b"rust/tensor/src", b"gemm-common-")
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +108,13 @@ def test_extension_links_only_the_c_library(unpacked: Path) -> None:
 
 def test_wheel_is_smaller_than_its_budget(wheel: Path, full: bool) -> None:
     assert wheel.stat().st_size < SIZE_BUDGET * (1 if full else 2)
+
+
+@pytest.mark.parametrize("path", OF_TENSORS)
+def test_extension_contains_the_tensor_runtime_only_as_its_feature(unpacked: Path, path: bytes) -> None:
+    library = (unpacked / "interlock/_core.abi3.so").read_bytes()
+    assert b"rust/core/src" in library
+    assert (path in library) == HAS_TENSORS
 
 
 def test_import_needs_no_other_package_and_warns_of_nothing(unpacked: Path) -> None:

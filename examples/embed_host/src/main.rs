@@ -12,7 +12,7 @@
 //!
 //! This command registers the kernel of `examples/attention`, which the script can choose.
 //!
-//! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make demo`
+//! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make install`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
 

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
 from interlock._core import accelerator as _native
 from interlock._core.accelerator import current_device_index, device as _device, set_device_index
-from interlock._core.tensor import bool as _bool, float32, float64, int64
+from interlock._features import HAS_TENSORS
+
+if TYPE_CHECKING or HAS_TENSORS:
+    from interlock._core.tensor import bool as _bool, float32, float64, int64
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import _CudaStream
 
-_DTYPES = frozenset({_bool, float32, float64, int64})
+_DTYPES = frozenset({_bool, float32, float64, int64} if HAS_TENSORS else ())
 
 
 class DeviceProperties(NamedTuple):
@@ -53,6 +56,8 @@ def device_properties(device: _device | str | int | None = None, /) -> DevicePro
 
 def get_device_capability(device: _device | str | int | None = None, /) -> dict[str, Any]:
     """Return the capabilities of a device: a dict with `supported_dtypes`, the set of its dtypes.
+
+    The set is empty in a build without the tensor runtime.
 
     Args:
         device: The device; None, or a device without an index, means the current device.

@@ -1,6 +1,11 @@
-"""Gradient modes, `backward`, functions with a gradient of the program, and checks of gradients."""
+"""Gradient modes, `backward`, functions with a gradient of the program, and checks of gradients.
+
+A build without the tensor runtime has only the gradient modes.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from interlock._core.autograd import (
     is_grad_enabled,
@@ -8,10 +13,9 @@ from interlock._core.autograd import (
     is_multithreading_enabled,
     is_view_replay_enabled,
 )
-from interlock._core.tensor import Node, backward, grad
-from interlock.autograd import anomaly_mode, function, grad_mode, graph
+from interlock._features import HAS_TENSORS, remove_missing
+from interlock.autograd import anomaly_mode, grad_mode
 from interlock.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from interlock.autograd.function import Function
 from interlock.autograd.grad_mode import (
     _enter_inference_mode as _enter_inference_mode,
     _exit_inference_mode as _exit_inference_mode,
@@ -24,7 +28,12 @@ from interlock.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from interlock.autograd.gradcheck import gradcheck, gradgradcheck
+
+if TYPE_CHECKING or HAS_TENSORS:
+    from interlock._core.tensor import Node, backward, grad
+    from interlock.autograd import function, graph
+    from interlock.autograd.function import Function
+    from interlock.autograd.gradcheck import gradcheck, gradgradcheck
 
 __all__ = [
     "Function",
@@ -50,3 +59,5 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+remove_missing(globals())

@@ -1,4 +1,7 @@
-"""Operations with a backward function of the program: `Function`."""
+"""Operations with a backward function of the program: `Function`.
+
+A build without the tensor runtime lacks this module.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
+import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.autograd import is_grad_enabled, no_grad, set_grad_enabled
 from interlock._core.tensor import Tensor, _FunctionNode, _record_function
 

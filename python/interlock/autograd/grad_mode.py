@@ -18,7 +18,7 @@ from interlock._core.autograd import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from interlock._core.tensor import Tensor
+from interlock._features import Tensor
 from interlock._scope_decorator import decorate
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Comparison of gradients with finite differences."""
+"""Comparison of gradients with finite differences.
+
+A build without the tensor runtime lacks this module.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.autograd import no_grad
 from interlock._core.tensor import Tensor, float64, grad, stack, tensor, zeros_like
 from interlock.errors import ArgumentError, GradcheckError

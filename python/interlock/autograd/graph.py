@@ -1,10 +1,14 @@
-"""The autograd graph: its nodes and edges, hooks of several tensors, and hooks of saved tensors."""
+"""The autograd graph: its nodes and edges, hooks of several tensors, and hooks of saved tensors.
+
+A build without the tensor runtime lacks this module.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
+import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.accelerator import device
 from interlock._core.tensor import (
     Node,

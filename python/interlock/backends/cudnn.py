@@ -7,12 +7,15 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import backends as _native
-from interlock._core.tensor import float16 as _float16, float32 as _float32, float64 as _float64
+from interlock._features import HAS_TENSORS as _HAS_TENSORS
 from interlock.backends._module import (
     UNCHANGED,
     _FP32Precision as _FP32Precision,
     set_flags as _set_flags,
 )
+
+if TYPE_CHECKING or _HAS_TENSORS:
+    from interlock._core.tensor import float16 as _float16, float32 as _float32, float64 as _float64
 
 if TYPE_CHECKING:
     from interlock._core.tensor import Tensor, dtype
@@ -43,7 +46,7 @@ conv = _native.CudnnConvFlags()
 rnn = _native.CudnnRnnFlags()
 
 #: The dtypes that both cuDNN and the tensors of interlock support.
-CUDNN_TENSOR_DTYPES: set[dtype] = {_float64, _float32, _float16}
+CUDNN_TENSOR_DTYPES: set[dtype] = {_float64, _float32, _float16} if _HAS_TENSORS else set()
 
 # In the order of the arguments of `flags` and `set_flags`.
 _ARGUMENTS = (

@@ -1,8 +1,11 @@
 """Functions and parameters of neural networks, under PyTorch's names.
 
+A build without the tensor runtime lacks this module.
+
 There are no modules here except for `MultiheadAttention`, because a flag selects its fast path.
 """
 
+import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock.nn import attention, functional, parameter
 from interlock.nn._multihead_attention import MultiheadAttention
 from interlock.nn.parameter import Parameter

@@ -1,5 +1,7 @@
 """Checkpoints: parts of a model that store no activations and compute them again in the backward pass.
 
+A build without the tensor runtime lacks this module.
+
 A checkpoint trades computation for memory. `checkpoint` calls a function and stores its arguments, but not
 the tensors that its operations save. The backward pass calls the function again for them, in the state of
 the first call: gradient modes, flags, devices, streams and random numbers. Names and arguments follow the
@@ -15,6 +17,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, TypeAlias, TypeVar
 
+import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.autograd import is_grad_enabled
 from interlock._core.tensor import (
     Tensor,

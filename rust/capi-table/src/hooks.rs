@@ -3,6 +3,8 @@
 use interlock::dispatch::ForeignKernelDescriptor;
 use once_cell::race::OnceBox;
 
+use crate::entry::{Failure, Result};
+
 /// The functions that the binding of an interpreter provides.
 ///
 /// ```
@@ -11,7 +13,7 @@ use once_cell::race::OnceBox;
 /// set_hooks(Hooks {
 ///     detach: |work| work(),
 ///     raise: |code, text| eprintln!("{code}: {text}"),
-///     register_kernel: |_operation, _kernel| Ok(()),
+///     register_kernel: Some(|_operation, _kernel| Ok(())),
 /// });
 /// // SAFETY: a null error is accepted.
 /// unsafe { (table().error_raise)(std::ptr::null()) };
@@ -22,8 +24,8 @@ pub struct Hooks {
     pub detach: fn(&mut (dyn FnMut() + Send)),
     /// Raises the exception for a code and a text. The thread is attached.
     pub raise: fn(i32, &str),
-    /// Registers a kernel of an operation of tensors.
-    pub register_kernel: RegisterKernel,
+    /// Registers a kernel of an operation of tensors; `None` in a build without the tensor runtime.
+    pub register_kernel: Option<RegisterKernel>,
 }
 
 /// Registers a kernel for the operation with a name. The description is valid, as `ForeignKernel::new` requires.
@@ -56,7 +58,14 @@ pub(crate) fn raise(code: i32, text: &str) {
     }
 }
 
-/// Returns the function that registers a kernel, if the process has tensors.
-pub(crate) fn register_kernel() -> Option<RegisterKernel> {
-    HOOKS.get().map(|hooks| hooks.register_kernel)
+/// Returns the function that registers a kernel.
+pub(crate) fn register_kernel() -> Result<RegisterKernel> {
+    let Some(hooks) = HOOKS.get() else {
+        return Err(Failure::unsupported("kernel_register: this process has no tensors of interlock"));
+    };
+    hooks.register_kernel.ok_or_else(|| {
+        Failure::unsupported(
+            "kernel_register: this build of interlock has no tensor runtime; install interlock with the default features",
+        )
+    })
 }

@@ -27,8 +27,7 @@ unsafe fn register_kernel(operation: InterlockText, kernel: *const InterlockKern
     // The size alone: the struct of a caller may have another one.
     // SAFETY: guaranteed by the caller.
     unsafe { reference("kernel_register: kernel", kernel.cast::<usize>())? };
-    let register = hooks::register_kernel()
-        .ok_or_else(|| Failure::unsupported("kernel_register: this process has no tensors of interlock"))?;
+    let register = hooks::register_kernel()?;
     // SAFETY: guaranteed by the caller. The layouts are compared below.
     let registered = unsafe { register(operation, kernel.cast::<ForeignKernelDescriptor>()) };
     registered.map_err(|error| {

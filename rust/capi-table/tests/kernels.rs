@@ -37,7 +37,7 @@ fn failure(kernel: &InterlockKernel) -> (i32, String) {
         detach: |work| work(),
         raise: |_code, _text| (),
         // SAFETY: the description is valid.
-        register_kernel: |_operation, kernel| unsafe { ForeignKernel::new(kernel) }.map(drop),
+        register_kernel: Some(|_operation, kernel| unsafe { ForeignKernel::new(kernel) }.map(drop)),
     });
     let mut error =
         InterlockError { size: size_of::<InterlockError>() as u32, code: INTERLOCK_OK, text: [0; 1016] };

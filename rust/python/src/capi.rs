@@ -1,21 +1,18 @@
 //! The capsule `_C_API`, through which other extension modules reach the state.
 
-use std::ffi::c_void;
-use std::mem::offset_of;
-
 use interlock_capi::sys::*;
-use interlock_capi_table::{Hooks, set_hooks, table};
-use interlock_tensor::{ForeignAttentionOptions, register_foreign_kernel};
+use interlock_capi_table::{Hooks, RegisterKernel, set_hooks, table};
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use std::ffi::c_void;
 
 use crate::errors::new_exception;
 use crate::{detach, pending_exception};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    set_hooks(Hooks { detach: detach_if_attached, raise, register_kernel: register_foreign_kernel });
+    set_hooks(Hooks { detach: detach_if_attached, raise, register_kernel: REGISTER_KERNEL });
     let table = std::ptr::from_ref(table()).cast_mut().cast::<c_void>();
     // SAFETY: the interpreter is attached; the table and the name live until the process exits.
     let capsule = unsafe {
@@ -64,16 +61,23 @@ fn raise(code: i32, text: &str) {
     pending.unwrap_or_else(|| new_exception(py, class_name(code), text.to_owned())).restore(py);
 }
 
+/// Registers a kernel of an operation of tensors, if this build has tensors.
+#[cfg(feature = "tensor")]
+const REGISTER_KERNEL: Option<RegisterKernel> = Some(interlock_tensor::register_foreign_kernel);
+#[cfg(not(feature = "tensor"))]
+const REGISTER_KERNEL: Option<RegisterKernel> = None;
+
 // The options are declared in the C interface and in the runtime, which do not depend on each other.
+#[cfg(feature = "tensor")]
 const _: () = {
-    assert!(size_of::<InterlockAttentionOptions>() == size_of::<ForeignAttentionOptions>());
-    assert!(offset_of!(InterlockAttentionOptions, scale) == offset_of!(ForeignAttentionOptions, scale));
-    assert!(
-        offset_of!(InterlockAttentionOptions, is_causal) == offset_of!(ForeignAttentionOptions, is_causal)
-    );
-    assert!(
-        offset_of!(InterlockAttentionOptions, enable_gqa) == offset_of!(ForeignAttentionOptions, enable_gqa)
-    );
+    use std::mem::offset_of;
+
+    use interlock_tensor::ForeignAttentionOptions as Ours;
+
+    assert!(size_of::<InterlockAttentionOptions>() == size_of::<Ours>());
+    assert!(offset_of!(InterlockAttentionOptions, scale) == offset_of!(Ours, scale));
+    assert!(offset_of!(InterlockAttentionOptions, is_causal) == offset_of!(Ours, is_causal));
+    assert!(offset_of!(InterlockAttentionOptions, enable_gqa) == offset_of!(Ours, enable_gqa));
 };
 
 /// Returns the class of `interlock.errors` for a code of the table.

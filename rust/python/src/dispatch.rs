@@ -1,5 +1,6 @@
 //! Bindings of `interlock.dispatch`: records of calls and the choice of their kernels.
 
+#[cfg(feature = "tensor")]
 pub(crate) mod explain;
 
 use interlock::dispatch::{self, Outcome, Rounding, Sums};
@@ -15,8 +16,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Considered>()?;
     module.add_class::<Reason>()?;
     module.add_class::<Recording>()?;
-    module.add_function(wrap_pyfunction!(record, &module)?)?;
-    module.add_function(wrap_pyfunction!(explain::explain, &module)?)
+    #[cfg(feature = "tensor")]
+    module.add_function(wrap_pyfunction!(explain::explain, &module)?)?;
+    module.add_function(wrap_pyfunction!(record, &module)?)
 }
 
 /// A call of an operation and the choice of its kernel. `str` returns the line that `INTERLOCK_DISPATCH=1` prints.

@@ -4,7 +4,13 @@
 //! A Rust program that embeds Python registers the module with `pyo3::append_to_inittab!(_core)` before it initializes
 //! the interpreter; the installed Python layer then uses that copy.
 
+#![cfg_attr(
+    not(feature = "tensor"),
+    allow(dead_code, unused_imports, reason = "some helpers have only callers in the bindings of tensors")
+)]
+
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 mod accelerator;
 mod autograd;
@@ -30,8 +36,12 @@ mod state;
 mod submodule;
 mod switches;
 mod task_overlap;
+#[cfg(feature = "tensor")]
 mod tensor;
 mod thread_count;
+
+/// The optional parts that were compiled in.
+const FEATURES: &[&str] = if cfg!(feature = "tensor") { &["tensor"] } else { &[] };
 
 /// The Rust side of interlock.
 #[pymodule(name = "_core", module = "interlock", gil_used = false)]
@@ -48,10 +58,12 @@ pub mod _core {
         backends::register(module)?;
         accelerator::register(module)?;
         state::register(module)?;
+        #[cfg(feature = "tensor")]
         tensor::register(module)?;
         dispatch::register(module)?;
         module.add("LIBRARY", library)?;
         capi::register(module)?;
+        module.add("__features__", PyTuple::new(module.py(), FEATURES)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

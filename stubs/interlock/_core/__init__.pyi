@@ -9,6 +9,7 @@ from interlock._core import (
 
 __all__ = [
     "LIBRARY",
+    "__features__",
     "__version__",
     "accelerator",
     "autograd",
@@ -19,6 +20,9 @@ __all__ = [
 ]
 
 __version__: str
+
+__features__: tuple[str, ...]
+"""The optional parts that were compiled in: ``"tensor"``, the tensor runtime and its operations."""
 
 LIBRARY: str
 """The file that contains the extension module: a shared library, or the program that registered its copy."""

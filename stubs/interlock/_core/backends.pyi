@@ -211,6 +211,46 @@ def get_cpu_capability() -> str:
     A value that this CPU does not support, or that is unknown, is ignored with one `FlagEnvironmentWarning`.
     """
 
+def get_num_threads() -> int:
+    """Return the number of threads on which an operation may run on the CPU.
+
+    The default is the value of the environment variable `OMP_NUM_THREADS`, else that of `MKL_NUM_THREADS`, else the
+    number of CPUs that the process may use.
+
+    Returns:
+        The number of threads; the same for all threads of the program.
+
+    Example:
+        >>> import interlock
+        >>> interlock.get_num_threads() >= 1
+        True
+    """
+
+def set_num_threads(threads: int, /) -> None:
+    """Set the number of threads on which an operation may run on the CPU, for the whole process.
+
+    Matrix products and other large operations use several threads. Results do not depend on their number. An
+    operation that is running continues with the number with which it began, and a forked child with that of its
+    parent.
+
+    The number is passed to the OpenMP runtimes that are loaded under their own names, and to MKL if it has been called
+    before, as by `torch.set_num_threads`; no library is loaded. In an OpenMP runtime it applies to parallel regions of
+    the calling thread. A library that is loaded later begins with its own default.
+
+    Args:
+        threads: A positive int; 1 runs every operation on the thread that calls it.
+
+    Raises:
+        TypeError: `threads` is not an int.
+        ArgumentError: `threads` is less than 1 or more than 2**31 - 1.
+
+    Example:
+        >>> import interlock
+        >>> interlock.set_num_threads(2)
+        >>> interlock.get_num_threads()
+        2
+    """
+
 def library_names() -> list[str]:
     """Return the names of all libraries."""
 
@@ -613,6 +653,7 @@ __all__ = [
     "flags_frozen",
     "get_cpu_capability",
     "get_float32_matmul_precision",
+    "get_num_threads",
     "install",
     "library_is_available",
     "library_is_loaded",
@@ -629,6 +670,7 @@ __all__ = [
     "reset",
     "restore",
     "set_float32_matmul_precision",
+    "set_num_threads",
     "set_plan_cache_max_size",
     "snapshot",
     "table",

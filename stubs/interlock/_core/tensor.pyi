@@ -163,7 +163,6 @@ __all__ = [
     "gather",
     "ge",
     "gelu",
-    "get_num_threads",
     "grad",
     "greater",
     "greater_equal",
@@ -283,7 +282,6 @@ __all__ = [
     "scatter",
     "scatter_add",
     "select",
-    "set_num_threads",
     "sigmoid",
     "sigmoid_",
     "sign",
@@ -6902,46 +6900,6 @@ def manual_seed(seed: int) -> None:
         >>> interlock.manual_seed(7)
         >>> (interlock.rand(3) == x).min().item()
         True
-    """
-
-def get_num_threads() -> int:
-    """Return the number of threads on which an operation may run on the CPU.
-
-    The default is the value of the environment variable `OMP_NUM_THREADS`, else that of `MKL_NUM_THREADS`, else the
-    number of CPUs that the process may use.
-
-    Returns:
-        The number of threads; the same for all threads of the program.
-
-    Example:
-        >>> import interlock
-        >>> interlock.get_num_threads() >= 1
-        True
-    """
-
-def set_num_threads(threads: int, /) -> None:
-    """Set the number of threads on which an operation may run on the CPU, for the whole process.
-
-    Matrix products and other large operations use several threads. Results do not depend on their number. An
-    operation that is running continues with the number with which it began, and a forked child with that of its
-    parent.
-
-    The number is passed to the OpenMP runtimes that are loaded under their own names, and to MKL if it has been called
-    before, as by `torch.set_num_threads`; no library is loaded. In an OpenMP runtime it applies to parallel regions of
-    the calling thread. A library that is loaded later begins with its own default.
-
-    Args:
-        threads: A positive int; 1 runs every operation on the thread that calls it.
-
-    Raises:
-        TypeError: `threads` is not an int.
-        ArgumentError: `threads` is less than 1 or more than 2**31 - 1.
-
-    Example:
-        >>> import interlock
-        >>> interlock.set_num_threads(2)
-        >>> interlock.get_num_threads()
-        2
     """
 
 def is_tensor(obj: object) -> TypeGuard[Tensor]:

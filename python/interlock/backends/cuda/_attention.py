@@ -8,11 +8,10 @@ frozen.
 from __future__ import annotations
 
 import warnings
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from interlock._core import backends as _native
-from interlock._core.dispatch import explain
-from interlock._core.tensor import Tensor
+from interlock._features import HAS_TENSORS, Tensor
 from interlock.backends.cuda._blas import NumberedEnum
 from interlock.errors import (
     AttentionKernelError,
@@ -21,6 +20,9 @@ from interlock.errors import (
     FlagTypeError,
     FlagValueError,
 )
+
+if TYPE_CHECKING or HAS_TENSORS:
+    from interlock._core.dispatch import explain
 
 
 class SDPBackend(NumberedEnum):

@@ -6,6 +6,7 @@ mod flag;
 mod flag_names;
 mod flag_types;
 mod libraries;
+mod num_threads;
 mod plan_cache;
 mod scopes;
 mod values;
@@ -23,6 +24,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     flag::register(&module)?;
     cpu::register(&module)?;
     libraries::register(&module)?;
+    num_threads::register(&module)?;
     plan_cache::register(&module)?;
     api::register(&module)
 }

@@ -4,11 +4,13 @@
 //! deleter, on any thread.
 
 mod export;
+#[cfg(feature = "tensor")]
 mod import;
 
 use std::ffi::{CStr, c_void};
 
 pub(crate) use export::{Export, capsule};
+#[cfg(feature = "tensor")]
 pub(crate) use import::Imported;
 use interlock::base::dlpack::DLTensor;
 

@@ -44,7 +44,6 @@ mod lstm;
 mod matmul;
 mod node;
 mod norms;
-mod num_threads;
 mod numeric_args;
 mod numpy;
 mod op_warnings;
@@ -131,7 +130,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     flips::register(&module)?;
     rearrange::register(&module)?;
     products::register(&module)?;
-    num_threads::register(&module)?;
     ops::register(&module)?;
     elementwise::register(&module)?;
     inplace::register(&module)?;
