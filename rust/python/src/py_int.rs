@@ -7,6 +7,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
+use crate::errors::new_type_error;
+
 /// Returns the result of `__index__`, or `None` for an object whose class lacks the method. An int is returned as it
 /// is.
 pub(crate) fn index<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
@@ -16,6 +18,20 @@ pub(crate) fn index<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
     // SAFETY: the object is alive; the result is a new reference, or null with an exception set.
     let number = unsafe { Bound::from_owned_ptr_or_err(given.py(), ffi::PyNumber_Index(given.as_ptr())) }?;
     Ok(Some(number.cast_into()?))
+}
+
+/// Returns the result of `__index__` of the argument `what`, which must be `wanted`. Exceptions propagate, except those
+/// of tensors and arrays, which have `__dlpack__`: their messages name neither the function nor the argument.
+pub(crate) fn extract_index<'py>(
+    what: &str,
+    wanted: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyInt>> {
+    let wrong = || new_type_error(what, wanted, given);
+    match index(given) {
+        Err(_) if given.hasattr("__dlpack__")? => Err(wrong()),
+        index => index?.ok_or_else(wrong),
+    }
 }
 
 /// Returns whether the class of an object has `__index__`.

@@ -5,10 +5,8 @@ use std::num::NonZeroUsize;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-use super::args::extract_index;
 use crate::detach::detach;
-use crate::errors::new_exception;
-use crate::errors::new_type_error;
+use crate::errors::{new_exception, new_type_error};
 use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -62,7 +60,7 @@ fn set_num_threads(threads: &Bound<'_, PyAny>) -> PyResult<()> {
     if threads.is_instance_of::<PyBool>() {
         return Err(new_type_error(what, "a positive int", threads));
     }
-    let index = extract_index(what, "a positive int", threads)?;
+    let index = py_int::extract_index(what, "a positive int", threads)?;
     let number = py_int::int64(&index).and_then(|number| i32::try_from(number).ok());
     let Some(number) = number.and_then(|number| NonZeroUsize::new(usize::try_from(number).ok()?)) else {
         let message = format!("{what} must be from 1 to 2**31 - 1, got {}", py_int::text(&index));

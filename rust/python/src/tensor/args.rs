@@ -223,22 +223,8 @@ pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64>
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
         return Err(new_type_error(what, "an int", given));
     }
-    let index = extract_index(what, "an int", given)?;
+    let index = py_int::extract_index(what, "an int", given)?;
     py_int::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
-}
-
-/// Returns the result of `__index__`. Its exceptions propagate, except those of a tensor or an array with several
-/// elements, or of floats: their messages name neither the function nor the argument.
-pub(super) fn extract_index<'py>(
-    what: &str,
-    wanted: &str,
-    given: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyInt>> {
-    let wrong = || new_type_error(what, wanted, given);
-    match py_int::index(given) {
-        Err(_) if given.is_instance_of::<Tensor>() || numpy::is_array(given)? => Err(wrong()),
-        index => index?.ok_or_else(wrong),
-    }
 }
 
 /// Extracts ints that are passed as separate arguments or as one tuple or list.

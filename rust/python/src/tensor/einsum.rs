@@ -6,7 +6,7 @@ use interlock_tensor::{Error, PathOptimizer, PathRequest, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
 
-use super::args::{extract_index, extract_tensor, try_iter_arg};
+use super::args::{extract_tensor, try_iter_arg};
 use super::{Tensor, run_op};
 use crate::detach::attach;
 use crate::dispatch::Call;
@@ -166,7 +166,7 @@ fn letters(labels: &Bound<'_, PyAny>) -> PyResult<String> {
         if label.is_instance_of::<PyEllipsis>() {
             return Ok("...".to_owned());
         }
-        let index = extract_index(what, "ints or ...", &label)?;
+        let index = py_int::extract_index(what, "ints or ...", &label)?;
         let letter = match py_int::int64(&index).and_then(|number| u8::try_from(number).ok()) {
             Some(number @ 0..26) => char::from(b'A' + number),
             Some(number @ 26..52) => char::from(b'a' + (number - 26)),

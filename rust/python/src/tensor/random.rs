@@ -5,8 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::args::{
-    OptionalArg, TensorOrScalar, checked_sizes, extract_f64, extract_index, extract_int, extract_int_or_ints,
-    extract_tensor,
+    OptionalArg, TensorOrScalar, checked_sizes, extract_f64, extract_int, extract_int_or_ints, extract_tensor,
 };
 use super::creation::{build, tensor_options};
 use super::inplace::{PySelf, run_inplace};
@@ -458,7 +457,7 @@ fn multinomial(
 #[pyfunction]
 fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<()> {
     let what = "manual_seed: seed";
-    let index = extract_index(what, "an int", seed)?;
+    let index = py_int::extract_index(what, "an int", seed)?;
     let number = py_int::int64(&index).map(i64::cast_unsigned).or_else(|| py_int::uint64(&index));
     let Some(number) = number else {
         let message = format!("{what} must be from -2**63 to 2**64 - 1, got {}", py_int::text(&index));
