@@ -21,13 +21,13 @@ help: ## list the targets
 DEMO_PYTHON := .venv-demo/bin/python
 DEMO_INSTALL := $(DEMO_PYTHON) -m pip install --quiet --disable-pip-version-check
 
-demo: environment ## build interlock without tensors, and show flags, modes, threads, devices and memory (LIGHT_TIME)
-	@echo "compiling interlock without the tensor runtime: LIGHT_TIME on two cores ..."
+demo: environment ## build interlock without tensors, and show flags, modes, threads, devices and memory (one to two minutes)
+	@echo "compiling interlock without the tensor runtime: 100 s of CPU time, one to two minutes on two cores ..."
 	@$(DEMO_INSTALL) --config-settings build-args=--no-default-features .
 	@INTERLOCK_DEBUG=1 $(DEMO_PYTHON) examples/control_plane.py
 
-demo-training: environment ## build interlock with tensors, and train a classifier of handwritten digits (FULL_TIME)
-	@echo "compiling interlock with the tensor runtime: FULL_TIME on two cores ..."
+demo-training: environment ## build interlock with tensors, and train a classifier of handwritten digits (about nine minutes)
+	@echo "compiling interlock with the tensor runtime: about nine minutes on two cores, later builds less ..."
 	@$(DEMO_INSTALL) .
 	@$(DEMO_PYTHON) examples/quickstart.py
 

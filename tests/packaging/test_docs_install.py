@@ -1,4 +1,4 @@
-"""README.md and docs/install.md name the versions of the package's metadata."""
+"""README.md and docs/install.md name the required versions, and how to build without the tensor runtime."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ def test_page_names_the_required_versions(page: str) -> None:
     pythons = [each.rpartition(" ")[2] for each in classifiers if "Python :: 3." in each]
     assert f"{rust} or newer" in text
     assert f"CPython {pythons[0]} to {pythons[-1]}" in text
+
+
+def test_page_selects_the_build_without_tensors_like_the_demo() -> None:
+    option = "--config-settings build-args=--no-default-features"
+    assert f"pip install . {option}\n" in (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    assert f"$(DEMO_INSTALL) {option} .\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    features = tomllib.loads((ROOT / "rust/python/Cargo.toml").read_text())["features"]
+    assert features["default"] == ["tensor"]
