@@ -42,11 +42,12 @@ use interlock_driver::{Address, DeviceIndex, StreamHandle};
 
 use super::DynDriver;
 use super::config::ConfigWatch;
+use super::limits;
 use super::snapshot::SegmentState;
 use super::stats::Statistics;
 use super::trace::{HistoryConfig, ReleaseReason, TraceEntry};
 use crate::accelerator::Accelerator;
-use crate::{PoolId, Result, Stream};
+use crate::{Error, PoolId, Result, Stream};
 
 /// The caching allocator of one device. The caller has checked that the accelerator belongs to this process.
 pub(crate) struct CachingAllocator {
@@ -211,9 +212,19 @@ impl CachingAllocator {
     #[inline]
     fn refresh_config(&self, ctx: &AllocCtx) -> Result<()> {
         self.config.refresh(|number, config| {
-            // Without a reported total, fractions of it are 0.
             let total = ctx.driver().memory_info(self.device).map_or(0, |info| info.total);
+            let fraction = config.per_process_memory_fraction;
+            if fraction < 1.0 && total == 0 {
+                let device = ctx.accelerator.device(self.device);
+                let name = "accelerator.memory.set_config: per_process_memory_fraction";
+                return Err(Error::argument(
+                    name,
+                    fraction.to_string(),
+                    limits::without_total(device, "1.0"),
+                ));
+            }
             self.with_inner(|inner| inner.configure(number, config, total));
+            Ok(())
         })
     }
 
