@@ -159,9 +159,9 @@ impl FreeList {
         of_stream.filter(move |entry| entry.fits(stream, bytes, policy))
     }
 
-    /// Returns the size of the largest block, 0 if there is none.
-    pub(super) fn largest(&self) -> usize {
-        self.chunks.iter().flatten().map(|entry| entry.key.bytes).max().unwrap_or(0)
+    /// Returns the streams and the sizes of all blocks.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (i64, usize)> {
+        self.chunks.iter().flatten().map(|entry| (entry.key.stream, entry.key.bytes))
     }
 
     #[inline]
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(best(&list, 0, 1025, &policy), Some(0.into()));
         assert_eq!(best(&list, 1, 512, &policy), Some(3.into()));
         assert_eq!(best(&list, 0, 4097, &policy), None);
-        assert_eq!(list.largest(), 4096);
+        assert!(list.iter().eq([(0, 1024), (0, 1024), (0, 4096), (1, 512)]));
     }
 
     #[test]

@@ -315,9 +315,9 @@ impl CachingAllocator {
         self.with_inner(|inner| function(&mut inner.heap.stats))
     }
 
-    /// Returns the size of the largest free block, and all cached bytes.
-    pub(crate) fn free_bytes(&self) -> (u64, u64) {
-        self.with_inner(|inner| (inner.heap.largest_free(), inner.heap.cached_bytes()))
+    /// Returns the largest size and the total size of the free blocks that requests of a stream may use.
+    pub(crate) fn free_bytes_for(&self, stream: &Stream, pool: Option<PoolId>) -> (u64, u64) {
+        self.with_inner(|inner| inner.heap.free_bytes_for(stream.id(), pool))
     }
 
     /// Reads or sets the largest number of bytes that may be reserved, after applying the active configuration.

@@ -203,11 +203,9 @@ impl BlockPool {
             segment: rounded,
             allocated: self.stats.active_bytes.current,
             reserved: self.stats.allocated_bytes.current,
-            largest_free: self.free.keys().next_back().map_or(0, |bytes| *bytes as u64),
-            limit: None,
-            free: None,
-            stream: 0,
-            pool: None,
+            // Blocks are neither merged nor used for much smaller requests.
+            largest_free: self.free.range(..rounded).next_back().map_or(0, |(bytes, _)| *bytes as u64),
+            ..AllocatorState::default()
         }
     }
 
