@@ -88,7 +88,10 @@ impl FreeList {
 
     /// Removes the entry at a position.
     pub(super) fn remove(&mut self, Position { chunk: index, offset }: Position) {
-        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| offset < chunk.len()) else { return };
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| offset < chunk.len()) else {
+            debug_assert!(false, "no entry at {index}, {offset}");
+            return;
+        };
         chunk.remove(offset);
         if chunk.is_empty() && self.chunks.len() > 1 {
             self.chunks.remove(index);

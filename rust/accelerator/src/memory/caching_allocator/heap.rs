@@ -2,7 +2,11 @@
 //!
 //! [`Heap`] maintains the invariants of the allocator: blocks follow each other in their segment without gaps or
 //! overlaps, no two neighbours are free, a block is in a free list if and only if it is free and its segment is not
-//! retired, and the statistics count exactly these blocks. It calls no driver.
+//! retired, and the statistics count exactly these blocks. It calls no driver. Builds with debug assertions check these
+//! invariants after operations.
+
+#[cfg(debug_assertions)]
+mod check;
 
 use std::collections::HashMap;
 
@@ -37,6 +41,9 @@ pub(super) struct Heap {
     /// All statistics. The heap counts segments and blocks; the slow path counts retries and failures.
     pub(super) stats: Statistics,
     pub(super) policy: SizePolicy,
+    /// The number of operations before the next check.
+    #[cfg(debug_assertions)]
+    unchecked: usize,
 }
 
 /// A request for memory.
@@ -98,6 +105,8 @@ impl Default for Heap {
             cached_bytes: 0,
             stats: Statistics::new(),
             policy: SizePolicy::default(),
+            #[cfg(debug_assertions)]
+            unchecked: 0,
         }
     }
 }
@@ -301,7 +310,11 @@ impl Heap {
 
     /// Counts a completed event of a block; returns whether the block waits for no other.
     pub(super) fn complete_event(&mut self, id: BlockId) -> bool {
-        let BlockState::PendingEvents(events) = &mut self.blocks[id].state else { return false };
+        let BlockState::PendingEvents(events) = &mut self.blocks[id].state else {
+            debug_assert!(false, "a block that waits for no event");
+            return false;
+        };
+        debug_assert!(*events > 0, "more events than were recorded");
         *events = events.saturating_sub(1);
         *events == 0
     }

@@ -114,6 +114,8 @@ impl CachingAllocator {
     fn with_inner<T>(&self, function: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner);
+        #[cfg(debug_assertions)]
+        inner.heap.check_if_due();
         if !inner.releases.deferred_drops.is_empty() {
             drop_without_lock(inner);
         }
@@ -129,6 +131,8 @@ impl CachingAllocator {
     ) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner, ctx);
+        #[cfg(debug_assertions)]
+        inner.heap.check_if_due();
         let Inner { releases, heap, .. } = &mut *inner;
         if !(releases.deferred_drops.is_empty() && releases.is_idle()) {
             let releasable = releases.take_releasable(ctx, heap);
