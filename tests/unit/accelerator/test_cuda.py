@@ -46,7 +46,9 @@ def value(program: str, *arguments: object) -> Any:
 
 
 def test_plan_cache_of_the_current_device_is_used() -> None:
-    code = "from interlock import accelerator; from interlock.backends.cuda import cufft_plan_cache as caches\n"
+    code = (
+        "from interlock import accelerator; from interlock.backends.cuda import cufft_plan_cache as caches\n"
+    )
     code += "accelerator.set_device_index(1); caches.max_size = 7; result = [caches.device_index]\n"
     code += "result += [caches[0].max_size, caches[1].max_size]"
     assert eval_python(code, env=environment(), options=OPTIONS) == [1, 4096, 7]
