@@ -219,7 +219,7 @@ class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     reserved: int | None = None
     """Bytes that the caching allocator had reserved from the driver."""
     largest_free: int | None = None
-    """Bytes of the largest free block of the caching allocator."""
+    """Bytes of the largest free block that the request could have used."""
     limit: int | None = None
     """Bytes that the caching allocator may reserve, see `accelerator.memory.set_limit`."""
     free: int | None = None

@@ -391,7 +391,8 @@ HOST_DRIVER: list[tuple[str, str, str]] = [
         "memory.Buffer(2 << 30)",
         "OutOfMemoryError",
         "out of memory: tried to allocate 2.00 GiB on host:0 (free 62.00 MiB, reserved 2.00 MiB, "
-        "allocated 1.00 KiB, largest free block 2.00 MiB). Free memory of the device, or allocate less",
+        "allocated 1.00 KiB, largest free block 0 bytes, 2.00 MiB free in segments for small blocks). "
+        "Free memory of the device, or allocate less",
     ),
     (
         "testing.FaultInjector().lose_device(0, 'x')",

@@ -267,9 +267,15 @@ impl Accelerator {
         let priority = self.checked_priority(index, priority)?;
         let level = priority.saturating_neg().clamp(0, StreamPool::PRIORITIES as i32 - 1);
         let pools = &self.streams(index)?.pools;
-        let Some(pool) = pools.get(level as usize) else { return self.default_stream(index) };
-        let place = pool.next.fetch_add(1, Ordering::Relaxed) % StreamPool::SIZE;
-        let Some(stream) = pool.streams.get(place) else { return self.default_stream(index) };
+        let turn = |pool: &StreamPool| pool.next.fetch_add(1, Ordering::Relaxed) % StreamPool::SIZE;
+        let found = pools.get(level as usize).and_then(|pool| {
+            let place = turn(pool);
+            Some((place, pool.streams.get(place)?))
+        });
+        let Some((place, stream)) = found else {
+            debug_assert!(false, "no pooled stream of the level {level}");
+            return Err(Error::argument("Stream: priority", priority.to_string(), "the priority of a pool"));
+        };
         let id = 1 + i64::from(level) * StreamPool::SIZE as i64 + place as i64;
         if let Some(stream) = stream.get() {
             return Ok(stream.clone());

@@ -4,7 +4,7 @@
 use interlock_core::base::sync::RelaxedU64;
 use interlock_core::flags::{InputValue, parse_count, write_unless_frozen};
 
-use crate::{Device, DeviceType, Error, Result, registry};
+use crate::{Device, DeviceType, Error, Result, current, registry};
 
 const NAME: &str = "cuda.cufft_plan_cache";
 const WANTED: &str = "a CUDA device with an index, or an index";
@@ -60,8 +60,8 @@ impl PlanCache {
 
     /// Returns the cache of the current device. Starts the driver.
     pub fn current() -> Result<Self> {
-        // Nothing makes another device the current one yet.
-        Self::among(device_count()?, 0)
+        let count = device_count()?;
+        Self::among(count, i64::from(current::current_index_or_zero(count as usize)))
     }
 
     fn among(count: u32, index: i64) -> Result<Self> {

@@ -17,7 +17,7 @@ const MIB: usize = 1 << 20;
 const TOO_LONG: Duration = Duration::from_secs(60);
 
 static DRIVER: LazyLock<()> = LazyLock::new(|| {
-    let options = HostOptions { devices: 3, ..HostOptions::default() };
+    let options = HostOptions { devices: 4, ..HostOptions::default() };
     accelerator::use_driver(HostDriver::new(options).unwrap()).unwrap();
 });
 
@@ -102,4 +102,25 @@ fn host_fn_that_runs_out_of_memory_does_not_wait_for_itself() {
     assert_eq!(emptied, Ok(()));
     memory::empty_cache().unwrap();
     assert_eq!(reserved(device), 0);
+}
+
+#[test]
+fn shortage_callback_frees_memory_before_a_request_fails() {
+    let device = device(3);
+    memory::set_limit(Some(Limit::Bytes(64 * MIB as u64)), device).unwrap();
+    let held = Mutex::new(vec![DeviceBuffer::new(device, 40 * MIB).unwrap()]);
+    let (sender, calls) = mpsc::channel();
+    let registration = memory::on_shortage(move |given, bytes| {
+        let is_own = Some(given) == device;
+        is_own && sender.send(bytes).is_ok() && held.lock().unwrap().pop().is_some()
+    });
+    // The driver has enough memory, so the callback is not called.
+    drop(DeviceBuffer::new(device, 20 * MIB).unwrap());
+    assert_eq!(calls.try_iter().count(), 0);
+    let large = DeviceBuffer::new(device, 60 * MIB).unwrap();
+    // It frees nothing now.
+    let refused = DeviceBuffer::new(device, 30 * MIB);
+    assert!(matches!(refused, Err(Error::OutOfMemory(_))), "{refused:?}");
+    assert_eq!(calls.try_iter().collect::<Vec<_>>(), [60 * MIB, 30 * MIB]);
+    drop((large, registration));
 }

@@ -35,18 +35,32 @@ pub struct OutOfMemory {
 ///     oom.cache.as_ref().is_none_or(is_used)
 /// }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorState {
     /// The size of a block for the request.
     pub rounded: usize,
     /// The size of a segment for the request.
     pub segment: usize,
+    /// Whether that is a segment for small blocks.
+    pub is_small: bool,
     /// Bytes of allocated blocks.
     pub allocated: u64,
     /// Bytes of all segments.
     pub reserved: u64,
-    /// The size of the largest free block.
+    /// The size of the largest free block that the request could have used, if it were large enough.
     pub largest_free: u64,
+    /// Bytes of all free blocks that the request could have used, if they were large enough.
+    pub free_too_small: u64,
+    /// Bytes of free blocks of its stream in small segments if the request needs a large one, and the reverse.
+    pub free_other_sizes: u64,
+    /// Bytes of free blocks of other streams in its pool.
+    pub free_other_streams: u64,
+    /// Bytes of free blocks in other pools that belong to graphs.
+    pub free_graph_pools: u64,
+    /// Bytes of free blocks outside the pools of graphs, if the request was for such a pool.
+    pub free_default_pool: u64,
+    /// Whether new segments are expandable.
+    pub expandable: bool,
     /// The largest number of bytes that may be reserved, if there is a limit.
     pub limit: Option<u64>,
     /// The free memory that the driver reports, if it does.
@@ -58,9 +72,54 @@ pub struct AllocatorState {
 }
 
 impl AllocatorState {
-    /// Returns the cached bytes. They are in blocks that are too small: others would have been used or released.
-    fn unused(&self) -> u64 {
-        self.reserved.saturating_sub(self.allocated)
+    /// Returns the bytes of free blocks that the request could not use, with their names.
+    fn unusable(&self) -> [(u64, &'static str); 4] {
+        let sizes = match self.is_small {
+            true => "free in segments for large blocks",
+            false => "free in segments for small blocks",
+        };
+        [
+            (self.free_graph_pools, "free in the memory pools of graphs"),
+            (self.free_other_streams, "free for other streams"),
+            (self.free_default_pool, "free outside the memory pool of the graph"),
+            (self.free_other_sizes, sizes),
+        ]
+    }
+
+    /// Returns what the program can do, beginning with the owner of most free memory if that is enough.
+    fn cure(&self) -> &'static str {
+        let streams = match self.expandable {
+            false => {
+                "The free blocks of other streams are in segments that are partly used: allocate for fewer streams, or \
+                 release unused parts of segments with accelerator.memory.set_config(\"expandable_segments:True\")"
+            }
+            true => {
+                "The free blocks of other streams are in segments that are partly used: allocate for fewer streams"
+            }
+        };
+        let fragmented = match self.expandable {
+            false => {
+                "The free blocks are large enough in total, but too small each: \
+                 accelerator.memory.set_config(\"expandable_segments:True\") avoids fragmentation"
+            }
+            true => {
+                "The free blocks are large enough in total, but too small each: free the blocks between them"
+            }
+        };
+        let graphs = "Memory pools of graphs release their free blocks when their graphs are destroyed: reset graphs \
+                      that are no longer replayed (Graph.reset), or capture graphs with one pool (Graph(pool=...))";
+        let capture = "Cached memory is not released while a graph is captured: call \
+                       accelerator.memory.empty_cache() before the capture";
+        let owners = [
+            (self.free_too_small, fragmented),
+            (self.free_graph_pools, graphs),
+            (self.free_other_streams, streams),
+            (self.free_default_pool, capture),
+        ];
+        let total: u64 = owners.iter().map(|(bytes, _)| bytes).sum();
+        let most = owners.into_iter().max_by_key(|(bytes, _)| *bytes);
+        most.filter(|_| total >= self.rounded as u64)
+            .map_or("Free memory of the device, or allocate less", |(_, cure)| cure)
     }
 
     /// Returns whether only the limit prevents the allocation, because the driver has enough memory.
@@ -81,17 +140,19 @@ impl fmt::Display for OutOfMemory {
         }
         write!(f, "reserved {}, allocated {}", Size(cache.reserved), Size(cache.allocated))?;
         write!(f, ", largest free block {}", Size(cache.largest_free))?;
+        for (bytes, name) in cache.unusable().into_iter().filter(|(bytes, _)| *bytes > 0) {
+            write!(f, ", {} {name}", Size(bytes))?;
+        }
         if let Some(limit) = cache.limit {
             write!(f, ", limit {}", Size(limit))?;
         }
-        f.write_str(if cache.is_limited() {
-            "). The device has enough memory; only the limit set with accelerator.memory.set_limit is too low"
-        } else if cache.unused() >= cache.rounded as u64 {
-            "). The free blocks are large enough in total, but too small each: \
-             accelerator.memory.set_config(\"expandable_segments:True\") avoids fragmentation"
-        } else {
-            "). Free memory of the device, or allocate less"
-        })
+        let cure = match cache.is_limited() {
+            true => {
+                "The device has enough memory; only the limit set with accelerator.memory.set_limit is too low"
+            }
+            false => cache.cure(),
+        };
+        write!(f, "). {cure}")
     }
 }
 
@@ -121,13 +182,13 @@ mod tests {
         let mut cache = AllocatorState {
             rounded: requested.next_multiple_of(512),
             segment: 20 << 20,
+            is_small: requested <= 1 << 20,
             allocated: 3 << 20,
             reserved: 4 << 20,
             largest_free: 512,
-            limit: None,
+            free_too_small: 1 << 20,
             free: Some(1000),
-            stream: 0,
-            pool: None,
+            ..AllocatorState::default()
         };
         change(&mut cache);
         OutOfMemory { device: Device::CUDA, requested, cache: Some(cache) }.to_string()
@@ -146,6 +207,28 @@ mod tests {
     }
 
     #[test]
+    fn oom_message_names_the_owner_of_most_free_memory() {
+        type Owner = fn(&mut AllocatorState) -> &mut u64;
+        let owners: [(Owner, &str, &str); 3] = [
+            (|cache| &mut cache.free_graph_pools, "free in the memory pools of graphs", "Graph.reset"),
+            (|cache| &mut cache.free_other_streams, "free for other streams", "allocate for fewer streams"),
+            (|cache| &mut cache.free_default_pool, "free outside the memory pool", "before the capture"),
+        ];
+        for (owner, name, cure) in owners {
+            let message = text(4 << 20, |cache| *owner(cache) = 3 << 20);
+            assert!(message.contains(&format!(", 3.00 MiB {name}")) && message.contains(cure), "{message}");
+            assert!(!message.contains("too small each"), "{message}");
+            // Together with the blocks that are too small, it is not enough.
+            let message = text(5 << 20, |cache| *owner(cache) = 3 << 20);
+            assert!(message.contains(name) && message.ends_with("or allocate less"), "{message}");
+        }
+        for (requested, sizes) in [(1 << 20, "large"), (2 << 20, "small")] {
+            let message = text(requested, |cache| cache.free_other_sizes = 3 << 20);
+            assert!(message.contains(&format!("3.00 MiB free in segments for {sizes} blocks")), "{message}");
+        }
+    }
+
+    #[test]
     fn oom_message_names_the_limit_or_fragmentation() {
         let limited = |limit| text(2 << 20, |cache| (cache.limit, cache.free) = (Some(limit), Some(1 << 30)));
         let message = limited(23 << 20);
@@ -159,6 +242,7 @@ mod tests {
             "{message}"
         );
         assert!(text(1 << 20, |_| ()).contains("expandable_segments"));
+        assert!(!text(1 << 20, |cache| cache.expandable = true).contains("expandable_segments"));
         assert!(!text((1 << 20) + 1, |_| ()).contains("expandable_segments"));
     }
 }

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
+use crate::detach::attach;
+
 /// A reference that may be dropped on any thread.
 pub(crate) struct DeferredDrop(ManuallyDrop<Py<PyAny>>);
 
@@ -59,6 +61,11 @@ pub(crate) fn drain(_py: Python<'_>) {
     if !DROPPED.load(Ordering::Relaxed).is_null() {
         drain_list();
     }
+}
+
+/// Releases the objects of all dropped references on a thread that is not attached; returns whether there were any.
+pub(crate) fn reclaim() -> bool {
+    !DROPPED.load(Ordering::Relaxed).is_null() && attach(drain).is_some()
 }
 
 #[cold]

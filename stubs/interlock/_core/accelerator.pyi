@@ -1141,8 +1141,9 @@ def reset_accumulated_memory_stats(device_index: _DeviceLike | None = None, /) -
     """
 
 def largest_free_block(device: _DeviceLike | None = None) -> int:
-    """Return the size of the largest free block of a device in bytes, which can be allocated for its stream without a
-    call of the driver; 0 if there is none.
+    """Return the size in bytes of the largest free block that an allocation for the current stream of a device can use
+    without a call of the driver; 0 if there is none. Blocks of other streams and of the memory pools of graphs do not
+    count.
 
     Args:
         device: The device. None, or a device without an index, means the current device.
@@ -1152,8 +1153,8 @@ def largest_free_block(device: _DeviceLike | None = None) -> int:
     """
 
 def fragmentation(device: _DeviceLike | None = None) -> float:
-    """Return the fragmentation of the cached memory of a device: 0.0 for at most one free block, and close to 1.0 if the
-    largest free block is a small part of all free memory.
+    """Return the fragmentation of the free blocks that an allocation for the current stream of a device can use: 0.0 for at
+    most one block, and close to 1.0 if the largest block is a small part of all of them.
 
     Args:
         device: The device. None, or a device without an index, means the current device.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import fake_cuda, fake_driver
-from tests.helpers.subprocess import Result, eval_program, run_program
+from tests.helpers.subprocess import Result, eval_program, eval_python, run_program
 from tests.unit.accelerator.exit_scenarios import EXITS, check
 
 pytestmark = [
@@ -43,6 +43,15 @@ def test_exit_during_queued_work_keeps_the_exit_status(leave: str, group: int) -
 
 def value(program: str, *arguments: object) -> Any:
     return eval_program(program, *arguments, env=environment(), options=OPTIONS)
+
+
+def test_plan_cache_of_the_current_device_is_used() -> None:
+    code = (
+        "from interlock import accelerator; from interlock.backends.cuda import cufft_plan_cache as caches\n"
+    )
+    code += "accelerator.set_device_index(1); caches.max_size = 7; result = [caches.device_index]\n"
+    code += "result += [caches[0].max_size, caches[1].max_size]"
+    assert eval_python(code, env=environment(), options=OPTIONS) == [1, 4096, 7]
 
 
 def test_forked_child_is_refused_every_handle_and_spares_its_parent() -> None:

@@ -76,6 +76,72 @@ def test_message_suggests_set_limit_or_expandable_segments() -> None:
     assert len(kept) == 3
 
 
+@pytest.mark.parametrize("expandable", [False, True])
+def test_message_names_the_pool_of_a_graph_that_holds_the_memory(expandable: bool) -> None:
+    memory.set_config(f"expandable_segments:{expandable}")
+    try:
+        graph, stream = Graph(), Stream()
+        with stream, graph:
+            Buffer(40 * MIB).fill_(1)
+        error = refused(30 * MIB)
+        message = str(error)
+        assert (error.largest_free, memory.largest_free_block()) == (0, 0)
+        assert "40.00 MiB free in the memory pools of graphs" in message
+        assert "Graph.reset" in message
+        assert "too small each" not in message
+        graph.reset()
+        Buffer(30 * MIB).close()
+    finally:
+        memory.set_config("")
+
+
+def test_message_during_a_capture_names_the_cache_that_is_not_released() -> None:
+    Buffer(40 * MIB).close()
+    graph = Graph()
+    with Stream(), graph:
+        error = refused(30 * MIB)
+        assert memory.largest_free_block() == 0
+        Buffer(512).fill_(1)
+    assert "40.00 MiB free outside the memory pool of the graph" in str(error)
+    assert "empty_cache() before the capture" in str(error)
+    assert memory.largest_free_block() == 40 * MIB
+
+
+@pytest.mark.parametrize("expandable", [False, True])
+def test_message_names_other_streams_that_hold_the_memory(expandable: bool) -> None:
+    memory.set_config(f"expandable_segments:{expandable}")
+    try:
+        streams = [Stream(dedicated=True) for _ in range(3)]
+        kept = [Buffer(4 * MIB, stream=stream) for stream in streams]
+        error = refused(10 * MIB)
+        message = str(error)
+        assert error.largest_free == 0
+        assert "48.00 MiB free for other streams" in message
+        assert "allocate for fewer streams" in message
+        assert ("expandable_segments" in message) is not expandable
+        with streams[0]:
+            assert (memory.largest_free_block(), memory.fragmentation()) == (16 * MIB, 0.0)
+        assert len(kept) == 3
+    finally:
+        memory.set_config("")
+
+
+def test_message_distinguishes_segments_for_small_and_large_blocks() -> None:
+    small = Buffer(1000)
+    error = refused(TOTAL)
+    assert (error.largest_free, "free in segments for small blocks" in str(error)) == (0, True)
+    small.close()
+
+
+def test_message_names_blocks_that_are_too_small_each() -> None:
+    kept = [Buffer(6 * MIB) for _ in range(9)]
+    for buffer in kept[1::3]:
+        buffer.close()
+    error = refused(9 * MIB)
+    assert error.largest_free == 6 * MIB
+    assert "too small each" in str(error)
+
+
 def test_error_can_be_pickled_with_its_attributes() -> None:
     error = refused(TOTAL + 1)
     again = pickle.loads(pickle.dumps(error))

@@ -68,10 +68,11 @@ impl FromStr for Limit {
 /// device.
 ///
 /// # Errors
-/// Returns [`Error::DeviceUnavailable`] and the error of an invalid configuration.
+/// Returns [`Error::DeviceUnavailable`], the error of an invalid configuration, and [`Error::Argument`] for a fraction if
+/// the device does not report its memory.
 pub fn set_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_LIMIT)?;
-    let limit = in_bytes(limit, accelerator.device(index))?;
+    let limit = in_bytes(limit, accelerator.device(index), SET_LIMIT)?;
     accelerator
         .allocator(index, SET_LIMIT)?
         .with_limit(accelerator, |current| std::mem::replace(current, limit))
@@ -87,7 +88,7 @@ pub fn limit(device: Option<Device>) -> Result<Option<u64>> {
 /// Releases blocks beyond it to the driver, in the order in which they were freed. No device means the current device.
 pub fn set_cache_limit(limit: Option<Limit>, device: Option<Device>) -> Result<Option<u64>> {
     let (accelerator, index) = current::resolve(device, SET_CACHE_LIMIT)?;
-    let limit = in_bytes(limit, accelerator.device(index))?;
+    let limit = in_bytes(limit, accelerator.device(index), SET_CACHE_LIMIT)?;
     Ok(accelerator.allocator(index, SET_CACHE_LIMIT)?.set_cache_limit(accelerator, limit))
 }
 
@@ -96,12 +97,23 @@ pub fn cache_limit(device: Option<Device>) -> Result<Option<u64>> {
     with_allocator(device, |allocator, _| allocator.cache_limit())
 }
 
-fn in_bytes(limit: Option<Limit>, device: Device) -> Result<Option<u64>> {
+fn in_bytes(limit: Option<Limit>, device: Device, operation: &str) -> Result<Option<u64>> {
     let total = match limit {
-        Some(Limit::Fraction(_)) => current::memory_info(Some(device))?.total,
+        Some(Limit::Fraction(fraction)) => match current::memory_info(Some(device))?.total {
+            0 => {
+                let allowed = without_total(device, "a number of bytes or None");
+                return Err(Error::argument(format!("{operation}: limit"), fraction.to_string(), allowed));
+            }
+            total => total,
+        },
         _ => 0,
     };
     Ok(limit.map(|limit| limit.bytes_of(total)))
+}
+
+/// Returns what is accepted instead of a fraction for a device that does not report its memory.
+pub(super) fn without_total(device: Device, allowed: &str) -> String {
+    format!("{allowed}, because {device} does not report its total memory")
 }
 
 #[cfg(test)]

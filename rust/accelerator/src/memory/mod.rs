@@ -25,7 +25,7 @@ pub use copy::{CopyOperand, HostMemory, copy};
 pub use interlock_driver::{Access, ByteRange};
 pub use interlock_driver::{AllocatorState, OutOfMemory};
 pub use limits::{Limit, cache_limit, limit, set_cache_limit, set_limit};
-pub use oom_hooks::{Registration, on_miss, on_oom};
+pub use oom_hooks::{Registration, on_miss, on_oom, on_shortage};
 pub(super) use pinned::PinnedCache;
 pub use pinned::{
     DurationStats, PinnedMemory, PinnedStats, empty_host_cache, host_memory_stats,

@@ -26,6 +26,7 @@ pub(crate) struct Hooks {
 #[derive(Clone)]
 enum Hook {
     Miss(Arc<FreeMemoryCallback>),
+    Shortage(Arc<FreeMemoryCallback>),
     Oom(Arc<OomObserver>),
 }
 
@@ -64,6 +65,12 @@ pub fn on_miss(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static)
     register(Hook::Miss(Arc::new(function)))
 }
 
+/// Registers a callback that may free memory. It is called like that of [`on_miss`], but only if the request would fail
+/// otherwise. If it returns true, unused memory is released and the request is repeated.
+pub fn on_shortage(function: impl Fn(Device, usize) -> bool + Send + Sync + 'static) -> Registration {
+    register(Hook::Shortage(Arc::new(function)))
+}
+
 /// Registers an observer of failed requests. It is called with the error that the request is about to return. If it
 /// returns true, the request is repeated once.
 ///
@@ -83,12 +90,20 @@ impl Drop for Registration {
     }
 }
 
-/// Runs the callbacks that may free memory; returns whether one of them has freed any.
-pub(super) fn run_free_callbacks(device: Device, bytes: usize) -> bool {
+/// Runs the callbacks of [`on_miss`]; returns whether one of them has freed any memory.
+pub(super) fn run_miss_callbacks(device: Device, bytes: usize) -> bool {
+    run_all(|hook| matches!(hook, Hook::Miss(function) if function(device, bytes)))
+}
+
+/// Runs the callbacks of [`on_shortage`]; returns whether one of them has freed any memory.
+pub(super) fn run_shortage_callbacks(device: Device, bytes: usize) -> bool {
+    run_all(|hook| matches!(hook, Hook::Shortage(function) if function(device, bytes)))
+}
+
+/// Runs all hooks, because each may free a part of the needed bytes; returns whether `frees` is true for one of them.
+fn run_all(frees: impl Fn(&Hook) -> bool) -> bool {
     let hooks = registered();
-    let frees = |hook: &&Hook| matches!(hook, Hook::Miss(function) if function(device, bytes));
-    // All of them run, because each may free a part of the needed bytes.
-    without_reentry(|| hooks.iter().filter(frees).count() > 0)
+    without_reentry(|| hooks.iter().filter(|hook| frees(hook)).count() > 0)
 }
 
 /// Runs the observers of a failed request; returns whether one of them requests a retry.

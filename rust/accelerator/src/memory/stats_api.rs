@@ -62,16 +62,27 @@ pub fn reset_accumulated_statistics(device: Option<Device>) -> Result<()> {
     with_allocator(device, |allocator, _| allocator.with_stats(Quantity::reset_accumulated))
 }
 
-/// Returns the size of the largest free block of a device, in bytes.
+/// Returns the size in bytes of the largest free block that an allocation for the current stream of a device may use.
+/// Blocks of other streams and of the memory pools of graphs do not count. While the stream is captured, those of its
+/// graph's pool count.
 pub fn largest_free_block(device: Option<Device>) -> Result<u64> {
-    with_allocator(device, |allocator, _| allocator.free_bytes().0)
+    Ok(usable_free_bytes(device)?.0)
 }
 
-/// Returns the fragmentation of a device's cached memory: 0 for one free block or none, and close to 1 if the largest
-/// free block is a small part of all free memory.
+/// Returns the fragmentation of the free blocks that [`largest_free_block`] counts: 0 for one block or none, and close
+/// to 1 if the largest block is a small part of all of them.
 pub fn fragmentation(device: Option<Device>) -> Result<f64> {
-    let (largest, all) = with_allocator(device, |allocator, _| allocator.free_bytes())?;
+    let (largest, all) = usable_free_bytes(device)?;
     Ok(if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 })
+}
+
+/// Returns the largest size and the total size of the free blocks that the current stream of a device may use.
+fn usable_free_bytes(device: Option<Device>) -> Result<(u64, u64)> {
+    let Some((accelerator, index)) = resolve_if_initialized(device)? else { return Ok((0, 0)) };
+    let allocator = accelerator.allocator(index, NAMESPACE)?;
+    let stream = current::stream_on(accelerator, index)?;
+    let pool = accelerator.pool_for(&stream)?;
+    Ok(allocator.free_bytes_for(&stream, pool.map(|pool| pool.id)))
 }
 
 /// Releases the cached memory of all devices to the driver, after waiting for the work that is queued now. Called from

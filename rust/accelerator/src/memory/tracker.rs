@@ -51,7 +51,9 @@ impl MemoryTracker {
     /// Returns [`Error::Forked`] in a forked child.
     pub fn statistics(&self) -> Result<TrackerStats> {
         let Some((accelerator, index, id)) = self.counting else { return Ok(TrackerStats::default()) };
-        Ok(accelerator.allocator(index, WHAT)?.tracker_stats(id).unwrap_or_default())
+        let stats = accelerator.allocator(index, WHAT)?.tracker_stats(id);
+        debug_assert!(stats.is_some(), "the tracker {id} is closed");
+        Ok(stats.unwrap_or_default())
     }
 
     /// Stops counting; returns the counts.

@@ -1,7 +1,7 @@
 //! A driver whose calls fail at regular intervals, or are delayed.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use interlock_accelerator::memory::OutOfMemory;
@@ -33,6 +33,7 @@ struct Plan {
     every: AtomicU64,
     calls: AtomicU64,
     numbered: Option<Mutex<Numbered>>,
+    hides_memory: AtomicBool,
     /// A call that runs a function first, once.
     interposed: Mutex<Option<Interposed>>,
     before_next: Mutex<Option<BeforeSubmission>>,
@@ -57,6 +58,11 @@ impl Failing {
     /// by queued work.
     pub fn numbered(inner: Arc<dyn Driver>) -> Arc<Self> {
         Arc::new(Failing { inner, plan: Arc::new(Plan::new(Some(Mutex::default()))) })
+    }
+
+    /// Reports no memory from now on, like a driver that can't query it.
+    pub fn hide_memory(&self) {
+        self.plan.hides_memory.store(true, Ordering::SeqCst);
     }
 
     /// Runs a function before the next call of a method.
@@ -85,6 +91,7 @@ impl Plan {
             every: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             numbered,
+            hides_memory: AtomicBool::new(false),
             interposed: Mutex::default(),
             before_next: Mutex::default(),
         }
@@ -193,7 +200,6 @@ unsafe impl DriverRuntime for FailingRuntime {
 
     passed_on! {
         properties(device: DeviceIndex) -> DeviceProperties, on device;
-        memory_info(device: DeviceIndex) -> MemoryInfo, on device;
         allocate_pinned(device: DeviceIndex, bytes: usize) -> Address, on 0;
         priority_range(device: DeviceIndex) -> PriorityRange, on device;
         default_stream(device: DeviceIndex) -> StreamHandle, on device;
@@ -220,6 +226,14 @@ unsafe impl DriverRuntime for FailingRuntime {
         self.plan.try_to("wrap_external_stream", device)?;
         // SAFETY: guaranteed by the caller.
         unsafe { self.inner.wrap_external_stream(device, raw) }
+    }
+
+    fn memory_info(&self, device: DeviceIndex) -> Result<MemoryInfo> {
+        self.plan.try_to("memory_info", device)?;
+        match self.plan.hides_memory.load(Ordering::SeqCst) {
+            true => Ok(MemoryInfo { free: 0, total: 0 }),
+            false => self.inner.memory_info(device),
+        }
     }
 
     fn check(&self, awaited: WaitTarget) -> Result<bool> {

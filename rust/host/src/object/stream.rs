@@ -338,6 +338,7 @@ impl Inner {
             _ => None,
         };
         let Some(stream) = self.streams.get_mut(&id) else {
+            debug_assert!(false, "work for the stream {id}, which was destroyed");
             return TimelinePoint { stream: id, position: 0 };
         };
         stream.submitted += 1;

@@ -88,7 +88,10 @@ impl FreeList {
 
     /// Removes the entry at a position.
     pub(super) fn remove(&mut self, Position { chunk: index, offset }: Position) {
-        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| offset < chunk.len()) else { return };
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| offset < chunk.len()) else {
+            debug_assert!(false, "no entry at {index}, {offset}");
+            return;
+        };
         chunk.remove(offset);
         if chunk.is_empty() && self.chunks.len() > 1 {
             self.chunks.remove(index);
@@ -159,9 +162,9 @@ impl FreeList {
         of_stream.filter(move |entry| entry.fits(stream, bytes, policy))
     }
 
-    /// Returns the size of the largest block, 0 if there is none.
-    pub(super) fn largest(&self) -> usize {
-        self.chunks.iter().flatten().map(|entry| entry.key.bytes).max().unwrap_or(0)
+    /// Returns the streams and the sizes of all blocks.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (i64, usize)> {
+        self.chunks.iter().flatten().map(|entry| (entry.key.stream, entry.key.bytes))
     }
 
     #[inline]
@@ -216,7 +219,7 @@ mod tests {
         assert_eq!(best(&list, 0, 1025, &policy), Some(0.into()));
         assert_eq!(best(&list, 1, 512, &policy), Some(3.into()));
         assert_eq!(best(&list, 0, 4097, &policy), None);
-        assert_eq!(list.largest(), 4096);
+        assert!(list.iter().eq([(0, 1024), (0, 1024), (0, 4096), (1, 512)]));
     }
 
     #[test]

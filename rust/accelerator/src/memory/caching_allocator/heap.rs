@@ -2,11 +2,15 @@
 //!
 //! [`Heap`] maintains the invariants of the allocator: blocks follow each other in their segment without gaps or
 //! overlaps, no two neighbours are free, a block is in a free list if and only if it is free and its segment is not
-//! retired, and the statistics count exactly these blocks. It calls no driver.
+//! retired, and the statistics count exactly these blocks. It calls no driver. Builds with debug assertions check these
+//! invariants after operations.
+
+#[cfg(debug_assertions)]
+mod check;
 
 use std::collections::HashMap;
 
-use interlock_driver::Address;
+use interlock_driver::{Address, AllocatorState};
 
 use super::arena::Arena;
 use super::block::{Block, BlockId, BlockState, ReleaseState, Segment, SegmentId};
@@ -37,6 +41,9 @@ pub(super) struct Heap {
     /// All statistics. The heap counts segments and blocks; the slow path counts retries and failures.
     pub(super) stats: Statistics,
     pub(super) policy: SizePolicy,
+    /// The number of operations before the next check.
+    #[cfg(debug_assertions)]
+    unchecked: usize,
 }
 
 /// A request for memory.
@@ -98,6 +105,8 @@ impl Default for Heap {
             cached_bytes: 0,
             stats: Statistics::new(),
             policy: SizePolicy::default(),
+            #[cfg(debug_assertions)]
+            unchecked: 0,
         }
     }
 }
@@ -138,9 +147,38 @@ impl Heap {
         self.cached_bytes
     }
 
-    /// Returns the size of the largest free block, in bytes.
-    pub(super) fn largest_free(&self) -> u64 {
-        self.pools.largest_free() as u64
+    /// Returns the largest size and the total size of the free blocks that requests of a stream may use.
+    pub(super) fn free_bytes_for(&self, stream: i64, pool: Option<PoolId>) -> (u64, u64) {
+        let pool = self.find_pool(pool);
+        let free =
+            self.pools.free_blocks().filter(|block| Some(block.pool) == pool && block.stream == stream);
+        free.fold((0, 0), |(largest, all), block| (largest.max(block.bytes as u64), all + block.bytes as u64))
+    }
+
+    /// Adds to the state of a failed request which free blocks there are.
+    pub(super) fn classify_free_blocks(&self, state: &mut AllocatorState) {
+        let pool = self.find_pool(state.pool);
+        for block in self.pools.free_blocks() {
+            let bytes = block.bytes as u64;
+            let is_graphs = self.pools[block.pool].id.is_some();
+            *match () {
+                () if Some(block.pool) != pool && is_graphs => &mut state.free_graph_pools,
+                () if Some(block.pool) != pool => &mut state.free_default_pool,
+                () if block.stream != state.stream => &mut state.free_other_streams,
+                () if block.is_small != state.is_small => &mut state.free_other_sizes,
+                // Larger ones are oversize blocks, which serve no smaller requests.
+                () if block.bytes < state.rounded => {
+                    state.largest_free = state.largest_free.max(bytes);
+                    &mut state.free_too_small
+                }
+                () => &mut state.free_other_sizes,
+            } += bytes;
+        }
+    }
+
+    /// Returns the private pool with this id, `None` if there is none, or the default pool.
+    fn find_pool(&self, pool: Option<PoolId>) -> Option<PoolKey> {
+        pool.map_or(Some(self.default_pool), |id| self.pools.find(id))
     }
 
     /// Allocates the best-fitting free block, split to size; `None` if no block fits.
@@ -272,7 +310,11 @@ impl Heap {
 
     /// Counts a completed event of a block; returns whether the block waits for no other.
     pub(super) fn complete_event(&mut self, id: BlockId) -> bool {
-        let BlockState::PendingEvents(events) = &mut self.blocks[id].state else { return false };
+        let BlockState::PendingEvents(events) = &mut self.blocks[id].state else {
+            debug_assert!(false, "a block that waits for no event");
+            return false;
+        };
+        debug_assert!(*events > 0, "more events than were recorded");
         *events = events.saturating_sub(1);
         *events == 0
     }

@@ -294,17 +294,21 @@ impl Inner {
         self.recorder.trace_oom(free.unwrap_or(0), requested as u64, stream, pool);
         self.heap.stats.num_ooms += 1;
         let stats = &self.heap.stats;
-        AllocatorState {
+        let mut state = AllocatorState {
             rounded,
             segment: self.heap.policy.segment_size(rounded).unwrap_or(rounded),
+            is_small: SizePolicy::is_small(rounded),
             allocated: stats.allocated_bytes.all.current,
             reserved: stats.reserved_bytes.all.current,
-            largest_free: self.heap.largest_free(),
+            expandable: self.heap.policy.expandable_segments,
             limit: self.quota.limit,
             free,
             stream,
             pool,
-        }
+            ..AllocatorState::default()
+        };
+        self.heap.classify_free_blocks(&mut state);
+        state
     }
 
     /// Returns the segments and the recorded entries, and records the snapshot.

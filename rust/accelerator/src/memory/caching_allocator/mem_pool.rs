@@ -18,6 +18,14 @@ pub(super) struct MemPool {
     pub(super) is_retired: bool,
 }
 
+/// The requests that a free block may serve, and its size.
+pub(super) struct FreeBlockInfo {
+    pub(super) pool: PoolKey,
+    pub(super) is_small: bool,
+    pub(super) stream: i64,
+    pub(super) bytes: usize,
+}
+
 impl MemPool {
     /// Creates a private pool.
     pub(super) fn private(id: PoolId) -> Self {
@@ -47,9 +55,11 @@ impl Arena<MemPool> {
         found.map(|(key, _)| key)
     }
 
-    /// Returns the size of the largest free block of all pools.
-    pub(super) fn largest_free(&self) -> usize {
-        let lists = self.iter().flat_map(|(_, pool)| [&pool.small, &pool.large]);
-        lists.map(FreeList::largest).max().unwrap_or(0)
+    /// Returns all free blocks.
+    pub(super) fn free_blocks(&self) -> impl Iterator<Item = FreeBlockInfo> {
+        let lists = self.iter().flat_map(|(key, pool)| [(key, true, &pool.small), (key, false, &pool.large)]);
+        lists.flat_map(|(pool, is_small, list)| {
+            list.iter().map(move |(stream, bytes)| FreeBlockInfo { pool, is_small, stream, bytes })
+        })
     }
 }

@@ -42,11 +42,12 @@ use interlock_driver::{Address, DeviceIndex, StreamHandle};
 
 use super::DynDriver;
 use super::config::ConfigWatch;
+use super::limits;
 use super::snapshot::SegmentState;
 use super::stats::Statistics;
 use super::trace::{HistoryConfig, ReleaseReason, TraceEntry};
 use crate::accelerator::Accelerator;
-use crate::{PoolId, Result, Stream};
+use crate::{Error, PoolId, Result, Stream};
 
 /// The caching allocator of one device. The caller has checked that the accelerator belongs to this process.
 pub(crate) struct CachingAllocator {
@@ -113,6 +114,8 @@ impl CachingAllocator {
     fn with_inner<T>(&self, function: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner);
+        #[cfg(debug_assertions)]
+        inner.heap.check_if_due();
         if !inner.releases.deferred_drops.is_empty() {
             drop_without_lock(inner);
         }
@@ -128,6 +131,8 @@ impl CachingAllocator {
     ) -> T {
         let mut inner = self.lock();
         let result = function(&mut inner, ctx);
+        #[cfg(debug_assertions)]
+        inner.heap.check_if_due();
         let Inner { releases, heap, .. } = &mut *inner;
         if !(releases.deferred_drops.is_empty() && releases.is_idle()) {
             let releasable = releases.take_releasable(ctx, heap);
@@ -211,9 +216,19 @@ impl CachingAllocator {
     #[inline]
     fn refresh_config(&self, ctx: &AllocCtx) -> Result<()> {
         self.config.refresh(|number, config| {
-            // Without a reported total, fractions of it are 0.
             let total = ctx.driver().memory_info(self.device).map_or(0, |info| info.total);
+            let fraction = config.per_process_memory_fraction;
+            if fraction < 1.0 && total == 0 {
+                let device = ctx.accelerator.device(self.device);
+                let name = "accelerator.memory.set_config: per_process_memory_fraction";
+                return Err(Error::argument(
+                    name,
+                    fraction.to_string(),
+                    limits::without_total(device, "1.0"),
+                ));
+            }
             self.with_inner(|inner| inner.configure(number, config, total));
+            Ok(())
         })
     }
 
@@ -304,9 +319,9 @@ impl CachingAllocator {
         self.with_inner(|inner| function(&mut inner.heap.stats))
     }
 
-    /// Returns the size of the largest free block, and all cached bytes.
-    pub(crate) fn free_bytes(&self) -> (u64, u64) {
-        self.with_inner(|inner| (inner.heap.largest_free(), inner.heap.cached_bytes()))
+    /// Returns the largest size and the total size of the free blocks that requests of a stream may use.
+    pub(crate) fn free_bytes_for(&self, stream: &Stream, pool: Option<PoolId>) -> (u64, u64) {
+        self.with_inner(|inner| inner.heap.free_bytes_for(stream.id(), pool))
     }
 
     /// Reads or sets the largest number of bytes that may be reserved, after applying the active configuration.

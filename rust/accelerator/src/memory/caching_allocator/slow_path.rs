@@ -22,7 +22,7 @@ pub(super) struct SlowPath<'a> {
 impl SlowPath<'_> {
     /// Allocates a block that is not cached. In this order: runs the callbacks that may free memory; releases blocks
     /// that have not been used for long, if configured; allocates a segment from the driver; releases all unused memory
-    /// and tries the driver again.
+    /// and tries the driver again; does so once more if the callbacks for a shortage freed memory.
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`] if all steps fail, and every other error of the driver at once.
@@ -32,7 +32,7 @@ impl SlowPath<'_> {
     }
 
     fn try_allocate(&self, mut miss: Miss) -> Result<Option<AllocatedBlock>> {
-        if oom_hooks::run_free_callbacks(self.stream.device(), miss.request.bytes) {
+        if oom_hooks::run_miss_callbacks(self.stream.device(), miss.request.bytes) {
             match self.retry(miss, |_| ()) {
                 Ok(block) => return Ok(Some(block)),
                 Err(again) => miss = again,
@@ -41,11 +41,24 @@ impl SlowPath<'_> {
         if let Some(block) = self.alloc_segment(&miss, true)? {
             return Ok(Some(block));
         }
-        if self.ctx.capturing {
+        let request = miss.request;
+        if !self.ctx.capturing {
+            release_cached_blocks(self.allocator, self.ctx, ReleaseReason::Shortage)?;
+            if let Some(block) = self.retry_driver(miss)? {
+                return Ok(Some(block));
+            }
+        }
+        if !oom_hooks::run_shortage_callbacks(self.stream.device(), request.bytes) {
             return Ok(None);
         }
-        release_cached_blocks(self.allocator, self.ctx, ReleaseReason::Shortage)?;
-        // Other threads may have freed a block in the meantime.
+        if !self.ctx.capturing {
+            release_cached_blocks(self.allocator, self.ctx, ReleaseReason::Shortage)?;
+        }
+        self.retry_driver(self.allocator.with_inner(|inner| inner.miss(request)))
+    }
+
+    /// Repeats the search for a cached block and the allocation of a segment. Other threads may have freed a block.
+    fn retry_driver(&self, miss: Miss) -> Result<Option<AllocatedBlock>> {
         match self.retry(miss, |inner| inner.heap.stats.num_alloc_retries += 1) {
             Ok(block) => Ok(Some(block)),
             Err(again) => self.alloc_segment(&again, false),

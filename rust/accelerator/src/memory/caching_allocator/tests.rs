@@ -160,7 +160,7 @@ fn expandable_segment_grows_in_place() {
     let third = rig.allocate(60 * MIB).unwrap();
     assert_eq!(rig.reserved(), 120 * MIB);
     drop((second, third));
-    assert_eq!(rig.allocator().free_bytes(), (120 * MIB as u64, 120 * MIB as u64));
+    assert_eq!(rig.allocator().free_bytes_for(&rig.stream(), None), (120 * MIB as u64, 120 * MIB as u64));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn expandable_segment_reuses_inner_blocks_before_its_end() {
     let start = first.address().0;
     // 50 MiB at the start are free, and 20 MiB at the end, where the segment can grow.
     drop((first, third));
-    assert_eq!(rig.allocator().free_bytes().1, 70 * MIB as u64);
+    assert_eq!(rig.allocator().free_bytes_for(&rig.stream(), None).1, 70 * MIB as u64);
     let again = rig.allocate(5 * MIB).unwrap();
     assert_eq!(again.address().0, start);
     drop((second, again));

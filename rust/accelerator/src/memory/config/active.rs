@@ -172,18 +172,18 @@ impl ConfigWatch {
     /// change. If two threads call it at once, the greater number belongs to the later configuration.
     ///
     /// # Errors
-    /// Returns the errors of [`config`].
+    /// Returns the errors of [`config`] and of `apply`, which is then called again next time.
     #[inline]
-    pub(crate) fn refresh(&self, apply: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
+    pub(crate) fn refresh(&self, apply: impl FnOnce(u64, &AllocatorConfig) -> Result<()>) -> Result<()> {
         // Read before the configuration, which is then at least as new. 0 means that none was applied yet.
         let number = EPOCH.get() + 1;
         if self.0.get() == number { Ok(()) } else { self.apply(number, apply) }
     }
 
     #[cold]
-    fn apply(&self, number: u64, apply: impl FnOnce(u64, &AllocatorConfig)) -> Result<()> {
+    fn apply(&self, number: u64, apply: impl FnOnce(u64, &AllocatorConfig) -> Result<()>) -> Result<()> {
         let config = config()?;
-        apply(number, &config);
+        apply(number, &config)?;
         self.0.set(number);
         Ok(())
     }

@@ -165,7 +165,11 @@ fn config_watch_sees_valid_changes_and_no_rejected_ones() {
     let mut seen = Vec::new();
     let mut refresh = |times: usize| {
         for _ in 0..times {
-            watch.refresh(|number, config| seen.push((number, config.clone()))).unwrap();
+            let apply = |number, config: &AllocatorConfig| {
+                seen.push((number, config.clone()));
+                Ok(())
+            };
+            watch.refresh(apply).unwrap();
         }
         seen.clone()
     };

@@ -168,7 +168,10 @@ impl PinnedCache {
 
     /// Allocates a block for `bytes` bytes. `bytes` must not be 0.
     fn allocate(&self, driver: &DynDriver, bytes: usize) -> Result<Address> {
-        self.config.refresh(|number, config| self.lock().configure(number, config))?;
+        self.config.refresh(|number, config| {
+            self.lock().configure(number, config);
+            Ok(())
+        })?;
         self.process_events(driver);
         let rounded = self.lock().pool.options.round(bytes);
         match self.allocate_block(driver, rounded) {

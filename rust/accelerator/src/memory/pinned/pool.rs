@@ -103,7 +103,7 @@ impl BlockPool {
         if free.is_empty() {
             self.free.remove(&bytes);
         }
-        self.blocks.get_mut(&address.0)?.state = BlockState::Allocated;
+        self.block_mut(address)?.state = BlockState::Allocated;
         self.stats.on_alloc(bytes);
         Some(address)
     }
@@ -150,29 +150,39 @@ impl BlockPool {
 
     /// Frees a block once this number of events has completed.
     pub(super) fn free(&mut self, address: Address, events: usize) -> Option<ToFree> {
-        self.blocks.get_mut(&address.0)?.state = BlockState::PendingEvents(events);
+        self.block_mut(address)?.state = BlockState::PendingEvents(events);
         if events == 0 { self.make_free(address) } else { None }
     }
 
     /// Counts a completed event of a block, which is free after the last one.
     pub(super) fn complete_event(&mut self, address: Address) -> Option<ToFree> {
-        let block = self.blocks.get_mut(&address.0)?;
-        let BlockState::PendingEvents(events) = &mut block.state else { return None };
+        let block = self.block_mut(address)?;
+        let BlockState::PendingEvents(events) = &mut block.state else {
+            debug_assert!(false, "a block that waits for no event");
+            return None;
+        };
+        debug_assert!(*events > 0, "more events than were recorded");
         *events = events.saturating_sub(1);
         if *events == 0 { self.make_free(address) } else { None }
     }
 
     /// Caches an unused block, or returns it to be released if it is too large.
     fn make_free(&mut self, address: Address) -> Option<ToFree> {
-        let block = self.blocks.get_mut(&address.0)?;
+        let block = self.block_mut(address)?;
         block.state = BlockState::Free;
-        let bytes = block.bytes;
+        let (bytes, in_segment) = (block.bytes, block.in_segment);
         self.stats.on_free(bytes);
-        if bytes > self.options.max_cached_size && !block.in_segment {
+        if bytes > self.options.max_cached_size && !in_segment {
             return Some(self.remove(address, bytes));
         }
         self.free.entry(bytes).or_default().push(address);
         None
+    }
+
+    fn block_mut(&mut self, address: Address) -> Option<&mut Block> {
+        let block = self.blocks.get_mut(&address.0);
+        debug_assert!(block.is_some(), "no block begins at {address:?}");
+        block
     }
 
     fn remove(&mut self, address: Address, bytes: usize) -> ToFree {
@@ -203,11 +213,9 @@ impl BlockPool {
             segment: rounded,
             allocated: self.stats.active_bytes.current,
             reserved: self.stats.allocated_bytes.current,
-            largest_free: self.free.keys().next_back().map_or(0, |bytes| *bytes as u64),
-            limit: None,
-            free: None,
-            stream: 0,
-            pool: None,
+            // Blocks are neither merged nor used for much smaller requests.
+            largest_free: self.free.range(..rounded).next_back().map_or(0, |(bytes, _)| *bytes as u64),
+            ..AllocatorState::default()
         }
     }
 

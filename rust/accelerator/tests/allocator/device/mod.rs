@@ -83,11 +83,20 @@ impl Device {
         used.chain(self.pending_pool.iter().flat_map(|(_, streams)| streams)).copied()
     }
 
-    /// Returns the size of the largest free block, and the bytes of all free blocks.
-    pub fn cached(&self) -> (u64, u64) {
+    /// Returns the bytes of all free blocks.
+    pub fn cached(&self) -> u64 {
         let open = self.segments.values().filter(|segment| segment.is_active());
-        let free = open.flat_map(Segment::free_blocks).map(|block| block.bytes as u64);
-        free.fold((0, 0), |(largest, all), bytes| (bytes.max(largest), all + bytes))
+        open.flat_map(Segment::free_blocks).map(|block| block.bytes as u64).sum()
+    }
+
+    /// Returns the sizes of the free blocks that requests of a stream may use, each with whether it is for small ones.
+    pub fn free_for(&self, stream: StreamKey, pool: Option<PoolId>) -> impl Iterator<Item = (bool, u64)> {
+        let fits = move |segment: &&Segment| {
+            let for_it = (segment.stream, segment.pool) == (stream, pool);
+            for_it && segment.is_active() && segment.pending_pool.is_none()
+        };
+        let segments = self.segments.values().filter(fits);
+        segments.flat_map(|segment| segment.free_blocks().map(|block| (segment.small, block.bytes as u64)))
     }
 
     /// Allocates the best-fitting free block: the smallest one, in the oldest segment, at the lowest address.

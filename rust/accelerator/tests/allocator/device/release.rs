@@ -24,7 +24,7 @@ impl Device {
     pub fn trim(&mut self, streams: &Streams) {
         let Some(limit) = self.cache_limit.filter(|_| !streams.capturing) else { return };
         for id in self.unused() {
-            if self.cached().1 > limit {
+            if self.cached() > limit {
                 self.begin_release(id, streams);
             }
         }

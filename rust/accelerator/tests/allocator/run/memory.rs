@@ -8,7 +8,7 @@ use interlock_accelerator::{HostFn, PoolId, Stream};
 use interlock_driver::DeviceIndex;
 
 use super::{Run, key};
-use crate::allocator::segment::{KIB, StreamKey};
+use crate::allocator::segment::{KIB, StreamKey, is_small, rounded};
 
 /// A buffer of the program, filled with its own number.
 pub(super) struct Live {
@@ -74,7 +74,12 @@ impl Run<'_> {
                 let cache = oom.cache.unwrap();
                 let device = &self.model.devices[usize::from(key.0)];
                 assert_eq!((oom.requested, cache.stream, cache.limit), (bytes, key.1, device.limit));
-                assert_eq!((cache.reserved, cache.largest_free), (device.reserved(), device.cached().0));
+                let too_small = device.free_for(key, self.pool_for(key));
+                let too_small = too_small.filter(|(small, _)| *small == is_small(rounded(bytes)));
+                let (largest, all) =
+                    too_small.fold((0, 0), |(largest, all), (_, bytes)| (bytes.max(largest), all + bytes));
+                assert_eq!((cache.largest_free, cache.free_too_small), (largest, all));
+                assert_eq!(cache.reserved, device.reserved());
                 return;
             }
             other => panic!("the model says {served:?}, and here is {other:?}"),

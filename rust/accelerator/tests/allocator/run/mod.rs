@@ -78,6 +78,11 @@ impl<'a> Run<'a> {
         self.streams[slot].clone().unwrap()
     }
 
+    /// Returns the pool from which a stream allocates.
+    fn pool_for(&self, stream: StreamKey) -> Option<PoolId> {
+        self.model.capture.filter(|(capturing, _)| *capturing == stream).map(|(_, pool)| pool)
+    }
+
     fn is_capturing(&self, stream: StreamKey) -> bool {
         self.model.capture.is_some_and(|(capturing, _)| capturing == stream)
     }
@@ -165,10 +170,17 @@ impl<'a> Run<'a> {
                 let wrong: Vec<_> = real.iter().zip(&model).filter(|(real, model)| real != model).collect();
                 panic!("device {index} and its model: {wrong:?}, {} and {} numbers", real.len(), model.len());
             }
-            let (largest, all) = model.cached();
-            assert_eq!(device_memory::largest_free_block(device(index)).unwrap(), largest);
+        }
+        for stream in self.streams.iter().flatten() {
+            let (index, _) = key(stream);
+            let free =
+                self.model.devices[usize::from(index)].free_for(key(stream), self.pool_for(key(stream)));
+            let (largest, all) =
+                free.fold((0, 0), |(largest, all), (_, bytes)| (bytes.max(largest), all + bytes));
+            let _current = stream.guard().unwrap();
+            assert_eq!(device_memory::largest_free_block(None).unwrap(), largest);
             let part = if all == 0 { 0.0 } else { 1.0 - largest as f64 / all as f64 };
-            assert!((device_memory::fragmentation(device(index)).unwrap() - part).abs() < 1e-9);
+            assert!((device_memory::fragmentation(None).unwrap() - part).abs() < 1e-9);
         }
         for (index, id, tracker) in &self.trackers {
             let model = &self.model.devices[usize::from(*index)].trackers[id];

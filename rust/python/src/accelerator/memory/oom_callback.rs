@@ -9,12 +9,15 @@ use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
-use crate::deferred_drop::DeferredDrop;
+use crate::deferred_drop::{self, DeferredDrop};
 use crate::detach::{attach, call};
 use crate::errors::{exception, new_type_error};
 use crate::pending_exception;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    static RECLAIM: OnceBox<CoreRegistration> = OnceBox::new();
+    // Dropped Python objects that are not released yet may hold memory.
+    RECLAIM.get_or_init(|| Box::new(memory::on_shortage(|_, _| deferred_drop::reclaim())));
     module.add_class::<Registration>()?;
     module.add_function(wrap_pyfunction!(on_oom, module)?)
 }
