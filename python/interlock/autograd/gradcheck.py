@@ -10,6 +10,7 @@ from typing import Any
 
 from interlock._core.autograd import no_grad
 from interlock._core.tensor import Tensor, float64, grad, stack, tensor, zeros_like
+from interlock._quote import shown
 from interlock.errors import ArgumentError, GradcheckError
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -188,12 +189,12 @@ def _refuse(function: str, unsupported: dict[str, bool], required: dict[str, boo
     for name, value in unsupported.items():
         if value:
             raise ArgumentError(
-                f"{function}: {name} must be False, because True is not supported, got {value}"
+                f"{function}: {name} must be False, because True is not supported, got {shown(value)}"
             )
     for name, value in required.items():
         if not value:
             raise ArgumentError(
-                f"{function}: {name} must be True, because False is not supported, got {value}"
+                f"{function}: {name} must be True, because False is not supported, got {shown(value)}"
             )
 
 

@@ -272,6 +272,36 @@ fn fields_that_a_caller_does_not_know_are_not_read() {
 }
 
 #[test]
+fn texts_of_recorded_calls_are_one_line() {
+    const HOSTILE: &str = "first\nsecond \x1b[31m";
+    let long = "x".repeat(100_000);
+    let considered =
+        [INTERLOCK_KERNEL_CHOSEN, INTERLOCK_KERNEL_BEHIND, INTERLOCK_KERNEL_REFUSED].map(|outcome| {
+            InterlockConsidered { kernel: view(HOSTILE), reason: view(HOSTILE), outcome, reserved: 0 }
+        });
+    let notes = [view(HOSTILE), view(&long)];
+    let call = InterlockCall {
+        operation: view(HOSTILE),
+        arguments: view(HOSTILE),
+        composite: view(HOSTILE),
+        considered: considered.as_ptr(),
+        considered_count: considered.len(),
+        notes: notes.as_ptr(),
+        notes_count: notes.len(),
+        sums: INTERLOCK_SUMS_FLOAT32,
+        ..call_of_size(size_of::<InterlockCall>())
+    };
+    let recording = interlock::dispatch::Recording::default();
+    let guard = recording.guard();
+    assert_eq!(unsafe { (table().dispatch_note)(&raw const call, null_mut()) }, INTERLOCK_OK);
+    drop(guard);
+    let line = recording.calls()[0].to_string();
+    assert!(!line.contains(char::is_control), "{line:?}");
+    assert_eq!(line.matches(r"first\nsecond \u{1b}[31m").count(), 9, "{line}");
+    assert!(line.len() < 3_000, "{}", line.len());
+}
+
+#[test]
 fn unknown_numbers_are_refused() {
     let api = table();
     let value = |kind| InterlockValue { kind, reserved: 0, data: InterlockData { integer: 1 } };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use interlock::accelerator::{self, HostFn, Stream};
+use interlock::base::quote::one_line;
 use interlock_capi::sys::*;
 
 use super::devices;
@@ -142,7 +143,7 @@ pub(crate) unsafe extern "C" fn launch(
             let stream = Handle::target("stream_launch: stream", stream)?;
             let name = optional_text("stream_launch: name", name)?.unwrap_or("host function");
             let run = move || work.run().map_err(Failure::text);
-            let function = HostFn { name: Arc::from(name), run: Arc::new(run) };
+            let function = HostFn { name: Arc::from(&*one_line(name)), run: Arc::new(run) };
             Ok(detached(move || stream.launch(function))?)
         })
     }
