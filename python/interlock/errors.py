@@ -37,6 +37,7 @@ __all__ = [
     "LibraryNotFoundError",
     "LibraryPathError",
     "NoAcceleratorError",
+    "NotTracedError",
     "OutOfMemoryError",
     "ReadOnlyFlagError",
     "ScopeWarning",
@@ -236,6 +237,13 @@ class BufferClosedError(InterlockError, ValueError, RuntimeError):
     """A buffer was used after it was closed.
 
     Close a buffer after its last use, for example at the end of its `with` block.
+    """
+
+
+class NotTracedError(InterlockError, RuntimeError):
+    """Lines of the program are requested that this process does not record.
+
+    Start the process with `INTERLOCK_DEBUG=1` in its environment.
     """
 
 

@@ -87,7 +87,7 @@ WORDS = (
     "backends.register('fuzz.flag', True)",
     "backends.libraries.find('cudnn')",
     "aio.run(asyncio.sleep(0))",
-    "state.open_scopes()",
+    "state.capture()",
     # `threading.Thread.start` blocks forever at this time, in CPython.
     "_thread.start_new_thread(len, ('x',))",
     "gc.collect()",

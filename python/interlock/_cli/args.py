@@ -15,6 +15,7 @@ from interlock._suggest import closest_match
 
 PROGRAM = "python -m interlock"
 COMMANDS = {
+    "report": "devices, libraries, flags and variables; the default",
     "flags": "the values of all flags, or of the named flags and modules",
     "explain": "one flag in full: value, origin, type and documentation",
     "accelerators": "the devices and their memory, or the reason why none is available",
@@ -61,6 +62,8 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         suggestion = _suggest_command(command)
         known = "" if suggestion else f"; the commands are {', '.join(COMMANDS)}"
         raise UnknownNameError(f'unknown command "{command}"{known}', suggestion)
+    if command == "report":
+        command = None
     parser = _parser(command)
     if not {"-h", "--help"}.isdisjoint(rest):
         return parser.format_help()
@@ -69,7 +72,7 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
         if argument.startswith("-"):
             message = f'{command or "the report"} has no option "{argument}"'
             raise UnknownNameError(message, closest_match(argument.partition("=")[0], _options(command)))
-        raise UsageError(f'{command}: unexpected argument "{argument}"')
+        raise UsageError(f'{command or "report"}: unexpected argument "{argument}"')
     if getattr(parsed, "version", False):
         return f"interlock {interlock.__version__}\n"
     names = getattr(parsed, "names", [])

@@ -252,10 +252,19 @@ def flags(names: Iterable[str] = ()) -> tuple[Flag, ...]:
     wanted = [strip_prefix(name) for name in names]
     for name in wanted:
         if not any(_matches(flag, name) for flag in declared):
-            message = f'unknown flag or module "{name}"'
-            raise UnknownNameError(message, closest_match(name, detail_commands()))
+            suggestion = closest_match(name, detail_commands())
+            raise _unknown(f'unknown flag or module "{name}"', name, suggestion)
     selected = (flag for flag in declared if not wanted or any(_matches(flag, name) for name in wanted))
     return tuple(_flag(declared[flag]) for flag in selected)
+
+
+def _unknown(message: str, name: str, suggestion: str | None) -> UnknownNameError:
+    """Return the error for an unknown name, which may be that of a flag whose library is not imported."""
+    library, dot, _ = name.partition(".")
+    is_importable = bool(dot) and library.isidentifier() and library not in sys.modules
+    if suggestion is None and is_importable and not hasattr(backends, library):
+        message += f"; if {library} registers it, add --import {library}"
+    return UnknownNameError(message, suggestion)
 
 
 def explain(name: str) -> ExplainedFlag:
@@ -269,7 +278,7 @@ def explain(name: str) -> ExplainedFlag:
                 f"{name} is a module, not a flag; list its flags with `python -m interlock {known[name]}`"
             )
         suggestion = closest_match(name, known)
-        raise UnknownNameError(f'unknown flag "{name}"', suggestion and known[suggestion])
+        raise _unknown(f'unknown flag "{name}"', name, suggestion and known[suggestion])
     found = backends.explain(name)
     inherited = found.inherited_from and _rows()[found.inherited_from]
     return ExplainedFlag(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from interlock._core import backends as _native
+from interlock._quote import shown
 from interlock.errors import FlagTypeError, FlagValueError
 
 _MODE, _WARN_ONLY = "deterministic_algorithms", "deterministic_algorithms_warn_only"
@@ -82,7 +83,7 @@ def _number_of_debug_mode(mode: Any) -> int:
         raise FlagTypeError(f"{expected}, got {type(mode).__name__}")
     modes = _DEBUG_MODES if isinstance(mode, str) else range(len(_DEBUG_MODES))
     if mode not in modes:
-        raise FlagValueError(f"{expected}, got {repr(mode)[:100]}")
+        raise FlagValueError(f"{expected}, got {shown(mode)}")
     return _DEBUG_MODES.index(mode) if isinstance(mode, str) else int(mode)
 
 

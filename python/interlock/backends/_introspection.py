@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from interlock._core import backends as _native
+from interlock._quote import shown
 from interlock.backends._register import Flag, warn_of_variables
 from interlock.errors import FlagTypeError, FlagValueError
 
@@ -142,11 +143,13 @@ def _assigned(entries: Iterable[SnapshotEntry]) -> dict[str, Any]:
 def _validated(entry: Sequence[Any]) -> SnapshotEntry:
     """Return the entry if it is well-formed, else raise."""
     if not (isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str)):
-        raise FlagTypeError(f"restore: an entry of a snapshot must be (name, value, level), got {entry!r}")
+        raise FlagTypeError(
+            f"restore: an entry of a snapshot must be (name, value, level), got {shown(entry)}"
+        )
     name, value, level = entry
     if level not in (Level.PROCESS, Level.ENVIRONMENT, Level.DEFAULT):
         raise FlagValueError(
-            f"restore: the level of {name} must be process, environment or default, got {level!r}"
+            f"restore: the level of {shown(name)} must be process, environment or default, got {shown(level)}"
         )
     return SnapshotEntry(name, value, level)
 
@@ -179,5 +182,9 @@ def writes() -> list[Write]:
 
     Use it to find the library that changes a flag. Writes are recorded only if the process was started with
     `INTERLOCK_DEBUG=1`. Assigning a flag inside a scope that sets it is a write; entering a scope is not.
+
+    Raises:
+        NotTracedError: The process was started without `INTERLOCK_DEBUG=1`.
+
     """
     return [Write(*write) for write in _native.write_log()]

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, cast
 
 from interlock._core import backends as _native
+from interlock._quote import shown
 from interlock.errors import FlagValueError
 
 #: The default of the `_fp32_precision` arguments of `set_flags`, which means: do not change the flag. It
@@ -67,7 +68,7 @@ class _FP32Precision:
         if namespace is None:
             known = ", ".join(f"({one!r}, {other!r})" for one, other in _CLASSES)
             raise FlagValueError(
-                f"_FP32Precision: (backend, op) must be one of {known}, got ({backend!r}, {op!r})"
+                f"_FP32Precision: (backend, op) must be one of {known}, got ({shown(backend)}, {shown(op)})"
             )
         return namespace()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
 
 from interlock._core import backends as _native
+from interlock._quote import quoted
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
 if TYPE_CHECKING:
@@ -330,17 +331,20 @@ def register(
         0.5
 
     """
-    for argument, value in (("name", name), ("doc", doc), ("variable", variable), ("affects", affects)):
-        if not isinstance(value, str) and (value is not None or argument in ("name", "doc")):
-            raise FlagTypeError(f"register: {argument} must be a str, got {value.__class__.__name__}")
+    if not isinstance(name, str):
+        raise FlagTypeError(f"register: name must be a str, got {name.__class__.__name__}")
+    call = f"register({quoted(name)})"
+    for argument, value in (("doc", doc), ("variable", variable), ("affects", affects)):
+        if not isinstance(value, str) and (value is not None or argument == "doc"):
+            raise FlagTypeError(f"{call}: {argument} must be a str, got {value.__class__.__name__}")
     if not isinstance(optional, bool):
-        raise FlagTypeError(f"register: optional must be a bool, got {optional.__class__.__name__}")
-    flag_type, values = _flag_type(default, type, choices)
+        raise FlagTypeError(f"{call}: optional must be a bool, got {optional.__class__.__name__}")
+    flag_type, values = _flag_type(call, default, type, choices)
     if flag_type in ("int", "float"):
         values = [minimum, maximum]
     elif minimum is not None or maximum is not None:
         raise FlagTypeError(
-            f"register: minimum and maximum require an int or float flag, but {name} is a {flag_type}"
+            f"{call}: minimum and maximum require an int or float flag, but it is a {flag_type}"
         )
     is_optional = optional or default is None
     problems = _native.register_flag(name, default, doc, flag_type, values, is_optional, variable, affects)
@@ -352,34 +356,37 @@ def register(
 _KINDS: dict[Any, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
-def _flag_type(default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
-    """Return the type of a flag, as the extension module names it, and its choices."""
+def _flag_type(call: str, default: Any, type: Any, choices: Any) -> tuple[str, list[Any]]:
+    """Return the type of a flag, as the extension module names it, and its choices.
+
+    Messages begin with `call`.
+    """
     if isinstance(choices, str):
-        raise FlagTypeError("register: choices must be a sequence of str, got a single str")
+        raise FlagTypeError(f"{call}: choices must be a sequence of str, got a single str")
     if get_origin(type) is Literal:
         if choices is not None:
-            raise FlagTypeError("register: choices must not be given if type is a Literal")
+            raise FlagTypeError(f"{call}: choices must not be given if type is a Literal")
         choices = get_args(type)
     elif choices is not None and type not in (None, str):
-        raise FlagTypeError("register: type must be str or None if choices are given")
+        raise FlagTypeError(f"{call}: type must be str or None if choices are given")
     if choices is not None:
         names = list(choices)
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is not None:
             raise FlagTypeError(
-                f"register: choices must be a sequence of str, got an item of type {wrong.__class__.__name__}"
+                f"{call}: choices must be a sequence of str, got an item of type {wrong.__class__.__name__}"
             )
         return "choice", names
     if type is not None:
         kind = next((kind for known, kind in _KINDS.items() if known is type), None)
         if kind is None:
-            raise FlagTypeError("register: type must be bool, int, float, str or a Literal of str")
+            raise FlagTypeError(f"{call}: type must be bool, int, float, str or a Literal of str")
         return kind, []
     kind = next((kind for known, kind in _KINDS.items() if isinstance(default, known)), None)
     if kind is None:
         cure = "; give the type of a flag whose default is None" if default is None else ""
         raise FlagTypeError(
-            "register: default must be a bool, an int, a float or a str, "
+            f"{call}: default must be a bool, an int, a float or a str, "
             f"got {default.__class__.__name__}{cure}"
         )
     return kind, []

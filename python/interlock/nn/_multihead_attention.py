@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from interlock._core.tensor import Tensor, dtype, float32, multi_head_attention, rand, zeros
+from interlock._quote import shown
 from interlock.autograd.grad_mode import no_grad
 from interlock.errors import ArgumentError, DTypeError, ShapeError
 
@@ -105,7 +106,7 @@ class MultiheadAttention:
             ("vdim", embed_dim if vdim is None else vdim, embed_dim),
         ):
             if given != supported:
-                raise ArgumentError(f"MultiheadAttention: {name} must be {supported}, got {given!r}")
+                raise ArgumentError(f"MultiheadAttention: {name} must be {supported}, got {shown(given)}")
         if dtype is not None and not isinstance(dtype, type(float32)):
             raise TypeError(
                 f"MultiheadAttention: dtype must be an interlock.dtype, got {type(dtype).__name__}"

@@ -31,6 +31,7 @@ from interlock._core.tensor import (
     softmin as _softmin,
     softplus,
 )
+from interlock._quote import shown
 from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -564,8 +565,8 @@ def _warn_of_broadcast(function: str, input: object, target: object) -> None:
 def _require(function: str, argument: str, given: object, default: object) -> None:
     """Raise unless an argument for something that does not exist has its default."""
     if given is not default and (isinstance(given, Tensor) or given != default):
-        shown = "a Tensor" if isinstance(given, Tensor) else repr(given)
-        raise ArgumentError(f"{function}: {argument} must be {default!r}, got {shown}")
+        got = "a Tensor" if isinstance(given, Tensor) else shown(given)
+        raise ArgumentError(f"{function}: {argument} must be {default!r}, got {got}")
 
 
 def _check_tensor(function: str, input: object) -> None:

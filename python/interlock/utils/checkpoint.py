@@ -27,6 +27,7 @@ from interlock._core.tensor import (
     manual_seed,
     saved_tensors_hooks,
 )
+from interlock._quote import shown
 from interlock.autograd.grad_mode import enable_grad
 from interlock.errors import ArgumentError, CheckpointError
 from interlock.state import ThreadState, capture
@@ -370,7 +371,7 @@ def checkpoint(
         )
     if determinism_check not in ("default", "none"):
         raise ArgumentError(
-            f'checkpoint: determinism_check must be "default" or "none", got {determinism_check!r}'
+            f'checkpoint: determinism_check must be "default" or "none", got {shown(determinism_check)}'
         )
     if not is_grad_enabled():
         return function(*args, **kwargs)

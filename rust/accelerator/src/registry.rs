@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use interlock_core::Error as CoreError;
 use interlock_core::base::env;
 use interlock_core::base::fork::rank;
+use interlock_core::base::quote::quoted;
 use interlock_core::base::suggest::suggest;
 use interlock_core::base::sync::ForkLock;
 use interlock_driver::Driver;
@@ -57,9 +58,10 @@ fn selection() -> DriverSelection {
         DriverSelection::Named(name) => match registered_as(&name) {
             Some(driver) => DriverSelection::Driver(driver),
             None => DriverSelection::Disabled(format!(
-                "{} must be {}, none or the name of a registered driver, got {name:?}{}",
+                "{} must be {}, none or the name of a registered driver, got {}{}",
                 env::ACCELERATOR,
                 builtin::accepted().collect::<Vec<_>>().join(", "),
+                quoted(&name),
                 suggestion(&name, registered_names())
                     .map_or_else(String::new, |found| format!("; did you mean {found:?}?"))
             )),
@@ -116,7 +118,7 @@ fn read_env() -> Option<String> {
 /// Parses the value of the environment variable.
 fn parse_selection(text: &str) -> DriverSelection {
     let disabled =
-        |reason: &str| DriverSelection::Disabled(format!("{} is {text:?}{reason}", env::ACCELERATOR));
+        |reason: &str| DriverSelection::Disabled(format!("{} is {}{reason}", env::ACCELERATOR, quoted(text)));
     let (name, count) = text.split_once(':').map_or((text, None), |(name, count)| (name, Some(count)));
     let driver = match (builtin::find(name), count.map(str::parse)) {
         (None, None) if name == "none" => return disabled(""),
@@ -154,7 +156,7 @@ fn stale_selection_warning() -> Option<String> {
         }
         read.clone_from(&text);
     }
-    let change = text.map_or("was removed".to_owned(), |text| format!("was changed to {text:?}"));
+    let change = text.map_or("was removed".to_owned(), |text| format!("was changed to {}", quoted(&text)));
     Some(format!(
         "{} {change}, which has no effect: the driver {:?} is in use, and the driver is fixed at first use",
         env::ACCELERATOR,

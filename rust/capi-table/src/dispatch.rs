@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use interlock::base::quote::one_line;
 use interlock::dispatch::{
     self, Call, Considered, ForeignRecord, Outcome, Reason, Recording, Rounding, Sums, intern_name,
 };
@@ -38,15 +39,17 @@ pub(crate) unsafe extern "C" fn note(call: *const InterlockCall, error: *mut Int
             let considered = array("dispatch_note: call.considered", call.considered, call.considered_count)?;
             let considered: Vec<Considered> =
                 considered.iter().map(|one| considered_from_c(one)).collect::<Result<_>>()?;
-            let operation = intern_name(text("dispatch_note: call.operation", call.operation)?);
+            let operation = intern_name(&one_line(text("dispatch_note: call.operation", call.operation)?));
             let arguments =
                 optional_text("dispatch_note: call.arguments", call.arguments)?.unwrap_or_default();
-            let composite = optional_text("dispatch_note: call.composite", call.composite)?.map(intern_name);
+            let composite = optional_text("dispatch_note: call.composite", call.composite)?
+                .map(|name| intern_name(&one_line(name)));
             let notes = array("dispatch_note: call.notes", call.notes, call.notes_count)?;
-            let note = |note: &InterlockText| Ok(text("dispatch_note: call.notes", *note)?.to_owned());
+            let note =
+                |note: &InterlockText| Ok(one_line(text("dispatch_note: call.notes", *note)?).into_owned());
             dispatch::note_foreign(ForeignRecord {
                 operation,
-                arguments: arguments.to_owned(),
+                arguments: one_line(arguments).into_owned(),
                 composite,
                 inputs: rounding_from_c(call.rounding)?,
                 sums: sums_from_c(call.sums)?,
@@ -70,16 +73,17 @@ unsafe fn considered_from_c(considered: &InterlockConsidered) -> Result<Consider
             optional_text("dispatch_note: considered.reason", considered.reason)?.unwrap_or_default(),
         )
     };
+    let (kernel, reason) = (one_line(kernel), one_line(reason));
     let outcome = match considered.outcome {
         INTERLOCK_KERNEL_CHOSEN => Outcome::Chosen,
-        INTERLOCK_KERNEL_BEHIND => Outcome::Behind(intern_name(reason)),
-        INTERLOCK_KERNEL_REFUSED => Outcome::Refused(Reason::from(reason.to_owned())),
+        INTERLOCK_KERNEL_BEHIND => Outcome::Behind(intern_name(&reason)),
+        INTERLOCK_KERNEL_REFUSED => Outcome::Refused(Reason::from(reason.into_owned())),
         other => {
             let allowed = "one of INTERLOCK_KERNEL_*";
             return Err(Failure::argument("dispatch_note: considered.outcome", allowed, other));
         }
     };
-    Ok(Considered { kernel: intern_name(kernel), outcome })
+    Ok(Considered { kernel: intern_name(&kernel), outcome })
 }
 
 fn rounding_from_c(rounding: u32) -> Result<Rounding> {

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use interlock::accelerator;
 use interlock::base::catch::drop_catching_panic;
+use interlock::base::quote::one_line;
 use interlock_capi::sys::*;
 
 /// The code and the text of an error.
@@ -170,7 +171,7 @@ pub(crate) unsafe fn report(error: *mut InterlockError, code: i32, text: &str) {
     }
 }
 
-/// Returns the code and the text of an error that the caller set.
+/// Returns the code and the text, on one line, of an error that the caller set.
 ///
 /// # Safety
 /// `error` is null, or an `InterlockError` whose fields are set.
@@ -187,7 +188,7 @@ pub(crate) unsafe fn read_error(error: *const InterlockError) -> Option<(i32, St
     let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
     // SAFETY: the code is before the text.
     let code = unsafe { (*error).code };
-    Some((code, String::from_utf8_lossy(&text).into_owned()))
+    Some((code, one_line(&String::from_utf8_lossy(&text)).into_owned()))
 }
 
 /// Returns an error without code and text, for a callback to set.

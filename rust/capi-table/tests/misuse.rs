@@ -159,11 +159,15 @@ fn error_of_any_size_is_filled_as_far_as_it_goes() {
 
 #[test]
 fn long_text_is_cut_between_two_characters() {
-    let name = "\u{e9}".repeat(2000);
-    let mut error = empty(size_of::<InterlockError>());
-    unsafe { (table().device_parse)(view(&name), null_mut(), &raw mut error) };
-    assert!(text_of(&error).chars().all(|letter| letter != char::REPLACEMENT_CHARACTER));
-    assert!(text_of(&error).len() >= 1012, "{}", text_of(&error).len());
+    const TEXT: usize = std::mem::offset_of!(InterlockError, text);
+    let name = "\u{e9}".repeat(50);
+    // Each character has two bytes, so one of two sizes would cut a character.
+    for room in [60, 61] {
+        let mut error = empty(TEXT + room + 1);
+        unsafe { (table().device_parse)(view(&name), null_mut(), &raw mut error) };
+        let text = text_of(&error);
+        assert!(text.ends_with('\u{e9}') && text.len() >= room - 1, "{text}");
+    }
 }
 
 #[test]
@@ -269,6 +273,36 @@ fn fields_that_a_caller_does_not_know_are_not_read() {
     assert_eq!(wrong_sums.1, "dispatch_note: call.sums must be one of INTERLOCK_SUMS_*, got 99");
     let [call] = &recording.calls()[..] else { panic!("the calls that fail are not recorded") };
     assert_eq!((call.notes.len(), call.sums), (0, None));
+}
+
+#[test]
+fn texts_of_recorded_calls_are_one_line() {
+    const HOSTILE: &str = "first\nsecond \x1b[31m";
+    let long = "x".repeat(100_000);
+    let considered =
+        [INTERLOCK_KERNEL_CHOSEN, INTERLOCK_KERNEL_BEHIND, INTERLOCK_KERNEL_REFUSED].map(|outcome| {
+            InterlockConsidered { kernel: view(HOSTILE), reason: view(HOSTILE), outcome, reserved: 0 }
+        });
+    let notes = [view(HOSTILE), view(&long)];
+    let call = InterlockCall {
+        operation: view(HOSTILE),
+        arguments: view(HOSTILE),
+        composite: view(HOSTILE),
+        considered: considered.as_ptr(),
+        considered_count: considered.len(),
+        notes: notes.as_ptr(),
+        notes_count: notes.len(),
+        sums: INTERLOCK_SUMS_FLOAT32,
+        ..call_of_size(size_of::<InterlockCall>())
+    };
+    let recording = interlock::dispatch::Recording::default();
+    let guard = recording.guard();
+    assert_eq!(unsafe { (table().dispatch_note)(&raw const call, null_mut()) }, INTERLOCK_OK);
+    drop(guard);
+    let line = recording.calls()[0].to_string();
+    assert!(!line.contains(char::is_control), "{line:?}");
+    assert_eq!(line.matches(r"first\nsecond \u{1b}[31m").count(), 9, "{line}");
+    assert!(line.len() < 3_000, "{}", line.len());
 }
 
 #[test]

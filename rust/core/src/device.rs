@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::base::fork::rank;
+use crate::base::quote::quoted;
 use crate::base::sync::ForkLock;
 use crate::{Error, Result};
 
@@ -221,11 +222,11 @@ impl FromStr for Device {
         let kind = kind.parse()?;
         let canonical = index == "0" || !index.starts_with('0');
         if index.is_empty() || !canonical || !index.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Device::invalid_index(format_args!("{text:?}")));
+            return Err(Device::invalid_index(quoted(text)));
         }
         // Only a number too large for i64 fails to parse here, which is out of range anyway.
         let number = index.parse().unwrap_or(i64::MAX);
-        Ok(Device { kind, index: Some(checked_index(number, &format!("{text:?}"))?) })
+        Ok(Device { kind, index: Some(checked_index(number, &quoted(text))?) })
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::location::SourceLocation;
+use crate::base::quote::{quoted, quoted_path};
 
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -172,8 +173,8 @@ crate::messages! { Error {
     Error::FlagNamespace { name, flags } => "{name} is a namespace, not a flag; its flags: {}", flags.join(", ");
     Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";
-    Error::FlagRegistration { name, reason } => "register({name:?}): {reason}";
-    Error::KernelName { operation, name } => "register: {operation} has a kernel named {name:?}; names must be unique";
+    Error::FlagRegistration { name, reason } => "register({}): {reason}", quoted(name);
+    Error::KernelName { operation, name } => "register: {operation} has a kernel named {}; names must be unique", quoted(name);
     Error::KernelDescriptor { argument, given, allowed } => "register_kernel: {argument} must be {allowed}, got {given}";
     Error::UnknownVariable { name, suggestion: Some((suggestion, allowed)) } =>
         "there is no variable {name}; did you mean {suggestion}, which accepts {allowed}?";
@@ -183,18 +184,18 @@ crate::messages! { Error {
         "no flag registered so far reads {name}; did you mean {suggestion}, which accepts {allowed}?";
     Error::ReadOnlyFlag { name } => "{name} is read-only";
     Error::UnknownDeviceType { given, available: Some(available) } =>
-        "unknown device {given:?}; available here: {available}";
+        "unknown device {}; available here: {available}", quoted(given);
     Error::UnknownDeviceType { given, available: None } =>
-        "unknown device {given:?}; a device is a type such as cpu or cuda, or a type and an index such as cuda:0";
+        "unknown device {}; a device is a type such as cpu or cuda, or a type and an index such as cuda:0", quoted(given);
     Error::DeviceIndex { given, max } =>
         "a device index must be a number from 0 to {max} without sign or leading zeros, got {given}";
     Error::LibraryNotFound { library, operation, reason } => "{operation} needs {library}: {reason}";
     Error::LibraryPath { library, by, path, reason } =>
-        "{by}: {path:?} cannot be used as {library}: {reason}";
+        "{by}: {} cannot be used as {library}: {reason}", quoted_path(path);
     Error::UnknownLibrary { name, suggestion: Some(suggestion), .. } =>
-        "unknown vendor library {name:?}; did you mean {suggestion:?}?";
+        "unknown vendor library {}; did you mean {suggestion:?}?", quoted(name);
     Error::UnknownLibrary { name, suggestion: None, allowed } =>
-        "unknown vendor library {name:?}; known: {allowed}";
+        "unknown vendor library {}; known: {allowed}", quoted(name);
     Error::LibraryRefused { library, operation, status } => "{operation} failed: {library} returned status {status}";
     Error::TaskIsRunning => "the state of this task is active already: another step of the task is running";
     Error::SavedTensorHooksDisabled { message } => "{message}";

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use interlock_core::Error as CoreError;
+use interlock_core::base::quote::quoted;
 
 use crate::{Device, OutOfMemory};
 
@@ -196,13 +197,14 @@ interlock_core::messages! { Error {
         "accelerator.use: cannot select the driver {requested:?} now: {in_use}. Call use() before the first use of a \
          device";
     Error::UnknownDriver { given, suggestion: Some(suggestion), known } =>
-        "accelerator.use: name must be one of {}, got {given:?}; did you mean {suggestion:?}?", known.join(", ");
+        "accelerator.use: name must be one of {}, got {}; did you mean {suggestion:?}?",
+        known.join(", "), quoted(given);
     Error::UnknownDriver { given, suggestion: None, known } =>
-        "accelerator.use: name must be one of {}, got {given:?}", known.join(", ");
+        "accelerator.use: name must be one of {}, got {}", known.join(", "), quoted(given);
     Error::Argument { name, given, allowed } => "{name} must be {allowed}, got {given}";
     Error::UnknownKey { key, suggestion: Some(suggestion), .. } =>
-        "unknown key {key:?}; did you mean {suggestion:?}?";
-    Error::UnknownKey { key, suggestion: None, known } => "unknown key {key:?}; the keys are {}", known.join(", ");
+        "unknown key {}; did you mean {suggestion:?}?", quoted(key);
+    Error::UnknownKey { key, suggestion: None, known } => "unknown key {}; the keys are {}", quoted(key), known.join(", ");
     Error::Variable { variable, error } => "{variable}: {error}";
     Error::Interrupted => "the wait was interrupted";
     Error::OutOfMemory(error) => "{error}";

@@ -3,6 +3,7 @@
 use interlock::Error as CoreError;
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::OutOfMemory;
+use interlock::base::quote;
 use pyo3::exceptions::{PyBaseException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
@@ -134,6 +135,11 @@ pub(crate) fn type_name(given: &Bound<'_, PyAny>) -> String {
         return "None".to_owned();
     }
     given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
+/// Returns the `repr` of an argument for a message, on one line and bounded in length.
+pub(crate) fn shown(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(quote::shown(&given.repr()?.to_string_lossy()).into_owned())
 }
 
 /// Creates a TypeError with the expected type and the type of the argument.

@@ -6,6 +6,7 @@ use interlock::state::Scope;
 use interlock::state::scope_trace::{self, ExitOrder};
 use pyo3::prelude::*;
 
+use crate::errors::new_exception;
 use crate::scope_warning::warn;
 use crate::{call_site, task_overlap};
 
@@ -13,6 +14,15 @@ use crate::{call_site, task_overlap};
 #[inline]
 pub(crate) fn is_on() -> bool {
     writes_are_traced()
+}
+
+/// Fails unless `what` is recorded. An empty result would mean that there is nothing.
+pub(crate) fn check_traced(py: Python<'_>, what: &str) -> PyResult<()> {
+    if is_on() {
+        return Ok(());
+    }
+    let message = format!("{what} are recorded only if the process is started with INTERLOCK_DEBUG=1");
+    Err(new_exception(py, "NotTracedError", message))
 }
 
 /// Warns about scopes that are open on this thread while the generator or coroutine that entered them is suspended:

@@ -22,11 +22,14 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TRACED", scope_debug::is_on())
 }
 
-/// Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first. Empty unless
-/// the process was started with `INTERLOCK_DEBUG=1`.
+/// Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.
+///
+/// Raises:
+///     NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
 #[pyfunction]
-fn open_scopes() -> Vec<String> {
-    state::scope_trace::open_scopes().iter().map(ToString::to_string).collect()
+fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
+    scope_debug::check_traced(py, "open_scopes: the lines that enter scopes")?;
+    Ok(state::scope_trace::open_scopes().iter().map(ToString::to_string).collect())
 }
 
 /// Return where scopes were entered that have not been exited, as `file:line`: those of threads and tasks that have
@@ -117,12 +120,12 @@ impl ThreadState {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(
-            "a ThreadState cannot be pickled; copy the flags to other processes with \
-             backends.snapshot().install",
-        ))
+        Err(PyTypeError::new_err(format!("a ThreadState cannot be pickled; {PICKLE_CURE}")))
     }
 }
+
+/// The cure of an error that a state, or what contains one, cannot be pickled.
+const PICKLE_CURE: &str = "copy the flags to other processes with backends.snapshot().install";
 
 /// A scope in which a captured state is active; also a decorator.
 #[pyclass(frozen, module = "interlock.state")]
@@ -141,6 +144,13 @@ impl StateScope {
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         scope_debug::exit(kind.py(), self.0.scope())
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(format!(
+            "wrap and apply: their results cannot be pickled, because they contain a ThreadState; pass the function \
+             itself, and {PICKLE_CURE}"
+        )))
     }
 
     #[pyo3(signature = (function, /))]

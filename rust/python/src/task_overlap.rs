@@ -60,11 +60,11 @@ fn after_noted_exit(py: Python<'_>, scope: &Scope, above: Option<ScopeId>) -> Py
         HAS_WARNED.set(true);
         return warn(py, &message(&watched, &name_of(&task), &here), &here);
     }
-    if let Some(above) = above
-        && let Some(mut watched) = WATCHED.try_lock()
-    {
-        let (task, name) = (task.as_ptr().addr(), name_of(&task));
-        *watched = Some(Watched { scope: above, task, name, site: here });
+    let Some(scope) = above else { return Ok(()) };
+    // Before the lock: a method of the task is called.
+    let new = Watched { scope, task: task.as_ptr().addr(), name: name_of(&task), site: here };
+    if let Some(mut watched) = WATCHED.try_lock() {
+        *watched = Some(new);
         IS_WATCHING.set(true);
     }
     Ok(())

@@ -68,8 +68,10 @@ class TaskState:
 TRACED: Final[bool]
 
 def open_scopes() -> list[str]:
-    """Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first. Empty unless
-    the process was started with `INTERLOCK_DEBUG=1`.
+    """Return where the scopes that are open on any thread or task were entered, as `file:line`, oldest first.
+
+    Raises:
+        NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """
 
 def unclosed_scopes() -> tuple[list[str], list[str]]:

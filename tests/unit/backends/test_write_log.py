@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from interlock import backends
+import pytest
+from interlock import backends, errors
 
 from tests.helpers.subprocess import run_program
 
@@ -29,6 +30,7 @@ def test_log_contains_the_last_thousand_writes() -> None:
     assert done.code == 0, done.stderr
 
 
-def test_log_is_empty_if_writes_are_not_traced(restored: None) -> None:
+def test_writes_raises_if_writes_are_not_traced(restored: None) -> None:
     backends.cudnn.benchmark = True
-    assert backends.writes() == []
+    with pytest.raises(errors.NotTracedError, match=r"^writes: .* recorded only .* INTERLOCK_DEBUG=1$"):
+        backends.writes()

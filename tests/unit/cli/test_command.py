@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import select
@@ -42,8 +43,15 @@ from tests.unit.cli.command import COMMAND, document, interlock, sections, text,
         (("explain", "CUDNN"), 'did you mean "flags cudnn"?'),
         (("explain", "backends.cudnn.enabeld", "--json"), 'did you mean "explain cudnn.enabled"?'),
         (("explain", "cudnn"), "list its flags with `python -m interlock flags cudnn`"),
-        (("zzz",), 'unknown command "zzz"; the commands are flags, explain, accelerators, memory'),
+        (("zzz",), 'unknown command "zzz"; the commands are report, flags, explain, accelerators, memory'),
         (("explain", "zzz"), 'unknown flag "zzz"'),
+        (
+            ("explain", "mylib.solver"),
+            'unknown flag "mylib.solver"; if mylib registers it, add --import mylib',
+        ),
+        (("flags", "mylib.solver"), "add --import mylib"),
+        (("explain", "--import", "json", "json.solver"), 'unknown flag "json.solver"'),
+        (("report", "cudnn"), 'report: unexpected argument "cudnn"'),
         (("",), 'unknown command ""'),
         (("flags", ""), 'unknown flag or module ""'),
         (("explain", ""), 'unknown flag ""'),
@@ -67,6 +75,12 @@ def test_wrong_command_line_prints_one_line_with_a_suggestion(arguments: tuple[s
 
 def test_options_may_precede_the_command() -> None:
     assert text("--json", "--color", "never", "flags", "cudnn") == text("flags", "cudnn", "--json")
+
+
+def test_report_is_the_default_command() -> None:
+    assert json.loads(text("report", "--json")).keys() == json.loads(text("--json")).keys()
+    assert text("report", "--help") == text("--help")
+    assert text("report", "--version") == text("--version")
 
 
 def test_help_lists_the_commands() -> None:

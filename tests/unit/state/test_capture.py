@@ -219,9 +219,12 @@ def test_state_shows_its_modes_and_flags() -> None:
     )
 
 
-def test_states_cannot_be_pickled() -> None:
-    with pytest.raises(TypeError, match=r"backends\.snapshot"):
+def test_states_and_scopes_name_the_cure_if_they_are_pickled() -> None:
+    with pytest.raises(TypeError, match=r"^a ThreadState cannot be pickled; .*snapshot\(\)\.install$"):
         pickle.dumps(capture())
+    # A library that pickles functions by value pickles the scope that a function of `wrap` contains.
+    with pytest.raises(TypeError, match=r"^wrap and apply: .*snapshot\(\)\.install$"):
+        pickle.dumps(capture().apply())
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])

@@ -119,8 +119,11 @@ def test_warning_raised_as_an_error_keeps_the_state_consistent() -> None:
 
 
 def test_no_positions_are_recorded_without_the_variable() -> None:
-    with interlock.no_grad():
-        assert interlock.state.open_scopes() == []
+    with (
+        interlock.no_grad(),
+        pytest.raises(interlock.errors.NotTracedError, match=r"^open_scopes: .*_DEBUG=1$"),
+    ):
+        interlock.state.open_scopes()
     where = eval_python(
         "import interlock\nwith interlock.no_grad():\n    result = interlock.state.open_scopes()", env=TRACED
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, Self, TypeVar, overload
 
 from interlock._core import backends as _native
+from interlock._quote import shown
 from interlock.errors import ReadOnlyFlagError, UnknownFlagError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _unknown(kind: type, name: str) -> UnknownFlagError:
 
     suggestion = closest_match(name, (known for known in dir(kind) if not known.startswith("_")))
     hint = f"; did you mean {suggestion}?" if suggestion else ""
-    return UnknownFlagError(f"{kind.__name__} has no attribute {name}{hint}")
+    return UnknownFlagError(f"{kind.__name__} has no attribute {shown(name)}{hint}")
 
 
 class _PlanCache:

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use interlock_core::base::quote::quoted;
+
 use super::stats_api::with_allocator;
 use crate::{Device, Error, Result, current};
 
@@ -59,7 +61,7 @@ impl FromStr for Limit {
     fn from_str(text: &str) -> Result<Self> {
         let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         let fraction = percent.map(|percent| percent / 100.0).filter(|part| (0.0..=1.0).contains(part));
-        fraction.map(Limit::Fraction).ok_or_else(|| refused(format!("{text:?}")))
+        fraction.map(Limit::Fraction).ok_or_else(|| refused(quoted(text)))
     }
 }
 

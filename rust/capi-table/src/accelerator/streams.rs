@@ -1,6 +1,7 @@
 //! The entries for streams.
 
 use interlock::accelerator::{self, HostFn, Stream};
+use interlock::base::quote::one_line;
 use interlock_capi::sys::*;
 
 use super::devices;
@@ -140,7 +141,7 @@ pub(crate) unsafe extern "C" fn launch(
             let stream = Handle::target("stream_launch: stream", stream)?;
             let name = optional_text("stream_launch: name", name)?.unwrap_or("host function");
             let run = move || work.run().map_err(Failure::text);
-            let function = HostFn::new(name, run);
+            let function = HostFn::new(&one_line(name), run);
             Ok(detached(move || stream.launch(function))?)
         })
     }

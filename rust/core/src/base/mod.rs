@@ -13,6 +13,7 @@ mod messages;
 pub mod mutex;
 mod named_enum;
 pub mod parker;
+pub mod quote;
 pub mod raw_array;
 pub mod stack;
 pub mod suggest;

@@ -8,6 +8,7 @@ use super::foreign_abi::{ForeignCall, ForeignFn, ForeignGate, ForeignKernelDescr
 use super::{Gate, Numerics, Reason, Stop};
 use crate::base::dlpack::{DLDataType, DLDevice, DLTensor};
 use crate::base::invariant::UnwrapOrAssert;
+use crate::base::quote::{one_line, quoted};
 use crate::base::raw_array::{max_count, slice_of};
 use crate::flags::Node;
 use crate::{Error, Result};
@@ -196,10 +197,10 @@ impl ForeignKernel {
     }
 }
 
-/// Returns the text before the first NUL.
+/// Returns the text before the first NUL, on one line.
 fn message_text(message: &[u8]) -> String {
     let text = message.split(|byte| *byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
+    one_line(&String::from_utf8_lossy(text)).into_owned()
 }
 
 /// The tensors and options of a call of a foreign kernel.
@@ -296,7 +297,7 @@ fn as_i64(sizes: &[usize]) -> Vec<i64> {
 fn node_named(name: &str) -> Result<Node> {
     let allowed = || format!("one of {}", Node::ALL.map(Node::name).join(", "));
     let node = Node::ALL.into_iter().find(|node| node.name() == name);
-    node.ok_or_else(|| err_descriptor("node", format!("{name:?}"), allowed()))
+    node.ok_or_else(|| err_descriptor("node", quoted(name), allowed()))
 }
 
 /// Returns a text that is not empty.
@@ -312,18 +313,14 @@ unsafe fn text_at<'a>(argument: &'static str, pointer: *const c_char) -> Result<
     match text.to_str() {
         Ok("") => Err(err_descriptor(argument, "an empty text", "a text")),
         Ok(text) => Ok(text),
-        Err(_) => Err(err_descriptor(argument, format!("{text:?}"), "UTF-8")),
+        Err(_) => Err(err_descriptor(argument, quoted(&text.to_string_lossy()), "UTF-8")),
     }
 }
 
 /// Returns the name of a kernel, which records print within a line.
 fn name_of(name: &str) -> Result<&str> {
     if name.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
-        return Err(err_descriptor(
-            "name",
-            format!("{name:?}"),
-            "a text without whitespace and control characters",
-        ));
+        return Err(err_descriptor("name", quoted(name), "a text without whitespace and control characters"));
     }
     Ok(name)
 }
@@ -407,6 +404,33 @@ mod tests {
         assert_eq!(kernel.check(&ForeignArgs::new(&[tensor(&[2, 3])], &[], Numerics::default())), Ok(()));
         let refused = kernel.check(&ForeignArgs::new(&[tensor(&[2])], &[], Numerics::default())).unwrap_err();
         assert_eq!(refused.to_string(), "needs 2 dimensions, got 1");
+    }
+
+    #[test]
+    fn messages_of_kernels_are_one_line() {
+        unsafe extern "C" fn hostile(
+            _: *mut c_void,
+            _: *const ForeignCall,
+            message: *mut c_char,
+            capacity: usize,
+        ) -> i32 {
+            // SAFETY: the message has `capacity` bytes.
+            unsafe { write(message, capacity, "first\nsecond \x1b[31m") };
+            REFUSED
+        }
+        let mut status = 0;
+        let described = ForeignKernelDescriptor {
+            condition: Some(hostile),
+            run: Some(hostile),
+            ..descriptor(&mut status)
+        };
+        let kernel = kernel(&described).unwrap();
+        let args = ForeignArgs::new(&[], &[], Numerics::default());
+        let expected = Reason::from(r"first\nsecond \u{1b}[31m");
+        assert_eq!(kernel.check(&args), Err(expected.clone()));
+        // SAFETY: the function uses no memory of the tensors.
+        let stopped = unsafe { kernel.run(&args) };
+        assert!(matches!(stopped, Err(Stop::Refused(reason)) if reason == expected));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::base::named_enum;
 use once_cell::race::OnceBox;
 
 use crate::base::env;
+use crate::base::quote::quoted;
 use crate::base::sync::RelaxedU64;
 
 named_enum! {
@@ -79,9 +80,10 @@ fn choose(wanted: Option<&str>, has: impl Fn(CpuCapability) -> bool) -> Detected
         None => {
             let names: Vec<_> = available.iter().map(|capability| capability.in_environment()).collect();
             let problem = format!(
-                "{} is ignored: it must be {} on this CPU, got {wanted:?}",
+                "{} is ignored: it must be {} on this CPU, got {}",
                 env::CPU_CAPABILITY,
-                names.join(", ")
+                names.join(", "),
+                quoted(wanted)
             );
             Detected { capability, problem: Some(problem) }
         }

@@ -6,6 +6,7 @@ use super::float;
 use super::kind::{Kind, MAX_TEXT_BYTES, NONE_PAYLOAD, payload_of_text};
 use super::value::InputValue;
 use crate::base::invariant::UnwrapOrAssert;
+use crate::base::quote::{quoted, shown};
 
 /// The type, the range and the default of a registered flag.
 ///
@@ -89,10 +90,17 @@ impl FlagType {
             }
             FlagType::Float { default, minimum, maximum } => in_range(*default, *minimum, *maximum),
             FlagType::Choice { default, names } if !names.contains(default) => {
-                Err(format!("default must be one of the choices {names:?}, got '{default}'"))
+                let names =
+                    InputValue::List(names.iter().map(|name| InputValue::Text(name.into())).collect());
+                Err(format!(
+                    "default must be one of the choices {names}, got {}",
+                    InputValue::Text(default.into())
+                ))
             }
             FlagType::Choice { names, .. } if names.iter().collect::<BTreeSet<_>>().len() < names.len() => {
-                Err(format!("choices must be distinct, got {names:?}"))
+                let names =
+                    InputValue::List(names.iter().map(|name| InputValue::Text(name.into())).collect());
+                Err(format!("choices must be distinct, got {names}"))
             }
             FlagType::Text { default } if default.len() > MAX_TEXT_BYTES => {
                 Err(format!("default must be at most {MAX_TEXT_BYTES} bytes long, got {}", default.len()))
@@ -142,7 +150,9 @@ impl FlagType {
             FlagType::Float { default, minimum, maximum } => {
                 ("float", format!("{default:?}"), format!("{minimum:?} to {maximum:?}"))
             }
-            FlagType::Choice { default, names } => ("choice", format!("{default:?}"), format!("{names:?}")),
+            FlagType::Choice { default, names } => {
+                ("choice", quoted(default), shown(&format!("{names:?}")).into_owned())
+            }
             FlagType::Text { default } => {
                 ("str", InputValue::Text(default.as_str().into()).to_string(), String::new())
             }

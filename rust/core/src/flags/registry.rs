@@ -12,6 +12,7 @@ use super::store::STORE;
 use super::write::SlotWrite;
 use super::{InputValue, environment, table};
 use crate::base::env;
+use crate::base::quote::{one_line, quoted};
 use crate::{Error, Result};
 
 /// The declaration of a flag of another library, for [`register`].
@@ -240,7 +241,7 @@ impl FlagDecl {
     fn describe_effect(&self) -> String {
         let library = library_of(&self.name).unwrap_or(&self.name);
         match &self.affects {
-            Some(affects) => format!("{affects} in {library}"),
+            Some(affects) => format!("{} in {library}", one_line(affects)),
             None => format!("{library}, which registered it"),
         }
     }
@@ -249,9 +250,13 @@ impl FlagDecl {
         if library_of(&self.name).is_none() {
             return Err(self.refused(match self.name.split_once('.') {
                 Some((package, _)) if is_reserved(package) => {
-                    format!("name must begin with the name of your package, and {package:?} is reserved for interlock")
+                    format!(
+                        "name must begin with the name of your package, and {} is reserved for interlock",
+                        quoted(package)
+                    )
                 }
-                _ => "name must be \"<package>.<flag>\" in lower case, for example \"mylib.verbose\"".to_owned(),
+                _ => "name must be \"<package>.<flag>\" in lower case, for example \"mylib.verbose\""
+                    .to_owned(),
             }));
         }
         self.check_variable().map_err(|reason| self.refused(reason))?;

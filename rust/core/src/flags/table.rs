@@ -13,7 +13,7 @@ use super::flag_spec::{Backing, FlagSpec, Projection};
 use super::kind::{Kind, Reduction};
 use super::priority_order::PriorityOrder;
 use super::registry;
-use super::value::shortened;
+use crate::base::quote::{quoted, shown};
 use crate::thread::FlagId;
 
 macro_rules! flags {
@@ -221,11 +221,11 @@ pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
     }
     // A flag without a dot belongs to the empty namespace, which has no name.
     if relative.is_empty() {
-        return Err(crate::Error::UnknownFlag { name: format!("{name:?}"), suggestion: None });
+        return Err(crate::Error::UnknownFlag { name: quoted(name), suggestion: None });
     }
     let owned = flag_specs().map(FlagSpec::owner_and_leaf).filter(|(owner, _)| *owner == relative);
     let flags: Vec<_> = owned.map(|(_, leaf)| leaf).collect();
-    let name = as_written(&shortened(relative));
+    let name = as_written(&shown(relative));
     if !flags.is_empty() {
         return Err(crate::Error::FlagNamespace { name, flags });
     }

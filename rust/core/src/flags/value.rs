@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::priority_order::PriorityOrder;
+use crate::base::quote::{shortened, shown};
 
 /// An unchecked value to be written to a flag.
 ///
@@ -84,22 +85,15 @@ impl fmt::Display for InputValue<'_> {
                 }
                 f.write_str(if items.len() > MAX_ITEMS_SHOWN { ", ...]" } else { "]" })
             }
-            InputValue::HugeInteger { display: text, .. } | InputValue::Other(text) => f.write_str(text),
+            InputValue::HugeInteger { display: text, .. } | InputValue::Other(text) => {
+                f.write_str(&shown(text))
+            }
         }
     }
 }
 
 /// The number of list items that a message shows.
 const MAX_ITEMS_SHOWN: usize = 8;
-
-/// Shortens a text for a message.
-pub(super) fn shortened(text: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 100;
-    match text.char_indices().nth(LONGEST) {
-        None => text.into(),
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()).into(),
-    }
-}
 
 /// A float as a flag stores it: two are equal if all their bits are equal.
 ///

@@ -4,6 +4,7 @@ use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
     self, AllocatorConfig, Applies, Backend, KEYS, Key, Requirement, RoundupDivisions, Value,
 };
+use interlock::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
@@ -154,7 +155,7 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
     match default {
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
-            let refused = || Error::argument(key.name, format!("{name:?}"), key.expected);
+            let refused = || Error::argument(key.name, quoted(&name), key.expected);
             let backend = Backend::named(&name).ok_or_else(|| exception(given.py(), &refused()))?;
             Ok(Value::Backend(backend))
         }

@@ -4,6 +4,7 @@ use std::ffi::CString;
 
 use interlock::accelerator::host::{HostDriver, HostOptions};
 use interlock::accelerator::{self, DeviceScope, DeviceType};
+use interlock::base::quote::quoted;
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -71,7 +72,8 @@ fn use_driver(
     let name = &*args::extract_str(name, "accelerator.use: name")?;
     if name != "host" && (devices.is_some() || memory.is_some() || faults.is_some()) {
         let message = format!(
-            "accelerator.use: devices, memory and faults are arguments of the driver \"host\" only, got {name:?}"
+            "accelerator.use: devices, memory and faults are arguments of the driver \"host\" only, got {}",
+            quoted(name)
         );
         return Err(PyTypeError::new_err(message));
     }

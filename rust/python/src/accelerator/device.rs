@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use interlock::accelerator::{self, Device as CoreDevice, DeviceScope, Error};
+use interlock::base::quote::{quoted, shortened};
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple, PyType};
@@ -142,8 +143,9 @@ pub(crate) fn parse(
             Ok(device) => Ok(device),
             Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let message = format!(
-                    "{operation}: {argument} must be an int or a name such as \"host:{text}\", got {:?}",
-                    &*text
+                    "{operation}: {argument} must be an int or a name such as \"host:{}\", got {}",
+                    shortened(&text),
+                    quoted(&text)
                 );
                 Err(new_exception(py, "DeviceError", message))
             }

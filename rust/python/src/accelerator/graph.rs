@@ -1,6 +1,7 @@
 //! The native base class of `interlock.accelerator.Graph`.
 
 use interlock::accelerator::{CaptureMode, Error, Graph as CoreGraph, PoolId};
+use interlock::base::quote::quoted;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -26,7 +27,7 @@ fn mode_of(given: &Bound<'_, PyAny>) -> PyResult<CaptureMode> {
         "relaxed" => Ok(CaptureMode::Relaxed),
         name => {
             let allowed = "\"default\", \"global\", \"thread_local\" or \"relaxed\"";
-            let error = Error::argument(NAME, format!("{name:?}"), allowed);
+            let error = Error::argument(NAME, quoted(name), allowed);
             Err(exception(given.py(), &error))
         }
     }

@@ -4,6 +4,7 @@ use interlock::accelerator::Error;
 use interlock::accelerator::memory::{
     self, HistoryConfig, HistoryRecorder, ReleaseReason, TraceAction, TraceEntry,
 };
+use interlock::base::quote::quoted;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -11,7 +12,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use super::args::extract_int;
 use super::device;
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, exception, new_type_error};
+use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
 use crate::py_int;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -81,7 +82,7 @@ fn extract_stacks(given: &Bound<'_, PyAny>) -> PyResult<bool> {
         "python" | "all" => Ok(true),
         other => {
             let name = "accelerator.memory.history: stacks";
-            let error = Error::argument(name, format!("{other:?}"), "\"python\", \"all\" or None");
+            let error = Error::argument(name, quoted(other), "\"python\", \"all\" or None");
             Err(exception(word.py(), &error))
         }
     }
@@ -111,7 +112,9 @@ fn replay<'py>(
 }
 
 fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
-    let word: String = key(entry, "action")?.extract()?;
+    let word = key(entry, "action")?;
+    let word: String =
+        word.extract().map_err(|_| malformed(entry.py(), "an action of type", &type_name(&word)))?;
     let action = TraceAction::named(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
     let address = match action {
         TraceAction::OutOfMemory | TraceAction::Snapshot => 0,
@@ -172,7 +175,7 @@ fn optional_key<'py>(dict: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bo
 }
 
 fn malformed(py: Python<'_>, what: &str, word: &str) -> PyErr {
-    let given = format!("a dict with {what} {word:?}");
+    let given = format!("a dict with {what} {}", quoted(word));
     let allowed = "a snapshot in PyTorch's format";
     exception(py, &Error::argument("accelerator.memory.replay: snapshot", given, allowed))
 }

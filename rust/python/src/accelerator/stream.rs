@@ -15,7 +15,7 @@ use super::device::{self, Device};
 use super::event::{self, Event};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, wait};
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, new_type_error, shown};
 use crate::py_int;
 use crate::scope_debug;
 use crate::switches;
@@ -292,7 +292,7 @@ pub(crate) fn extract(given: &Bound<'_, PyAny>, operation: &str) -> PyResult<Cor
     let Some(handle) = handle_of(&answer)? else {
         let message = format!(
             "{operation}: __cuda_stream__ must return version 0 and a handle, got {}",
-            answer.repr()?
+            shown(&answer)?
         );
         return Err(PyTypeError::new_err(message));
     };

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
+use crate::errors::new_type_error;
 use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
 use crate::{scope_debug, task_overlap};
 
@@ -203,7 +204,10 @@ unsafe extern "C" fn reduce(
         let (object, protocol) = unsafe {
             (Bound::from_borrowed_ptr(py, object), Bound::<PyAny>::from_borrowed_ptr(py, *arguments))
         };
-        let protocol = protocol.extract::<i64>()?.max(2);
+        let Ok(given) = protocol.extract::<i64>() else {
+            return Err(new_type_error("__reduce_ex__: protocol", "an int", &protocol));
+        };
+        let protocol = given.max(2);
         Ok(py.get_type::<PyAny>().call_method1("__reduce_ex__", (object, protocol))?.into_ptr())
     })
 }
@@ -236,7 +240,10 @@ unsafe extern "C" fn set_state(
                 Bound::<PyAny>::from_borrowed_ptr(py, *arguments),
             )
         };
-        let (mode, attributes): (bool, Option<Bound<'_, PyDict>>) = state.extract()?;
+        let Ok((mode, attributes)) = state.extract::<(bool, Option<Bound<'_, PyDict>>)>() else {
+            let wanted = "a bool and a dict or None, as __reduce_ex__ returns them";
+            return Err(new_type_error("__setstate__: state", wanted, &state));
+        };
         if let Some(attributes) = attributes {
             object.getattr("__dict__")?.cast::<PyDict>()?.update(attributes.as_mapping())?;
         }

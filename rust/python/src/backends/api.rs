@@ -2,13 +2,14 @@
 
 use interlock::Error;
 use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
+use interlock::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::libraries;
 use super::values::{from_py, named, named_values, object, texts_and_values};
-use crate::call_site;
 use crate::errors::IntoPyResult;
+use crate::{call_site, scope_debug};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assign, module)?)?;
@@ -163,16 +164,15 @@ fn flag_type_of(
     let refused = |reason: String| Error::FlagRegistration { name: name.to_owned(), reason };
     match (flag_type, default) {
         ("bool", InputValue::Bool(default)) => Ok(FlagType::Switch { default }),
-        ("int", InputValue::HugeInteger { display, .. }) => {
-            Err(refused(format!("default must be an int of at most 2**60, got {display}")))
-        }
-        ("int", InputValue::Integer(default)) => {
+        ("int", default @ (InputValue::Integer(_) | InputValue::HugeInteger { .. })) => {
             let [minimum, maximum] = range(values, [InputValue::Integer(0), InputValue::Integer(LARGEST)]);
-            let bound = |which, bound| match bound {
+            let integer = |which, given| match given {
                 InputValue::Integer(number) => Ok(number),
-                other => Err(refused(format!("{which} must be an int of at most 2**60, got {other}"))),
+                other => Err(refused(format!("{which} must be an int from -2**60 to 2**60, got {other}"))),
             };
-            let (minimum, maximum) = (bound("minimum", minimum)?, bound("maximum", maximum)?);
+            // Without a default, it is one of the bounds.
+            let (minimum, maximum) = (integer("minimum", minimum)?, integer("maximum", maximum)?);
+            let default = integer("default", default)?;
             // A count, which Rust reads as `u64`.
             match (u64::try_from(default), u64::try_from(maximum)) {
                 (Ok(default), Ok(maximum)) if minimum == 0 => Ok(FlagType::Count { default, maximum }),
@@ -195,10 +195,10 @@ fn flag_type_of(
             })
         }
         ("choice", InputValue::Text(default)) => {
-            let names = values.iter().map(|name| match name {
-                InputValue::Text(name) => Ok(name.clone().into_owned()),
+            let names = values.iter().map(|choice| match choice {
+                InputValue::Text(choice) => Ok(choice.clone().into_owned()),
                 other => Err(Error::FlagType {
-                    name: format!("register({name:?}): choices"),
+                    name: format!("register({}): choices", quoted(name)),
                     given: other.to_string(),
                     allowed: "a str".to_owned(),
                 }),
@@ -207,7 +207,7 @@ fn flag_type_of(
         }
         ("str", InputValue::Text(default)) => Ok(FlagType::Text { default: default.into_owned() }),
         (flag_type, default) => Err(Error::FlagType {
-            name: format!("register({name:?}): default"),
+            name: format!("register({}): default", quoted(name)),
             given: default.to_string(),
             allowed: match flag_type {
                 "int" => "an int".to_owned(),
@@ -263,6 +263,7 @@ type Written<'py> = (&'static str, Bound<'py, PyAny>, bool, String);
 /// Return the last writes, oldest first: name, value, whether the flag was unset, `file:line`.
 #[pyfunction]
 fn write_log(py: Python<'_>) -> PyResult<Vec<Written<'_>>> {
+    scope_debug::check_traced(py, "writes: writes of flags")?;
     let display = |write: LoggedWrite| {
         let value = object(py, write.value.unwrap_or(Value::None))?;
         Ok((write.name, value, write.value.is_none(), write.site.to_string()))

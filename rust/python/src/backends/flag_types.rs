@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::OnceLock;
 
 use interlock::backends::{self, FlagSpec, MODULES};
+use interlock::base::quote::quoted;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -439,7 +440,7 @@ fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
     let near = backends::suggest(name, public).or_else(|| find_elsewhere(name));
     let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-    let message = format!("{} has no flag {name:?}{advice}", qualified_name(owner)?);
+    let message = format!("{} has no flag {}{advice}", qualified_name(owner)?, quoted(name));
     Ok(new_exception(owner.py(), "UnknownFlagError", message))
 }
 

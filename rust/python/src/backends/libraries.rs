@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use interlock::Error;
 use interlock::accelerator;
+use interlock::base::quote::quoted;
 use interlock::libraries::{self, Library, OpenMpRuntime, PythonPaths, Status, VerboseLibrary};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -146,7 +147,7 @@ impl VerboseScope {
         let py = level.py();
         let Some(library) = VerboseLibrary::named(name) else {
             let names = [VerboseLibrary::Mkl, VerboseLibrary::OneDnn].map(VerboseLibrary::name);
-            let error = accelerator::Error::argument("name", format!("{name:?}"), names.join(" or "));
+            let error = accelerator::Error::argument("VerboseScope: name", quoted(name), names.join(" or "));
             return Err(exception(py, &error));
         };
         let (name, allowed) = (library.operation().to_owned(), library.accepted());

@@ -45,10 +45,7 @@ fn from_scalar<'a>(value: &'a Bound<'_, PyAny>) -> Option<InputValue<'a>> {
 
 #[cold]
 fn huge_integer(number: &Bound<'_, PyInt>) -> InputValue<'static> {
-    let nearest = py_int::float64(number);
-    let display =
-        nearest.map_or_else(|| "an int that is too large for a float".to_owned(), |_| type_of(number));
-    InputValue::HugeInteger { display, nearest }
+    InputValue::HugeInteger { display: py_int::text(number), nearest: py_int::float64(number) }
 }
 
 #[cold]

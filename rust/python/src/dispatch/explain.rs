@@ -1,6 +1,7 @@
 //! `explain`: the choice of a kernel without a call.
 
 use interlock::backends::suggest;
+use interlock::base::quote::quoted;
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
@@ -73,8 +74,9 @@ pub(super) fn explain<'py>(
     }
     let cure = suggest(operation, names()).map(|name| format!("; did you mean {name:?}?"));
     let message = format!(
-        "explain: operation must be one of {}, got {operation:?}{}",
+        "explain: operation must be one of {}, got {}{}",
         names().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
+        quoted(operation),
         cure.unwrap_or_default()
     );
     Err(new_exception(tensors.py(), "ArgumentError", message))

@@ -7,7 +7,7 @@ use pyo3::types::PyString;
 use super::args::{extract_float, extract_tensor, extract_tensor_object};
 use super::inplace::{PySelf, run_inplace};
 use super::{Tensor, run_op, work_size};
-use crate::errors::{new_exception, new_type_error};
+use crate::errors::{new_exception, new_type_error, shown};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -26,7 +26,7 @@ fn approximation(given: &Bound<'_, PyAny>) -> PyResult<GeluApproximation> {
         "none" => Ok(GeluApproximation::None),
         "tanh" => Ok(GeluApproximation::Tanh),
         _ => {
-            let message = format!("{what} must be 'none' or 'tanh', got {}", name.repr()?);
+            let message = format!("{what} must be 'none' or 'tanh', got {}", shown(name)?);
             Err(new_exception(given.py(), "ArgumentError", message))
         }
     }

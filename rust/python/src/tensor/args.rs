@@ -12,7 +12,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 use super::dtype::{DType, NAMES};
 use super::{Tensor, fallible_alloc, numpy};
 use crate::accelerator;
-use crate::errors::{exception, new_exception, new_type_error};
+use crate::errors::{exception, new_exception, new_type_error, shown};
 use crate::py_int;
 
 /// An argument of any type.
@@ -243,7 +243,7 @@ pub(super) fn extract_ints_or_named(
 ) -> PyResult<Vec<i64>> {
     let Some(named) = named else { return extract_ints(what, args) };
     if !args.is_empty() {
-        let message = format!("{what} must be passed once, got {args} and {}", named.repr()?);
+        let message = format!("{what} must be passed once, got {} and {}", shown(args)?, shown(named)?);
         return Err(PyTypeError::new_err(message));
     }
     if !named.is_instance_of::<PyTuple>() && !named.is_instance_of::<PyList>() {

@@ -10,7 +10,7 @@ use super::args::{
 use super::{Tensor, run_op};
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
-use crate::errors::{IntoPyResult, new_exception};
+use crate::errors::{IntoPyResult, new_exception, shown};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conv2d, module)?)
@@ -54,7 +54,7 @@ fn padding(given: Arg<'_, '_>) -> PyResult<ConvPadding> {
         "same" => Ok(ConvPadding::Same),
         "valid" => Ok(ConvPadding::Valid),
         _ => {
-            let message = format!("{PADDING} must be ints, 'same' or 'valid', got {}", name.repr()?);
+            let message = format!("{PADDING} must be ints, 'same' or 'valid', got {}", shown(name)?);
             Err(new_exception(name.py(), "ArgumentError", message))
         }
     }

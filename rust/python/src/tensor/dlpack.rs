@@ -19,7 +19,7 @@ use crate::accelerator::memory::interop;
 use crate::accelerator::stream;
 use crate::detach::detach;
 use crate::dlpack::{self, Export, Imported};
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, new_type_error, shown};
 use crate::switches;
 
 /// The version of DLPack that `from_dlpack` requests.
@@ -222,7 +222,13 @@ fn import(
         let wanted = "an object with __dlpack__ and __dlpack_device__, or a DLPack capsule";
         return Err(new_type_error("from_dlpack: ext_tensor", wanted, given));
     };
-    let (device_type, device_id) = own_device.call0()?.extract()?;
+    let own_device = own_device.call0()?;
+    let Ok((device_type, device_id)) = own_device.extract() else {
+        return Err(PyBufferError::new_err(format!(
+            "from_dlpack: __dlpack_device__ must return a device type and an index, got {}",
+            shown(&own_device)?
+        )));
+    };
     let own = DLDevice { device_type, device_id };
     let arguments = PyDict::new(py);
     if !own.is_host() {

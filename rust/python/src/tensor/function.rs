@@ -15,7 +15,7 @@ use super::program::{call_program, optional_gradients, optional_tensor, tuple_of
 use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::call;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not in `__all__`: private.
@@ -84,6 +84,11 @@ impl CustomFunction for FunctionBackward {
     }
 }
 
+/// Returns the tuple of an attribute of `ctx`.
+fn attribute<'a, 'py>(name: &str, given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyTuple>> {
+    given.cast().map_err(|_| new_type_error(&format!("apply: ctx.{name}"), "a tuple", given))
+}
+
 fn tensors(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<CoreTensor>> {
     given.iter().map(|item| extract_tensor(what, &item)).collect()
 }
@@ -106,10 +111,10 @@ fn _record_function<'py>(
     name: &str,
     inputs: &Bound<'py, PyTuple>,
     results: &Bound<'py, PyTuple>,
-    dirty: &Bound<'py, PyTuple>,
-    non_differentiable: &Bound<'py, PyTuple>,
-    saved: &Bound<'py, PyTuple>,
-    materialize_grads: bool,
+    dirty: &Bound<'py, PyAny>,
+    non_differentiable: &Bound<'py, PyAny>,
+    saved: &Bound<'py, PyAny>,
+    materialize_grads: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = ctx.py();
     for input in inputs.iter().chain(results.iter()) {
@@ -117,6 +122,13 @@ fn _record_function<'py>(
             remember_tensor(input)?;
         }
     }
+    // Attributes of `ctx`, which a program may assign.
+    let (dirty, non_differentiable) =
+        (attribute("dirty_tensors", dirty)?, attribute("non_differentiable", non_differentiable)?);
+    let saved = attribute("to_save", saved)?;
+    let Ok(materialize_grads) = materialize_grads.extract() else {
+        return Err(new_type_error("apply: ctx.materialize_grads", "a bool", materialize_grads));
+    };
     let what = "save_for_backward: the tensors";
     let saved: Vec<_> = saved.iter().map(|item| optional_tensor(what, &item)).collect::<PyResult<_>>()?;
     let call = CustomRecord {

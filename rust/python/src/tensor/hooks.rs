@@ -18,7 +18,7 @@ use super::program::{call_program, optional_gradients, optional_tensor, tuple_of
 use super::{Tensor, drain_deferred, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call, call_with, is_nothing_detached};
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
 
 /// A Python function that a backward pass calls.
 pub(super) struct PyHook(DeferredDrop);
@@ -97,7 +97,7 @@ fn _register_multi_grad_hook(
         Ok("any") => MultiGradMode::Any,
         _ => {
             let message =
-                format!("register_multi_grad_hook: mode must be \"all\" or \"any\", got {}", mode.repr()?);
+                format!("register_multi_grad_hook: mode must be \"all\" or \"any\", got {}", shown(mode)?);
             return Err(new_exception(py, "ArgumentError", message));
         }
     };

@@ -7,7 +7,7 @@ use pyo3::types::{PyList, PyString, PyTuple};
 use super::args::{Arg, OptionalArg, TensorOrScalar, extract_int, extract_tensor, try_extract_scalar};
 use super::arithmetic::factor;
 use super::{Tensor, maybe_detach, run_op, work_size};
-use crate::errors::{new_exception, new_type_error};
+use crate::errors::{new_exception, new_type_error, shown};
 
 /// The name of an argument in errors.
 fn what(to: WriteTo, op: &str, argument: &str) -> String {
@@ -200,7 +200,7 @@ fn extract_reduce(what: &str, given: OptionalArg<'_, '_>) -> PyResult<ScatterRed
         _ => Err(new_exception(
             given.py(),
             "ArgumentError",
-            format!("{what} must be {wanted}, got {}", name.repr()?),
+            format!("{what} must be {wanted}, got {}", shown(&name)?),
         )),
     }
 }

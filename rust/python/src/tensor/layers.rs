@@ -10,7 +10,7 @@ use super::args::{
 };
 use super::inplace::{PySelf, run_inplace};
 use super::{Tensor, run_op, work_size};
-use crate::errors::new_type_error;
+use crate::errors::{new_type_error, shown};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -80,7 +80,7 @@ fn probability(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     if (0.0..=1.0).contains(&p) {
         return Ok(p);
     }
-    Err(PyValueError::new_err(format!("dropout: p must be from 0 to 1, got {}", given.repr()?)))
+    Err(PyValueError::new_err(format!("dropout: p must be from 0 to 1, got {}", shown(given)?)))
 }
 
 /// Set each element to 0 with a probability, and divide the others by the probability of keeping them.

@@ -7,7 +7,7 @@ use pyo3::types::PyString;
 
 use super::args::{Arg, OptionalArg, extract_float, extract_int, extract_optional_tensor, extract_tensor};
 use super::{Tensor, run_op, work_size};
-use crate::errors::new_type_error;
+use crate::errors::{new_type_error, shown};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nll_loss, module)?)?;
@@ -25,7 +25,7 @@ fn extract_reduction(what: &str, given: Arg<'_, '_>) -> PyResult<Reduction> {
         "mean" => Ok(Reduction::Mean),
         "sum" => Ok(Reduction::Sum),
         _ => {
-            let message = format!("{what} must be 'none', 'mean' or 'sum', got {}", name.repr()?);
+            let message = format!("{what} must be 'none', 'mean' or 'sum', got {}", shown(name)?);
             Err(PyValueError::new_err(message))
         }
     }

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::Tensor;
 use crate::dispatch::Call;
 use crate::dispatch::explain::Explained;
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, new_type_error, shown};
 
 pub(super) static EXPLAINED: Explained =
     Explained { name: "matmul", function: |py| wrap_pyfunction!(explain, py) };
@@ -16,7 +16,7 @@ pub(super) static EXPLAINED: Explained =
 #[pyo3(name = "matmul", signature = (*tensors, **options))]
 fn explain(tensors: &Bound<'_, PyTuple>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Call> {
     if let Some(name) = options.and_then(|options| options.keys().iter().next()) {
-        let message = format!("explain: \"matmul\" has no option {}", name.repr()?);
+        let message = format!("explain: \"matmul\" has no option {}", shown(&name)?);
         return Err(PyTypeError::new_err(message));
     }
     let operands = tensors.iter().map(|tensor| {

@@ -7,7 +7,7 @@ use pyo3::types::PyString;
 use super::args::{OptionalArg, extract_dtype, extract_int_or_ints, extract_scalar, extract_tensor};
 use super::reduce::{converted, dim, dims};
 use super::{Tensor, run_op, work_size};
-use crate::errors::new_exception;
+use crate::errors::{new_exception, shown};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -25,7 +25,7 @@ fn order(given: OptionalArg<'_, '_>) -> PyResult<f64> {
     if &*name.to_cow()? == "fro" {
         return Ok(2.0);
     }
-    let message = format!("norm: p must be a number or 'fro', got {}", name.repr()?);
+    let message = format!("norm: p must be a number or 'fro', got {}", shown(name)?);
     Err(new_exception(given.py(), "ArgumentError", message))
 }
 

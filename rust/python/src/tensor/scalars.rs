@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::{Tensor, maybe_detach, work_size};
+use crate::errors::shown;
 
 /// Returns the only element of a tensor. Waits for the element of a device tensor.
 pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
@@ -118,7 +119,7 @@ impl Tensor {
         }
         Err(PyTypeError::new_err(format!(
             "__format__: format_spec must be empty for a tensor with dimensions, got {}; item() returns a number",
-            format_spec.repr()?
+            shown(format_spec)?
         )))
     }
 

@@ -2,6 +2,8 @@
 
 use Applies::{Immediately, Never, ToNewSegments};
 
+use interlock_core::base::quote::quoted;
+
 use super::RoundupDivisions;
 use super::value::{Backend, ConfigValue, Value};
 use crate::accelerator::Accelerator;
@@ -189,7 +191,7 @@ impl Key {
 
     /// Parses a value of the key and sets it in a configuration.
     pub(super) fn parse(&self, config: &mut AllocatorConfig, word: &str) -> Result<()> {
-        if (self.parse)(config, word) { Ok(()) } else { Err(self.refused(format!("{word:?}"))) }
+        if (self.parse)(config, word) { Ok(()) } else { Err(self.refused(quoted(word))) }
     }
 
     fn refused(&self, given: String) -> Error {

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use interlock_core::base::quote::quoted;
 use interlock_core::base::suggest::suggest;
 
 use super::keys::{AllocatorConfig, KEYS, Key};
@@ -47,7 +48,7 @@ fn entries(text: &str) -> Result<Vec<&str>> {
 }
 
 fn syntax_error(text: &str, allowed: &str) -> Error {
-    Error::argument("config", format!("{text:?}"), allowed)
+    Error::argument("config", quoted(text), allowed)
 }
 
 /// The name of the text in messages.

@@ -2,6 +2,7 @@
 
 use interlock::accelerator::Error;
 use interlock::accelerator::memory::{self, Limit};
+use interlock::base::quote::quoted;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString};
 
@@ -28,7 +29,7 @@ fn extract_limit(given: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Optio
     }
     if let Ok(text) = given.cast::<PyString>() {
         let text = text.to_cow()?;
-        return text.parse().map(Some).map_err(|_| refused(format!("{text:?}")));
+        return text.parse().map(Some).map_err(|_| refused(quoted(&text)));
     }
     if let Ok(fraction) = given.cast::<PyFloat>() {
         let fraction = fraction.value();

@@ -1,5 +1,6 @@
 //! Sums, differences, products, quotients and powers.
 
+use interlock::base::quote::quoted;
 use interlock_tensor::elementwise::{self, RoundingMode};
 use interlock_tensor::{Operand, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
@@ -63,7 +64,7 @@ pub(in crate::tensor) fn rounding_mode(
         "floor" => Ok(Some(RoundingMode::Floor)),
         "trunc" => Ok(Some(RoundingMode::Trunc)),
         other => {
-            let message = format!("{what} must be None, 'floor' or 'trunc', got {other:?}");
+            let message = format!("{what} must be None, 'floor' or 'trunc', got {}", quoted(other));
             Err(new_exception(given.py(), "ArgumentError", message))
         }
     }
