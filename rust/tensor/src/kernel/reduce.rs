@@ -176,27 +176,43 @@ pub(crate) fn fold<T: Element>(
     shape: &[usize],
     f: impl Fn(T, T) -> T + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    fold_as(op, source, reduced, shape, (|value| value, f, |value| value))
+}
+
+/// Like [`fold`], with values of another type: the first function converts an element to it, and the last one converts
+/// a result.
+pub(crate) fn fold_as<T: Element, A: Copy + Send + 'static>(
+    op: &'static str,
+    source: &Tensor,
+    reduced: &[bool],
+    shape: &[usize],
+    (load, f, store): (
+        impl Fn(T) -> A + Send + Sync + 'static,
+        impl Fn(A, A) -> A + Send + Sync + 'static,
+        impl Fn(A) -> T + Send + Sync + 'static,
+    ),
+) -> Result<Tensor> {
     let layout = source.layout();
     let (strides, count) = output_strides(&layout.shape, reduced);
     let iter = StridedIter::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
     launch_unary(op, shape, source, move |out: &mut [T], data: &[T]| {
-        let choose = |so_far: Option<T>, value: T| Some(so_far.map_or(value, |so_far| f(so_far, value)));
-        let mut results: Vec<Option<T>> = try_from_elem(None, count)?;
-        let accumulate = |results: &mut [Option<T>], iter: &StridedIter<2>| {
+        let choose = |so_far: Option<A>, value: A| Some(so_far.map_or(value, |so_far| f(so_far, value)));
+        let mut results: Vec<Option<A>> = try_from_elem(None, count)?;
+        let accumulate = |results: &mut [Option<A>], iter: &StridedIter<2>| {
             let [step, step_out] = iter.row_strides;
             iter.for_each_row(|[start, start_out]| {
                 for i in 0..iter.row_len {
-                    let value = data.get(start + i * step).copied().unwrap_or_default();
+                    let value = load(data.get(start + i * step).copied().unwrap_or_default());
                     if let Some(slot) = results.get_mut(start_out + i * step_out) {
                         *slot = choose(*slot, value);
                     }
                 }
             });
         };
-        let combine = |so_far, part: Option<T>| part.map_or(so_far, |value| choose(so_far, value));
+        let combine = |so_far, part: Option<A>| part.map_or(so_far, |value| choose(so_far, value));
         reduce(threads, &iter, &mut results, &accumulate, &combine)?;
-        out.iter_mut().zip(&results).for_each(|(o, r)| *o = r.unwrap_or_default());
+        out.iter_mut().zip(&results).for_each(|(o, r)| *o = r.map_or_else(T::default, &store));
         Ok(())
     })
 }
