@@ -46,8 +46,8 @@ def test_std_of_large_elements_does_not_overflow(dtype: interlock.dtype) -> None
 @pytest.mark.parametrize(
     "dtype", [interlock.float64, interlock.float32, interlock.float16, interlock.bfloat16], ids=str
 )
-@pytest.mark.parametrize("correction", [3, 4, 3.5])
-@pytest.mark.parametrize("dim", [None, 0, -1, (0,)])
+@pytest.mark.parametrize("correction", [3, 3.5])
+@pytest.mark.parametrize("dim", [None, 0])
 @pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
 def test_gradient_without_degrees_of_freedom_is_infinite(
     name: str, dim: Any, correction: float, dtype: interlock.dtype

@@ -38,7 +38,7 @@ pub(crate) use launch::{launch_nullary, result_placement};
 pub(crate) use layer_norm::{NormResults, NormRows, layer_norm, layer_norm_backward};
 pub(crate) use matmul::{MatmulElement, Matrix, MatrixBatch, matmul};
 pub(crate) use nll_loss::{ClassGrid, distribute_gradient, sample_weights, select_scores};
-pub(crate) use reduce::{apply_along_last_dim, fold, fold_as, sum};
+pub(crate) use reduce::{apply_along_last_dim, fold, fold_as, mean, sum};
 pub(crate) use sample::{bernoulli, multinomial};
 pub(crate) use strided_iter::StridedIter;
 pub(crate) use zip_rows::zip_rows;

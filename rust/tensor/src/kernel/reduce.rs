@@ -95,22 +95,51 @@ fn reduce<A: Copy + Send>(
 
 /// Sums over the dimensions marked in `reduced`. `shape` is the shape of the result.
 pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]) -> Result<Tensor> {
+    if T::DTYPE.is_floating_point() {
+        return rounded_sum::<T>("sum", source, reduced, shape, T::Acc::cast);
+    }
+    launch_unary("sum", shape, source, summation::<T>(source, reduced))
+}
+
+/// Divides the sums of floating-point numbers by `count`. The sums are not rounded: they may be beyond the range of the
+/// elements.
+pub(crate) fn mean<T: Element>(
+    source: &Tensor,
+    reduced: &[bool],
+    shape: &[usize],
+    count: usize,
+) -> Result<Tensor> {
+    rounded_sum("mean", source, reduced, shape, move |sum: T::Acc| T::from_f64(sum.to_f64() / count as f64))
+}
+
+/// Sums floating-point numbers and rounds the sums with `round`.
+fn rounded_sum<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    reduced: &[bool],
+    shape: &[usize],
+    round: impl Fn(T::Acc) -> T + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let (sum, (_, count)) = (summation::<T>(source, reduced), output_strides(source.shape(), reduced));
+    launch_unary(op, shape, source, move |out: &mut [T], data: &[T]| {
+        let mut sums = try_from_elem(T::Acc::default(), count)?;
+        sum(&mut sums, data)?;
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = round(sum));
+        Ok(())
+    })
+}
+
+/// Returns a function that adds the elements to sums, which are zero initially.
+fn summation<T: Element>(
+    source: &Tensor,
+    reduced: &[bool],
+) -> impl Fn(&mut [T::Acc], &[T]) -> Result<()> + Send + Sync + 'static {
     let layout = source.layout();
-    let (strides, count) = output_strides(&layout.shape, reduced);
+    let (strides, _) = output_strides(&layout.shape, reduced);
     let iter = StridedIter::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
-    let sum = move |sums: &mut [T::Acc], data: &[T]| {
+    move |sums: &mut [T::Acc], data: &[T]| {
         reduce(threads, &iter, sums, &|sums, iter| accumulate(sums, data, iter), &T::Acc::plus)
-    };
-    if T::DTYPE.is_floating_point() {
-        launch_unary("sum", shape, source, move |out: &mut [T], data: &[T]| {
-            let mut sums = try_from_elem(T::Acc::default(), count)?;
-            sum(&mut sums, data)?;
-            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.cast());
-            Ok(())
-        })
-    } else {
-        launch_unary("sum", shape, source, sum)
     }
 }
 
