@@ -16,6 +16,7 @@ mod forward_stack;
 mod kernel;
 mod ops;
 mod real;
+mod scaled;
 mod shape;
 mod storage;
 mod tensor;

@@ -184,3 +184,46 @@ def test_shared_memory_survives_the_end_of_the_interpreter() -> None:
 def test_numpy_is_imported_on_first_use_only() -> None:
     done = run_program("tensor/use_tensors_without_numpy.py")
     assert done.code == 0, done.stderr
+
+
+ARRAYS_IN_LISTS: list[tuple[Any, Any]] = [
+    ([np.arange(3, dtype="f4"), np.arange(3, 6, dtype="f4")], np.arange(6, dtype="f4").reshape(2, 3)),
+    (
+        [np.ones((2, 3), "i2"), np.zeros((2, 3), "i2")],
+        np.stack([np.ones((2, 3), "i2"), np.zeros((2, 3), "i2")]),
+    ),
+    ([[np.arange(2)], [np.array([5, 6])]], np.array([[[0, 1]], [[5, 6]]])),
+    ([np.arange(3), [1.5, 2.5, 3.5]], np.array([[0, 1, 2], [1.5, 2.5, 3.5]], "f4")),
+    ([np.arange(6)[::2], np.arange(6)[::-2], [1, 2, 3]], np.array([[0, 2, 4], [5, 3, 1], [1, 2, 3]])),
+    ([np.arange(3, dtype="u8"), np.arange(3, dtype="u2")], np.array([[0, 1, 2]] * 2)),
+    ([np.array([True, False]), np.array([1, 2], "u1")], np.array([[1, 0], [1, 2]], "u1")),
+    ([np.array(1.5, "f4"), 2], np.array([1.5, 2], "f4")),
+    ([np.zeros((0, 3)), np.zeros((0, 3))], np.zeros((2, 0), "f4")),
+    ([np.float16(1), np.float16(2)], np.array([1, 2], "f2")),
+    ([np.float32(1), np.float64(2), np.float32(3)], np.array([1, 2, 3], "f8")),
+    ([np.int8(1), np.int16(300), np.bool_(True), 7], np.array([1, 300, 1, 7])),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), ARRAYS_IN_LISTS, ids=range(len(ARRAYS_IN_LISTS)))
+def test_tensor_of_arrays_and_scalars_in_lists(data: Any, expected: Any) -> None:
+    found = interlock.tensor(data)
+    assert (found.shape, found.tolist()) == (expected.shape, expected.tolist())
+    assert str(found.dtype) == f"interlock.{expected.dtype}"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([np.zeros(2), np.zeros(3)], "tensor: data must be sequences of length 2 at depth 1, got length 3"),
+        ([np.zeros(2), np.zeros((2, 1))], "tensor: data must be numbers at depth 2, got a sequence"),
+        (
+            [np.zeros((2, 1)), np.zeros(2)],
+            "tensor: data must be sequences of length 1 at depth 2, got a number",
+        ),
+        ([np.zeros(2), 1.0], "tensor: data must be sequences of length 2 at depth 1, got a number"),
+    ],
+)
+def test_tensor_of_arrays_of_different_shapes_names_the_depth(data: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        interlock.tensor(data)

@@ -43,11 +43,33 @@ def test_std_of_large_elements_does_not_overflow(dtype: interlock.dtype) -> None
 
 
 @pytest.mark.filterwarnings("ignore:.*the correction must be less")
-def test_gradient_of_var_without_degrees_of_freedom() -> None:
-    x = interlock.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    (gradient,) = interlock.autograd.grad(x.var(correction=3), x, create_graph=True)
-    assert str(gradient.tolist()) == "[inf, nan, inf]"
-    assert not gradient.requires_grad
+@pytest.mark.parametrize(
+    "dtype", [interlock.float64, interlock.float32, interlock.float16, interlock.bfloat16], ids=str
+)
+@pytest.mark.parametrize("correction", [3, 3.5])
+@pytest.mark.parametrize("dim", [None, 0])
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+def test_gradient_without_degrees_of_freedom_is_infinite(
+    name: str, dim: Any, correction: float, dtype: interlock.dtype
+) -> None:
+    x = interlock.tensor([1.0, 2.0, 4.0], dtype=dtype, requires_grad=True)
+    out = getattr(interlock, name)(x, dim, correction=correction)
+    out = out[0] if isinstance(out, tuple) else out
+    assert out.item() == INF
+    (gradient,) = interlock.autograd.grad(out, x, create_graph=True)
+    assert gradient.tolist() == [-INF, -INF, INF]
+    (second,) = interlock.autograd.grad(gradient[0], x)
+    assert not bool(interlock.isfinite(second).any().item())
+
+
+@pytest.mark.filterwarnings("ignore:.*the correction must be less")
+def test_gradient_without_degrees_of_freedom_is_nan_at_the_mean() -> None:
+    rows = interlock.tensor([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]], requires_grad=True)
+    for operation in (interlock.var, interlock.std):
+        (gradient,) = interlock.autograd.grad(operation(rows, 1, correction=3).sum(), rows)
+        np.testing.assert_array_equal(gradient.cpu().numpy(), [[-INF, NAN, INF], [NAN] * 3])
+        one = interlock.ones(1, requires_grad=True)
+        assert math.isnan(interlock.autograd.grad(operation(one), one)[0].item())
 
 
 def test_unbiased_may_replace_the_dimensions() -> None:

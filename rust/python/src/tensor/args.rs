@@ -94,6 +94,14 @@ impl<'py> PyNumber<'py> {
         }
     }
 
+    /// Returns a Python or NumPy scalar that is known to be one.
+    pub fn of_scalar(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        match Self::from_builtin(given) {
+            Some(plain) => Ok(Some(plain)),
+            None => Ok(Self::from_builtin(&given.call_method0("item")?)),
+        }
+    }
+
     /// Extracts a Python or NumPy scalar. Returns `None` for other objects. Exceptions of the object's own code
     /// propagate.
     pub fn extract(given: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::detach::detach;
-use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::args::PyNumber;
 use super::numpy;
@@ -54,6 +54,7 @@ pub(super) fn from_data(
         shape: Vec::new(),
         kind: CoreDType::Bool,
         large: [const { None }; 2],
+        scalar_type: None,
     };
     nested.read(data, 0)?;
     let inferred = if nested.values.is_empty() { CoreDType::DEFAULT_FLOAT } else { nested.kind };
@@ -75,14 +76,13 @@ struct NestedSequence {
     kind: CoreDType,
     /// The first ints that int64 and float64 cannot hold. They are stored as floats in `values`.
     large: [Option<String>; 2],
+    /// The type of the last scalar of NumPy with its dtype, which all its instances have.
+    scalar_type: Option<(Py<PyType>, CoreDType)>,
 }
 
 impl NestedSequence {
     fn read(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
-        if depth > MAX_DEPTH {
-            let message = format!("{}: data must be nested at most {MAX_DEPTH} levels deep", self.op);
-            return Err(PyValueError::new_err(message));
-        }
+        self.check_depth(depth)?;
         if let Some(value) = self.extract_leaf(data)? {
             if let Some(length) = self.shape.get(depth) {
                 return Err(self.err_ragged(depth, &format!("sequences of length {length}"), "a number"));
@@ -94,18 +94,13 @@ impl NestedSequence {
             }
             return Ok(());
         }
-        let length = data.len()?;
-        match self.shape.get(depth) {
-            // The first nested sequence determines the shape; once its numbers are reached no dimension is added.
-            None if self.values.is_empty() && self.shape.len() == depth => self.shape.push(length),
-            Some(&expected) if expected == length => {}
-            Some(expected) => {
-                let (expected, given) =
-                    (format!("sequences of length {expected}"), format!("length {length}"));
-                return Err(self.err_ragged(depth, &expected, &given));
-            }
-            None => return Err(self.err_ragged(depth, "numbers", "a sequence")),
+        if numpy::is_array(data)?
+            && let Ok(array) = numpy::tensor_from_array(data)
+        {
+            return self.read_array(data.py(), &array, depth);
         }
+        let length = data.len()?;
+        self.enter(depth, length)?;
         for (index, item) in data.try_iter()?.enumerate() {
             // A user-defined sequence may yield more items than its length.
             if index >= length {
@@ -117,10 +112,72 @@ impl NestedSequence {
         Ok(())
     }
 
+    /// Reads all elements of an array at once.
+    fn read_array(&mut self, py: Python<'_>, array: &CoreTensor, depth: usize) -> PyResult<()> {
+        // As for nested sequences, dimensions behind an empty one do not exist.
+        let empty = array.shape().iter().position(|&length| length == 0);
+        let shape = array.shape().get(..empty.map_or(array.ndim(), |at| at + 1)).unwrap_or_default();
+        for (depth, &length) in (depth..).zip(shape) {
+            self.check_depth(depth.saturating_add(1))?;
+            self.enter(depth, length)?;
+        }
+        if empty.is_some() {
+            return Ok(());
+        }
+        let end = depth.saturating_add(shape.len());
+        if let Some(length) = self.shape.get(end) {
+            return Err(self.err_ragged(end, &format!("sequences of length {length}"), "a number"));
+        }
+        self.kind = self.kind.promote(array.dtype());
+        let elements = maybe_detach(py, work_size(array), || array.to_scalars())?;
+        elements.into_iter().try_for_each(|value| fallible_alloc::try_push(py, &mut self.values, value))?;
+        py.check_signals()
+    }
+
+    fn check_depth(&self, depth: usize) -> PyResult<()> {
+        if depth > MAX_DEPTH {
+            let message = format!("{}: data must be nested at most {MAX_DEPTH} levels deep", self.op);
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(())
+    }
+
+    /// Checks the length of a sequence at a depth.
+    fn enter(&mut self, depth: usize, length: usize) -> PyResult<()> {
+        match self.shape.get(depth) {
+            // The first nested sequence determines the shape; once its numbers are reached no dimension is added.
+            None if self.values.is_empty() && self.shape.len() == depth => self.shape.push(length),
+            Some(&expected) if expected == length => {}
+            Some(expected) => {
+                let (expected, given) =
+                    (format!("sequences of length {expected}"), format!("length {length}"));
+                return Err(self.err_ragged(depth, &expected, &given));
+            }
+            None => return Err(self.err_ragged(depth, "numbers", "a sequence")),
+        }
+        Ok(())
+    }
+
     /// Extracts a number and its dtype. Returns `None` for a sequence.
     fn extract_leaf(&mut self, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
+        if let Some((scalar_type, dtype)) = &self.scalar_type
+            && data.get_type().is(scalar_type)
+            && let Some(number) = PyNumber::of_scalar(data)?
+            && let Ok(value) = number.scalar("data")
+        {
+            return Ok(Some((value, *dtype)));
+        }
         let large = data.cast::<PyInt>().ok().filter(|data| py_int::int64(data).is_none());
-        let Some(data) = large else { return extract_leaf(self.op, data) };
+        let Some(data) = large else {
+            let leaf = extract_leaf(self.op, data)?;
+            if let Some((_, dtype)) = leaf
+                && !is_plain(data)
+                && numpy::is_scalar(data)?
+            {
+                self.scalar_type = Some((data.get_type().unbind(), dtype));
+            }
+            return Ok(leaf);
+        };
         let [beyond_int64, beyond_float64] = &mut self.large;
         beyond_int64.get_or_insert_with(|| py_int::text(data));
         let value = py_int::float64(data).unwrap_or_else(|| {
@@ -191,7 +248,8 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
         let value = plain
             .scalar("data")
             .map_err(|error| PyValueError::new_err(format!("{op}: {}", error.value(data.py()))))?;
-        let dtype = numpy_dtype(data)?.filter(|dtype| dtype.can_cast_to(value.dtype()));
+        let dtype = if is_plain(data) { None } else { numpy_dtype(data)? };
+        let dtype = dtype.filter(|dtype| dtype.can_cast_to(value.dtype()));
         return Ok(Some((value, dtype.unwrap_or(value.dtype()))));
     }
     let text = data.is_instance_of::<PyString>()
@@ -209,6 +267,13 @@ fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, C
         return Err(new_exception(data.py(), "DTypeError", message));
     }
     Ok(None)
+}
+
+/// Returns whether an object is a number of Python, not of a subclass, which may have a dtype.
+fn is_plain(number: &Bound<'_, PyAny>) -> bool {
+    number.is_exact_instance_of::<PyFloat>()
+        || number.is_exact_instance_of::<PyInt>()
+        || number.is_exact_instance_of::<PyBool>()
 }
 
 /// Returns the dtype of a number of NumPy or ml_dtypes. NumPy's `float64` is a Python float, too, but has a dtype.

@@ -57,9 +57,18 @@ fn err_unsupported_dtype(array: &Bound<'_, PyAny>) -> PyErr {
 
 /// Returns whether an object is a `numpy.ndarray`. NumPy is not imported for this.
 pub(super) fn is_array(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    is_instance(given, "ndarray")
+}
+
+/// Returns whether an object is a scalar of NumPy, `numpy.generic`. Its type determines its dtype.
+pub(super) fn is_scalar(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    is_instance(given, "generic")
+}
+
+fn is_instance(given: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     let modules = given.py().import("sys")?.getattr("modules")?;
     match modules.get_item("numpy") {
-        Ok(numpy) if !numpy.is_none() => given.is_instance(&numpy.getattr("ndarray")?),
+        Ok(numpy) if !numpy.is_none() => given.is_instance(&numpy.getattr(name)?),
         _ => Ok(false),
     }
 }

@@ -19,6 +19,11 @@ const ROWS: usize = 128;
 /// The keys of a block.
 const KEYS: usize = 128;
 
+/// The numbers that the backward pass needs of a row of scores: the largest score, and the sum of the exponentials of
+/// the differences from it. Their combination, the logarithm of the sum of the exponentials of the scores, would lose
+/// the sum in rounding where scores are large.
+const NORMALIZERS: usize = 2;
+
 /// The number of multiplications between two checks for interrupts.
 const CHUNK_WORK: usize = 1 << 28;
 
@@ -148,7 +153,7 @@ struct RowTile<'a, T> {
     offsets: [usize; 4],
     rows: (usize, usize),
     out: &'a mut [T],
-    logsumexp: &'a mut [T],
+    normalizers: &'a mut [T],
 }
 
 impl Forward {
@@ -158,7 +163,7 @@ impl Forward {
         [query, key, value, mask]: [&[T]; 4],
         scratch: &mut [T],
     ) -> Result<()> {
-        let RowTile { offsets, rows, out, logsumexp } = tile;
+        let RowTile { offsets, rows, out, normalizers } = tile;
         let [_, _, start_value, _] = offsets;
         let heads = &self.heads;
         let columns = heads.value.columns;
@@ -187,12 +192,13 @@ impl Forward {
             let values = heads.value.at(start_value).rows_from(keys);
             T::add_product(out, columns, (scratch, shares), (value, values))?;
         }
-        let results = out.chunks_mut(columns.max(1)).zip(logsumexp);
-        for ((out, logsumexp), (largest, sum)) in results.zip(rows_so_far) {
-            // A row that sees no key is zero, as in PyTorch. Its logarithm makes all shares of the backward pass zero.
+        let results = out.chunks_mut(columns.max(1)).zip(normalizers.as_chunks_mut::<NORMALIZERS>().0);
+        for ((out, normalizers), (largest, sum)) in results.zip(rows_so_far) {
+            // A row that sees no key is zero, as in PyTorch, and so are all its shares in the backward pass.
             let is_masked = sum == 0.0;
-            *logsumexp = if is_masked { T::INFINITY } else { largest + T::from_f64(sum.ln()) };
+            let base = if is_masked { T::default() } else { largest };
             let divisor = T::from_f64(if is_masked { 1.0 } else { sum });
+            *normalizers = [base, divisor];
             out.iter_mut().for_each(|out| *out = *out / divisor);
         }
         Ok(())
@@ -212,7 +218,7 @@ impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
     fn run(
         &self,
         parts: Range<usize>,
-        [out, logsumexp, scratch]: [&mut [T]; 3],
+        [out, normalizers, scratch]: [&mut [T]; 3],
         sources: &[&[T]],
     ) -> Result<()> {
         let heads = &self.heads;
@@ -224,7 +230,8 @@ impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
         };
         let mut out =
             out.get_mut(first_row(parts.start).saturating_mul(heads.value.columns)..).unwrap_or_default();
-        let mut logsumexp = logsumexp.get_mut(first_row(parts.start)..).unwrap_or_default();
+        let mut normalizers =
+            normalizers.get_mut(first_row(parts.start).saturating_mul(NORMALIZERS)..).unwrap_or_default();
         let mut tiles = Vec::new();
         for part in parts {
             let (head, rows) = position(part);
@@ -232,7 +239,7 @@ impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
                 offsets: heads.iter.offsets_at(head),
                 rows,
                 out: take(&mut out, rows.1.saturating_mul(heads.value.columns)),
-                logsumexp: take(&mut logsumexp, rows.1),
+                normalizers: take(&mut normalizers, rows.1.saturating_mul(NORMALIZERS)),
             };
             try_push(&mut tiles, tile)?;
         }
@@ -271,7 +278,7 @@ struct Saved<'a, T> {
     key: &'a [T],
     value: &'a [T],
     out: &'a [T],
-    logsumexp: &'a [T],
+    normalizers: &'a [T],
     gradient: &'a [T],
     mask: &'a [T],
 }
@@ -301,7 +308,8 @@ impl Backward {
             let products = out.iter().zip(gradient).map(|(out, gradient)| out.to_f64() * gradient.to_f64());
             *mean = T::from_f64(products.sum());
         }
-        let logsumexp = saved.logsumexp.get(first_row..).unwrap_or_default();
+        let normalizers = saved.normalizers.get(first_row * NORMALIZERS..).unwrap_or_default();
+        let (normalizers, _) = normalizers.as_chunks::<NORMALIZERS>();
         let scale = T::from_f64(heads.scale);
         let first_query = (head % heads.group.max(1) * heads.query.rows + rows.0) * depth;
         for keys in heads.blocks(rows) {
@@ -312,9 +320,9 @@ impl Backward {
             slopes.fill(T::default());
             T::add_product(slopes, KEYS, (saved.gradient, out_gradient), (saved.value, value.transposed()))?;
             let lines = shares.chunks_mut(KEYS).zip(slopes.chunks_mut(KEYS));
-            for (((shares, slopes), &logsumexp), &mean) in lines.zip(logsumexp).zip(&means) {
+            for (((shares, slopes), &[base, divisor]), &mean) in lines.zip(normalizers).zip(&means) {
                 for (share, slope) in shares.iter_mut().zip(slopes).take(keys.1) {
-                    *share = (*share - logsumexp).exp();
+                    *share = (*share - base).exp() / divisor;
                     *slope = *share * (*slope - mean) * scale;
                 }
             }
@@ -375,7 +383,7 @@ impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
             key: source(sources, 1),
             value: source(sources, 2),
             out: source(sources, 3),
-            logsumexp: source(sources, 4),
+            normalizers: source(sources, 4),
             gradient: source(sources, 5),
             mask: source(sources, 6),
         };
@@ -411,8 +419,8 @@ pub(super) fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     first
 }
 
-/// Returns the attention of `query`, `key` and `value` with the shape `batch` and two more dimensions, and the logarithm
-/// of the sum of the exponentials of each row of scores.
+/// Returns the attention of `query`, `key` and `value` with the shape `batch` and two more dimensions, and the
+/// [normalizers](NORMALIZERS) of each row.
 pub(crate) fn attention<T: AttentionElement>(
     op: &'static str,
     heads: AttentionHeads,
@@ -421,23 +429,23 @@ pub(crate) fn attention<T: AttentionElement>(
     mask: Option<&Tensor>,
 ) -> Result<[Tensor; 2]> {
     let placement = query.placement();
-    let logsumexp: Vec<usize> = batch.iter().copied().chain([heads.query.rows]).collect();
-    let out: Vec<usize> = logsumexp.iter().copied().chain([heads.value.columns]).collect();
+    let rows_of = |size: usize| [batch, &[heads.query.rows, size]].concat();
+    let (out, normalizers) = (rows_of(heads.value.columns), rows_of(NORMALIZERS));
     let scratch = heads.scratch(placement, 1);
     let mut sources = vec![query, key, value];
     sources.extend(mask);
     let threads = heads.threads(placement);
     let kernel = Forward { heads, threads };
-    let [out, logsumexp, _] =
-        launch_several::<T, 3>(op, placement, [&out, &logsumexp, &scratch], &sources, kernel)?;
-    Ok([out, logsumexp])
+    let [out, normalizers, _] =
+        launch_several::<T, 3>(op, placement, [&out, &normalizers, &scratch], &sources, kernel)?;
+    Ok([out, normalizers])
 }
 
 /// The results of the forward pass and the gradient of the first one. All are contiguous.
 #[derive(Clone, Copy)]
 pub(crate) struct AttentionResults<'a> {
     pub out: &'a Tensor,
-    pub logsumexp: &'a Tensor,
+    pub normalizers: &'a Tensor,
     pub gradient: &'a Tensor,
 }
 
@@ -451,7 +459,7 @@ pub(crate) fn attention_backward<T: AttentionElement>(
 ) -> Result<[Tensor; 3]> {
     let placement = query.placement();
     let scratch = heads.scratch(placement, 2);
-    let mut sources = vec![query, key, value, results.out, results.logsumexp, results.gradient];
+    let mut sources = vec![query, key, value, results.out, results.normalizers, results.gradient];
     sources.extend(mask);
     let shapes = [query.shape(), key.shape(), value.shape(), &scratch];
     let threads = heads.threads(placement);

@@ -95,22 +95,51 @@ fn reduce<A: Copy + Send>(
 
 /// Sums over the dimensions marked in `reduced`. `shape` is the shape of the result.
 pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]) -> Result<Tensor> {
+    if T::DTYPE.is_floating_point() {
+        return rounded_sum::<T>("sum", source, reduced, shape, T::Acc::cast);
+    }
+    launch_unary("sum", shape, source, summation::<T>(source, reduced))
+}
+
+/// Divides the sums of floating-point numbers by `count`. The sums are not rounded: they may be beyond the range of the
+/// elements.
+pub(crate) fn mean<T: Element>(
+    source: &Tensor,
+    reduced: &[bool],
+    shape: &[usize],
+    count: usize,
+) -> Result<Tensor> {
+    rounded_sum("mean", source, reduced, shape, move |sum: T::Acc| T::from_f64(sum.to_f64() / count as f64))
+}
+
+/// Sums floating-point numbers and rounds the sums with `round`.
+fn rounded_sum<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    reduced: &[bool],
+    shape: &[usize],
+    round: impl Fn(T::Acc) -> T + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let (sum, (_, count)) = (summation::<T>(source, reduced), output_strides(source.shape(), reduced));
+    launch_unary(op, shape, source, move |out: &mut [T], data: &[T]| {
+        let mut sums = try_from_elem(T::Acc::default(), count)?;
+        sum(&mut sums, data)?;
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = round(sum));
+        Ok(())
+    })
+}
+
+/// Returns a function that adds the elements to sums, which are zero initially.
+fn summation<T: Element>(
+    source: &Tensor,
+    reduced: &[bool],
+) -> impl Fn(&mut [T::Acc], &[T]) -> Result<()> + Send + Sync + 'static {
     let layout = source.layout();
-    let (strides, count) = output_strides(&layout.shape, reduced);
+    let (strides, _) = output_strides(&layout.shape, reduced);
     let iter = StridedIter::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
-    let sum = move |sums: &mut [T::Acc], data: &[T]| {
+    move |sums: &mut [T::Acc], data: &[T]| {
         reduce(threads, &iter, sums, &|sums, iter| accumulate(sums, data, iter), &T::Acc::plus)
-    };
-    if T::DTYPE.is_floating_point() {
-        launch_unary("sum", shape, source, move |out: &mut [T], data: &[T]| {
-            let mut sums = try_from_elem(T::Acc::default(), count)?;
-            sum(&mut sums, data)?;
-            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.cast());
-            Ok(())
-        })
-    } else {
-        launch_unary("sum", shape, source, sum)
     }
 }
 
@@ -176,27 +205,43 @@ pub(crate) fn fold<T: Element>(
     shape: &[usize],
     f: impl Fn(T, T) -> T + Send + Sync + 'static,
 ) -> Result<Tensor> {
+    fold_as(op, source, reduced, shape, (|value| value, f, |value| value))
+}
+
+/// Like [`fold`], with values of another type: the first function converts an element to it, and the last one converts
+/// a result.
+pub(crate) fn fold_as<T: Element, A: Copy + Send + 'static>(
+    op: &'static str,
+    source: &Tensor,
+    reduced: &[bool],
+    shape: &[usize],
+    (load, f, store): (
+        impl Fn(T) -> A + Send + Sync + 'static,
+        impl Fn(A, A) -> A + Send + Sync + 'static,
+        impl Fn(A) -> T + Send + Sync + 'static,
+    ),
+) -> Result<Tensor> {
     let layout = source.layout();
     let (strides, count) = output_strides(&layout.shape, reduced);
     let iter = StridedIter::new(&layout.shape, [(&layout.strides, layout.offset), (&strides, 0)]);
     let threads = threads_on(source.placement(), iter.numel(), THREADED_ELEMENTS);
     launch_unary(op, shape, source, move |out: &mut [T], data: &[T]| {
-        let choose = |so_far: Option<T>, value: T| Some(so_far.map_or(value, |so_far| f(so_far, value)));
-        let mut results: Vec<Option<T>> = try_from_elem(None, count)?;
-        let accumulate = |results: &mut [Option<T>], iter: &StridedIter<2>| {
+        let choose = |so_far: Option<A>, value: A| Some(so_far.map_or(value, |so_far| f(so_far, value)));
+        let mut results: Vec<Option<A>> = try_from_elem(None, count)?;
+        let accumulate = |results: &mut [Option<A>], iter: &StridedIter<2>| {
             let [step, step_out] = iter.row_strides;
             iter.for_each_row(|[start, start_out]| {
                 for i in 0..iter.row_len {
-                    let value = data.get(start + i * step).copied().unwrap_or_default();
+                    let value = load(data.get(start + i * step).copied().unwrap_or_default());
                     if let Some(slot) = results.get_mut(start_out + i * step_out) {
                         *slot = choose(*slot, value);
                     }
                 }
             });
         };
-        let combine = |so_far, part: Option<T>| part.map_or(so_far, |value| choose(so_far, value));
+        let combine = |so_far, part: Option<A>| part.map_or(so_far, |value| choose(so_far, value));
         reduce(threads, &iter, &mut results, &accumulate, &combine)?;
-        out.iter_mut().zip(&results).for_each(|(o, r)| *o = r.unwrap_or_default());
+        out.iter_mut().zip(&results).for_each(|(o, r)| *o = r.map_or_else(T::default, &store));
         Ok(())
     })
 }

@@ -9,6 +9,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use super::inplace::overwrite_with;
 use super::masked::zero_where;
 use super::operand::check_floating_point;
+use super::select::clamp;
 use super::sign::threshold_backward;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
@@ -68,6 +69,7 @@ impl Activation for Gelu {
     }
 
     fn second_derivative(self, x: &Tensor) -> Result<Tensor> {
+        let x = &limited(x)?;
         let square = x.mul(x)?;
         let density = square.mul(-0.5)?.exp()?.mul(NORMAL_DENSITY_AT_0)?;
         density.mul(&square.rsub(2i64)?)
@@ -76,6 +78,14 @@ impl Activation for Gelu {
 
 /// `1 / sqrt(2 pi)`.
 const NORMAL_DENSITY_AT_0: f64 = 0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+
+/// A number of standard deviations beyond which the density is 0. Its square is finite.
+const LARGEST_DEVIATION: f64 = 1e4;
+
+/// Returns the elements, those beyond [`LARGEST_DEVIATION`] replaced by it.
+fn limited(x: &Tensor) -> Result<Tensor> {
+    clamp(x, Some((-LARGEST_DEVIATION).into()), Some(LARGEST_DEVIATION.into()))
+}
 
 /// Returns the probability that a standard normal variable is at most `x`.
 fn normal_distribution<T: Real>(x: T) -> T {
@@ -93,6 +103,15 @@ impl TanhGelu {
     /// Returns `tanh(u)` and the derivative of u.
     fn inner<T: Real>(x: T) -> (T, T) {
         let (factor, cubic) = (T::from_f64(Self::FACTOR), T::from_f64(Self::CUBIC));
+        let limit = T::from_f64(LARGEST_DEVIATION);
+        // Beyond the limit the tangent is 1 or -1. A square that overflows would make the derivative NaN.
+        let x = if x > limit {
+            limit
+        } else if x < -limit {
+            -limit
+        } else {
+            x
+        };
         let square = cubic * x * x;
         let one = T::from_i64(1);
         ((factor * x * (one + square)).tanh(), factor * (one + T::from_i64(3) * square))
@@ -110,10 +129,11 @@ impl Activation for TanhGelu {
 
     fn derivative<T: Real>(self, x: T) -> T {
         let (one, (tangent, slope)) = (T::from_i64(1), Self::inner(x));
-        T::from_f64(0.5) * (one + tangent + x * (one - tangent * tangent) * slope)
+        T::from_f64(0.5) * (one + tangent + x * ((one - tangent * tangent) * slope))
     }
 
     fn second_derivative(self, x: &Tensor) -> Result<Tensor> {
+        let x = &limited(x)?;
         let square = x.mul(x)?.mul(Self::CUBIC)?;
         let tangent = x.mul(&square.add(1i64)?)?.mul(Self::FACTOR)?.tanh()?;
         let slope = square.mul(3i64)?.add(1i64)?.mul(Self::FACTOR)?;
@@ -152,10 +172,19 @@ impl Activation for Silu {
 }
 
 /// `ln(1 + exp(beta * x)) / beta`, and x where `beta * x` is above the threshold.
+///
+/// It is computed as `max(x, 0) + ln(1 + exp(-|beta * x|)) / beta`, of which no part overflows.
 #[derive(Clone, Copy)]
 struct Softplus {
     beta: f64,
     threshold: f64,
+}
+
+impl Softplus {
+    /// Returns `beta * x`. In double precision a large beta remains finite, so that its product with 0 is 0.
+    fn scaled<T: Real>(self, x: T) -> f64 {
+        self.beta * x.to_f64()
+    }
 }
 
 impl Activation for Softplus {
@@ -164,18 +193,22 @@ impl Activation for Softplus {
     const BACKWARD_NODE: &'static str = "SoftplusBackwardBackward0";
 
     fn value<T: Real>(self, x: T) -> T {
-        let beta = T::from_f64(self.beta);
-        let scaled = beta * x;
-        if scaled > T::from_f64(self.threshold) { x } else { scaled.exp().ln_1p() / beta }
+        let scaled = self.scaled(x);
+        if scaled > self.threshold {
+            return x;
+        }
+        let linear = if scaled > 0.0 { x } else { T::default() };
+        let rest = (-T::from_f64(scaled).abs()).exp().ln_1p();
+        linear + T::from_f64(rest.to_f64() / self.beta)
     }
 
     fn derivative<T: Real>(self, x: T) -> T {
-        let scaled = T::from_f64(self.beta) * x;
-        if scaled > T::from_f64(self.threshold) { T::from_i64(1) } else { logistic(scaled) }
+        let scaled = self.scaled(x);
+        if scaled > self.threshold { T::from_i64(1) } else { logistic(T::from_f64(scaled)) }
     }
 
     fn second_derivative(self, x: &Tensor) -> Result<Tensor> {
-        let scaled = x.mul(self.beta)?;
+        let scaled = x.cast(DType::Float64)?.mul(self.beta)?;
         let logistic = scaled.sigmoid()?;
         let curvature = logistic.mul(&complement(&logistic)?)?.mul(self.beta)?;
         zero_where(&scaled.detach().greater(self.threshold)?, &curvature)

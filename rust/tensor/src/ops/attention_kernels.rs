@@ -157,8 +157,9 @@ pub struct AttentionArgs<'a> {
 #[derive(Debug)]
 pub struct AttentionOut {
     pub(super) output: Tensor,
-    /// The logarithm of the sum of the exponentials of each row of scores, if the kernel computed it.
-    pub(super) logsumexp: Option<Tensor>,
+    /// The largest score of each row and the sum of the exponentials of the differences from it, if the kernel computed
+    /// them.
+    pub(super) normalizers: Option<Tensor>,
     /// The name of the node of the operation.
     pub(super) node: &'static str,
 }
@@ -168,7 +169,7 @@ impl From<Tensor> for AttentionOut {
     /// recorded, the backward pass recomputes the attention in blocks.
     fn from(output: Tensor) -> Self {
         let node = "ScaledDotProductFusedAttentionOverrideableBackward0";
-        AttentionOut { output, logsumexp: None, node }
+        AttentionOut { output, normalizers: None, node }
     }
 }
 

@@ -26,8 +26,8 @@ pub(super) fn run_cudnn(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>
 }
 
 fn run(args: &AttentionArgs<'_>, node: &'static str) -> KernelResult {
-    let (output, logsumexp) = Operands::new(args)?.forward()?;
-    Ok(AttentionOut { output, logsumexp: Some(logsumexp), node })
+    let (output, normalizers) = Operands::new(args)?.forward()?;
+    Ok(AttentionOut { output, normalizers: Some(normalizers), node })
 }
 
 /// The operands of an attention with 4 dimensions, in the type in which it is computed.
@@ -107,24 +107,24 @@ impl Operands {
         Ok(([batch, heads], heads_of))
     }
 
-    /// Returns the result, and the logarithm of the sum of the exponentials of each row of scores.
+    /// Returns the result, and the normalizers of each row of scores.
     fn forward(&self) -> Result<(Tensor, Tensor)> {
         let ((batch, heads), tensors) = (self.heads()?, [&self.query, &self.key, &self.value]);
         let mask = self.mask.as_ref();
-        let [output, logsumexp] = match self.query.dtype() {
+        let [output, normalizers] = match self.query.dtype() {
             DType::Float64 => kernel::attention::<f64>(OP, heads, &batch, tensors, mask)?,
             _ => kernel::attention::<f32>(OP, heads, &batch, tensors, mask)?,
         };
-        Ok((kernel::cast(&output, self.dtype)?, logsumexp))
+        Ok((kernel::cast(&output, self.dtype)?, normalizers))
     }
 
     /// Returns the gradients of the queries, keys and values.
-    fn backward(&self, output: &Tensor, logsumexp: &Tensor, gradient: &Tensor) -> Result<[Tensor; 3]> {
+    fn backward(&self, output: &Tensor, normalizers: &Tensor, gradient: &Tensor) -> Result<[Tensor; 3]> {
         let ((_, heads), tensors) = (self.heads()?, [&self.query, &self.key, &self.value]);
         let computed = self.query.dtype();
         let out = &kernel::cast(&output.detach(), computed)?.contiguous()?;
         let gradient = &kernel::cast(&gradient.detach(), computed)?.contiguous()?;
-        let (mask, results) = (self.mask.as_ref(), AttentionResults { out, logsumexp, gradient });
+        let (mask, results) = (self.mask.as_ref(), AttentionResults { out, normalizers, gradient });
         let gradients = match computed {
             DType::Float64 => kernel::attention_backward::<f64>(OP, heads, tensors, mask, results)?,
             _ => kernel::attention_backward::<f32>(OP, heads, tensors, mask, results)?,
@@ -136,7 +136,7 @@ impl Operands {
 
 /// Returns the result of a kernel with its history, unless the kernel composed it of recorded operations.
 pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Result<Tensor> {
-    let AttentionOut { output, logsumexp, node } = out;
+    let AttentionOut { output, normalizers, node } = out;
     if output.requires_grad() {
         return Ok(output);
     }
@@ -146,7 +146,7 @@ pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
     let (query, key, value) = (builder.save(args.query)?, builder.save(args.key)?, builder.save(args.value)?);
     let mask = args.mask.map(|mask| builder.save(mask)).transpose()?;
     let result = builder.save_output(&output)?;
-    let logsumexp = logsumexp.map(|logsumexp| builder.save(&logsumexp)).transpose()?;
+    let normalizers = normalizers.map(|normalizers| builder.save(&normalizers)).transpose()?;
     let (scale, is_causal, enable_gqa) = (args.scale, args.is_causal, args.enable_gqa);
     builder.set_history(&output, move |ctx, gradient| {
         if is_recording() {
@@ -160,11 +160,11 @@ pub(super) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
         let (query, key, value, mask) = (&query, &key, &value, mask.as_ref());
         let operands =
             Operands::new(&AttentionArgs { query, key, value, mask, is_causal, scale, enable_gqa })?;
-        let (output, logsumexp) = match logsumexp {
-            Some(logsumexp) => (ctx.saved(result)?, ctx.saved(logsumexp)?),
+        let (output, normalizers) = match normalizers {
+            Some(normalizers) => (ctx.saved(result)?, ctx.saved(normalizers)?),
             None => operands.forward()?,
         };
-        let [query, key, value] = operands.backward(&output, &logsumexp, gradient)?;
+        let [query, key, value] = operands.backward(&output, &normalizers, gradient)?;
         Ok(vec![Some(query), Some(key), Some(value)])
     });
     Ok(output)

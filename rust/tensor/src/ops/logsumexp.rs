@@ -6,6 +6,12 @@ use crate::autograd::NodeBuilder;
 use crate::shape::Layout;
 use crate::{Result, Tensor, kernel};
 
+/// Returns the largest element of each group. An infinity is replaced by 0, because the difference of two is NaN.
+fn base(elements: &Tensor, dims: &[i64]) -> Result<Tensor> {
+    let largest = elements.detach().amax(Some(dims), true)?;
+    zero_where(&largest.abs()?.equal(f64::INFINITY)?, &largest)
+}
+
 impl Tensor {
     /// Returns the logarithm of the sum of the exponentials over `dims`, which is accurate also where an exponential
     /// overflows. Integers are converted to floating point.
@@ -18,20 +24,26 @@ impl Tensor {
         let out = if over.count == 0 {
             elements.exp()?.sum(all, keepdim)?.log()?
         } else {
-            let largest = elements.amax(all, true)?;
-            // The difference of two infinities is NaN.
-            let largest = zero_where(&largest.abs()?.equal(f64::INFINITY)?, &largest)?;
-            let sum = elements.sub(&largest)?.exp()?.sum(all, true)?;
+            let base = base(&elements, dims)?;
+            let sum = elements.sub(&base)?.exp()?.sum(all, true)?;
             // The result is no view of one with the reduced dimensions.
-            sum.log()?.add(&largest)?.alias(Layout::contiguous(over.shape(keepdim)))
+            sum.log()?.add(&base)?.alias(Layout::contiguous(over.shape(keepdim)))
         };
         let out = kernel::cast(&out, input.dtype())?;
         if let Some(mut builder) = NodeBuilder::new("LogsumexpBackward0", &[&input])? {
-            let (saved, output) = (builder.save(&input)?, builder.save_output(&out)?);
-            let ones = over.shape(true).to_vec();
+            let saved = builder.save(&input)?;
+            let (ones, dims) = (over.shape(true).to_vec(), dims.to_vec());
             builder.set_history(&out, move |ctx, gradient| {
-                let total = ctx.saved(output)?.reshaped(&ones)?;
-                let share = ctx.saved(saved)?.sub(&total)?.exp()?;
+                let x = ctx.saved(saved)?;
+                if x.numel() == 0 {
+                    return Ok(vec![Some(Tensor::zeros(x.shape(), x.options())?)]);
+                }
+                let x = x.cast(x.dtype().compute())?;
+                // The shares of the elements. The difference from the result has lost the logarithm where elements are
+                // large.
+                let differences = x.sub(&base(&x, &dims)?)?;
+                let logarithm = differences.exp()?.sum(Some(&dims), true)?.log()?;
+                let share = differences.sub(&logarithm)?.exp()?;
                 Ok(vec![Some(gradient.reshaped(&ones)?.mul(&share)?)])
             });
         }

@@ -3,7 +3,8 @@
 use super::masked::zero_where;
 use super::reduce::{err_nothing_to_reduce, reduced_dims};
 use crate::autograd::NodeBuilder;
-use crate::{DType, Error, Result, Tensor, kernel};
+use crate::dtype::dispatch_float;
+use crate::{DType, Element, Error, Result, Tensor, kernel};
 
 impl Tensor {
     /// Returns the norm of order `order` of all elements or over `dims`: the `order`th root of the sum of powers of
@@ -47,12 +48,36 @@ impl Tensor {
         } else if order == 1.0 {
             x.abs()?.sum(dims, keepdim)?
         } else {
+            let scale = scale(&x, order, dims, over.count)?;
+            let x = x.div(&scale)?;
             let powers = if order == 2.0 { x.mul(&x)? } else { nonzero_power(&x.abs()?, order)? };
             let total = powers.sum(dims, keepdim)?;
-            if order == 2.0 { root(&total)? } else { nonzero_power(&total, 1.0 / order)? }
+            let norm = if order == 2.0 { root(&total)? } else { nonzero_power(&total, 1.0 / order)? };
+            norm.mul(&if scale.ndim() == 0 { scale } else { scale.reshaped(over.shape(keepdim))? })?
         };
         norm.cast(dtype)
     }
+}
+
+/// Returns the number by which the elements of each group are divided, so that the powers of the largest ones neither
+/// overflow nor underflow. It is a power of two: products with it are exact.
+fn scale(x: &Tensor, order: f64, dims: Option<&[i64]>, count: usize) -> Result<Tensor> {
+    if count == 0 || order < 0.0 {
+        return Tensor::ones(&[], x.options());
+    }
+    let largest = x.detach().abs()?.amax(dims, true)?;
+    dispatch_float!(largest.dtype(), T => {
+        kernel::map("norm", &largest, |value: T| T::from_f64(power_of_two_below(value.to_f64())))
+    })
+}
+
+/// Returns the largest normal power of two that is not above a positive number; 1 for 0, infinity and NaN.
+fn power_of_two_below(number: f64) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return 1.0;
+    }
+    // The bits of the exponent.
+    f64::from_bits(number.to_bits() & f64::INFINITY.to_bits()).max(f64::MIN_POSITIVE)
 }
 
 /// Returns the root, with gradient 0 where it is 0.

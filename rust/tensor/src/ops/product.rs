@@ -1,10 +1,14 @@
 //! The product of elements.
 
+use std::ops::Mul;
+
 use super::along_dim::size_of_dim;
+use super::join::cat;
 use super::reduce::reduced_dims;
 use super::scan::{cumprod_backward, widened};
 use crate::autograd::NodeBuilder;
-use crate::dtype::dispatch_compute;
+use crate::dtype::dispatch_float;
+use crate::scaled::Scaled;
 use crate::{Element, Result, Tensor, kernel};
 
 impl Tensor {
@@ -18,7 +22,14 @@ impl Tensor {
         let out = if over.count == 0 {
             Tensor::ones(shape, input.options())?
         } else {
-            let folded = dispatch_compute!(elements.dtype(), T => kernel::fold(op, &elements, &over.mask, shape, T::times))?;
+            let folded = if input.dtype().is_floating_point() {
+                dispatch_float!(elements.dtype(), T => {
+                    let functions = (Scaled::new::<T>, Scaled::mul, Scaled::to_element::<T>);
+                    kernel::fold_as(op, &elements, &over.mask, shape, functions)
+                })?
+            } else {
+                kernel::fold(op, &elements, &over.mask, shape, i64::times)?
+            };
             kernel::cast(&folded, input.dtype())?
         };
         if let Some(mut builder) = NodeBuilder::new("ProdBackward0", &[&input])? {
@@ -45,8 +56,7 @@ fn prod_backward(x: &Tensor, gradient: &Tensor, dim: Option<i64>) -> Result<Tens
     let last = i64::try_from(size_of_dim("prod", x, dim)?).unwrap_or(i64::MAX) - 1;
     let shape: Vec<usize> = x.detach().slice(dim, None, Some(last), 1)?.shape().to_vec();
     let others = Tensor::zeros(&shape, gradient.options())?;
-    let of_products = super::join::cat(&[others, gradient.clone()], dim)?;
-    cumprod_backward(x, &x.cumprod(dim)?, &of_products, dim)
+    cumprod_backward(x, &cat(&[others, gradient.clone()], dim)?, &[], dim)
 }
 
 #[cfg(test)]

@@ -127,9 +127,7 @@ impl Tensor {
         // The sum of halves is not rounded: it may be beyond their range.
         let elements = kernel::cast(self, self.dtype().compute())?;
         let mean = dispatch_float!(elements.dtype(), T => {
-            let sum = kernel::sum::<T>(&elements, &over.mask, over.shape(keepdim))?;
-            let count = over.count as f64;
-            kernel::map(op, &sum, move |value: T| T::from_f64(value.to_f64() / count))
+            kernel::mean::<T>(&elements, &over.mask, over.shape(keepdim), over.count)
         })?;
         let total = kernel::cast(&mean, self.dtype())?;
         if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {

@@ -1,7 +1,6 @@
 //! Cumulative sums and products.
 
-use super::along_dim::{Rows, size_of_dim};
-use super::join::cat;
+use super::along_dim::Rows;
 use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_float, dispatch_reduced};
 use crate::{DType, Element, Result, Tensor, kernel};
@@ -71,45 +70,77 @@ fn cumulative_sum(tensor: &Tensor, dim: i64, reverse: bool) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Returns a tensor whose elements along `dim` are those of `tensor` moved by one position, to the end or, if `reverse`
-/// is set, to the beginning. The first element, or the last, is `fill`.
-fn shifted(tensor: &Tensor, dim: i64, fill: i64, reverse: bool) -> Result<Tensor> {
-    let size = i64::try_from(size_of_dim("cumprod", tensor, dim)?).unwrap_or(i64::MAX);
-    let single = tensor.detach().slice(dim, None, Some(1), 1)?;
-    let edge = Tensor::full(single.shape(), fill.into(), tensor.options())?;
-    if reverse {
-        cat(&[tensor.slice(dim, Some(1), None, 1)?, edge], dim)
-    } else {
-        cat(&[edge, tensor.slice(dim, None, Some(size - 1), 1)?], dim)
-    }
-}
-
-/// Returns `y` with `y[i] = b[i] + a[i] * y[i - 1]` along `dim`, or with `y[i + 1]` if `reverse` is set. Both have one
-/// shape. Its gradients are recurrences in the other direction.
-fn recurrence(a: &Tensor, b: &Tensor, dim: i64, reverse: bool) -> Result<Tensor> {
+/// Returns the derivatives in the directions of the cumulative products along `dim`; without directions, the products.
+/// All tensors have one shape.
+fn cumulative_products(factors: &Tensor, directions: &[Tensor], dim: i64) -> Result<Tensor> {
     let op = "cumprod";
-    let (rows_a, rows_b) = (Rows::in_compute_type(op, a, dim)?, Rows::in_compute_type(op, b, dim)?);
-    let out = dispatch_float!(rows_a.rows.dtype(), T => {
-        kernel::recurrence::<T>(op, &rows_a.rows, &rows_b.rows, rows_a.length, reverse)
+    let rows = Rows::in_compute_type(op, factors, dim)?;
+    let out = dispatch_float!(rows.rows.dtype(), T => {
+        kernel::cumulative_products::<T>(op, &rows.rows, &rows_of(op, directions, dim)?)
     })?;
-    let out = rows_a.restore(&kernel::cast(&out, b.dtype())?)?;
-    if let Some(mut builder) = NodeBuilder::new("CumprodRecurrenceBackward0", &[a, b])? {
-        let (saved, output) = (builder.save(a)?, builder.save_output_for(0, &out)?);
+    let out = rows.restore(&kernel::cast(&out, factors.dtype())?)?;
+    let inputs: Vec<&Tensor> = std::iter::once(factors).chain(directions).collect();
+    let node = if directions.is_empty() { "CumprodBackward0" } else { "CumprodDerivativeBackward0" };
+    if let Some(mut builder) = NodeBuilder::new(node, &inputs)? {
+        let saved = inputs.into_iter().map(|input| builder.save(input)).collect::<Result<Vec<_>>>()?;
         builder.set_history(&out, move |ctx, gradient| {
-            let factors = shifted(&ctx.saved(saved)?, dim, 0, !reverse)?;
-            let of_b = recurrence(&factors, gradient, dim, !reverse)?;
-            let of_a = ctx.gradient(0, || of_b.mul(&shifted(&ctx.saved(output)?, dim, 0, reverse)?))?;
-            Ok(vec![of_a, Some(of_b)])
+            let operands = saved.iter().map(|&index| ctx.saved(index)).collect::<Result<Vec<_>>>()?;
+            let Some((factors, directions)) = operands.split_first() else { return Ok(Vec::new()) };
+            let of_input = |input: usize| {
+                let others = without(directions, input);
+                ctx.gradient(input, || cumprod_backward(factors, gradient, &others, dim))
+            };
+            (0..operands.len()).map(of_input).collect()
         });
     }
     Ok(out)
 }
 
-/// Returns the gradient of the elements `x` of the cumulative products `y`: for each element the sum of the gradients
-/// of its products, each multiplied by the other factors. It divides by no element, so that zeros need no special case.
-pub(super) fn cumprod_backward(x: &Tensor, y: &Tensor, gradient: &Tensor, dim: i64) -> Result<Tensor> {
-    let after = recurrence(&shifted(x, dim, 0, true)?, gradient, dim, true)?;
-    shifted(y, dim, 1, false)?.mul(&after)
+/// Returns the gradient of the factors of [`cumulative_products`] for the gradient of the products, differentiated in
+/// the directions. It divides by no factor, so zeros need no special case.
+pub(super) fn cumprod_backward(
+    factors: &Tensor,
+    gradient: &Tensor,
+    directions: &[Tensor],
+    dim: i64,
+) -> Result<Tensor> {
+    let op = "cumprod";
+    let rows = Rows::in_compute_type(op, factors, dim)?;
+    let gradients = Rows::in_compute_type(op, &kernel::cast(gradient, factors.dtype())?, dim)?;
+    let out = dispatch_float!(rows.rows.dtype(), T => {
+        let directions = rows_of(op, directions, dim)?;
+        kernel::cumulative_products_backward::<T>(op, &rows.rows, &gradients.rows, &directions)
+    })?;
+    let out = rows.restore(&kernel::cast(&out, factors.dtype())?)?;
+    let inputs: Vec<&Tensor> = [gradient, factors].into_iter().chain(directions).collect();
+    if let Some(mut builder) = NodeBuilder::new("CumprodBackwardBackward0", &inputs)? {
+        let saved = inputs.into_iter().map(|input| builder.save(input)).collect::<Result<Vec<_>>>()?;
+        builder.set_history(&out, move |ctx, second| {
+            let operands = saved.iter().map(|&index| ctx.saved(index)).collect::<Result<Vec<_>>>()?;
+            let [gradient, factors, directions @ ..] = operands.as_slice() else { return Ok(Vec::new()) };
+            let of_input = |input: usize| {
+                let mut directions = without(directions, input.saturating_sub(1));
+                directions.push(second.clone());
+                ctx.gradient(input, || match input {
+                    0 => cumulative_products(factors, &directions, dim),
+                    _ => cumprod_backward(factors, gradient, &directions, dim),
+                })
+            };
+            (0..operands.len()).map(of_input).collect()
+        });
+    }
+    Ok(out)
+}
+
+/// Returns the directions without the one with this number, counted from 1.
+fn without(directions: &[Tensor], number: usize) -> Vec<Tensor> {
+    let others = (1..).zip(directions).filter(|(at, _)| *at != number);
+    others.map(|(_, direction)| direction.clone()).collect()
+}
+
+/// Returns the rows of tensors along `dim`.
+fn rows_of(op: &'static str, tensors: &[Tensor], dim: i64) -> Result<Vec<Tensor>> {
+    tensors.iter().map(|tensor| Ok(Rows::in_compute_type(op, tensor, dim)?.rows)).collect()
 }
 
 impl Tensor {
@@ -120,19 +151,10 @@ impl Tensor {
 
     /// Returns the products of the elements along `dim` up to each. Integers and bools are multiplied as `int64`.
     pub fn cumprod(&self, dim: i64) -> Result<Tensor> {
-        let factors = widened(self)?;
-        let out = accumulate("cumprod", &factors, dim, Product, false)?;
-        if let Some(mut builder) = NodeBuilder::new("CumprodBackward0", &[&factors])? {
-            let (input, output) = (builder.save(&factors)?, builder.save_output(&out)?);
-            builder.set_history(&out, move |ctx, gradient| {
-                let (x, y) = (ctx.saved(input)?, ctx.saved(output)?);
-                if x.ndim() == 0 || x.numel() == 0 {
-                    return Ok(vec![Some(gradient.clone())]);
-                }
-                Ok(vec![Some(cumprod_backward(&x, &y, gradient, dim)?)])
-            });
+        if self.dtype().is_floating_point() {
+            return cumulative_products(self, &[], dim);
         }
-        Ok(out)
+        accumulate("cumprod", &widened(self)?, dim, Product, false)
     }
 }
 

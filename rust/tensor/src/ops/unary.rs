@@ -3,6 +3,7 @@
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
 use super::binary::subtract;
+use super::pairs::hypot;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
 use crate::real::Real;
@@ -60,6 +61,11 @@ macro_rules! floating_functions {
     };
 }
 
+/// Returns `sqrt(x ** 2 + 1)`, where the square may overflow.
+fn hypotenuse(x: &Tensor) -> Result<Tensor> {
+    hypot(x, &Tensor::ones(&[], x.options())?)
+}
+
 floating_functions! {
     /// Returns e to the power of each element.
     exp, "ExpBackward0", Output, |v| v.exp(), |g, y| g.mul(y);
@@ -100,9 +106,13 @@ floating_functions! {
     /// Returns the hyperbolic tangent of each element.
     tanh, "TanhBackward0", Output, |v| v.tanh(), |g, y| g.mul(&subtract(1.0, &y.mul(y)?)?);
     /// Returns the inverse hyperbolic sine of each element.
-    asinh, "AsinhBackward0", Input, |v| v.asinh(), |g, x| g.mul(&x.mul(x)?.add(1.0)?.rsqrt()?);
+    asinh, "AsinhBackward0", Input, |v| v.asinh(), |g, x| g.div(&hypotenuse(x)?);
     /// Returns the inverse hyperbolic cosine of each element.
-    acosh, "AcoshBackward0", Input, |v| v.acosh(), |g, x| g.mul(&x.mul(x)?.sub(1.0)?.rsqrt()?);
+    acosh, "AcoshBackward0", Input, |v| v.acosh(), |g, x| {
+        // The root of the product of both differences, whose product may overflow.
+        let size = x.abs()?;
+        g.mul(&size.sub(1.0)?.rsqrt()?)?.mul(&size.add(1.0)?.rsqrt()?)
+    };
     /// Returns the inverse hyperbolic tangent of each element.
     atanh, "AtanhBackward0", Input, |v| v.abs().atanh().copysign(v), |g, x| g.div(&subtract(1.0, &x.mul(x)?)?);
     /// Returns the error function of each element.

@@ -3,7 +3,6 @@
 use super::masked::zero_where;
 use super::operand::check_floating_point;
 use super::reduce::reduced_dims;
-use super::select::where_cond;
 use crate::autograd::NodeBuilder;
 use crate::{DType, Result, Scalar, Tensor, kernel};
 
@@ -31,12 +30,8 @@ impl Tensor {
             builder.set_history(&out, move |ctx, gradient| {
                 let x = ctx.saved(saved)?;
                 let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?;
-                let slope = if divisor == 0.0 {
-                    // The limit of the slope for small positive divisors, which is constant.
-                    where_cond(&deviations.detach().equal(0.0)?, f64::NAN, f64::INFINITY)?.cast(x.dtype())?
-                } else {
-                    deviations.mul(2.0 / divisor)?
-                };
+                // Without degrees of freedom the slope is infinite, with the sign of the deviation.
+                let slope = deviations.mul(2.0 / divisor)?;
                 Ok(vec![Some(gradient.reshaped(&ones)?.mul(&slope)?)])
             });
         }
@@ -58,7 +53,12 @@ impl Tensor {
             builder.set_history(&out, move |ctx, gradient| {
                 let (x, root) = (ctx.saved(input)?, ctx.saved(output)?.reshaped(&ones)?);
                 let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?.mul(1.0 / divisor)?;
-                let share = gradient.reshaped(&ones)?.div(&root)?;
+                let gradient = gradient.reshaped(&ones)?;
+                if divisor == 0.0 {
+                    // The root is infinite, but grows slower than the deviations.
+                    return Ok(vec![Some(gradient.mul(&deviations)?)]);
+                }
+                let share = gradient.div(&root)?;
                 let share = zero_where(&root.detach().equal(0i64)?, &share)?;
                 Ok(vec![Some(share.mul(&deviations)?)])
             });

@@ -1,0 +1,170 @@
+"""Products and their gradients where a part of a product overflows, compared with exact fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import copysign, inf, isnan, nan
+
+import interlock
+import numpy as np
+import pytest
+from interlock import Tensor
+from interlock.autograd import grad, gradgradcheck
+
+pytestmark = pytest.mark.usefixtures("everywhere")
+
+f16, bf16, f32, f64 = interlock.float16, interlock.bfloat16, interlock.float32, interlock.float64
+
+ROWS: list[tuple[interlock.dtype, Sequence[float]]] = [
+    (f32, [1e30, 1e30, 0, 0]),
+    (f32, [0, 0, 1e30, 1e30]),
+    (f32, [0, 1e30, 1e30, 0]),
+    (f32, [1e30, 1e30, 0, 2]),
+    (f32, [1e30, -1e30, 1e-30, 1e-30]),
+    (f32, [1e-30, 1e-30, 1e30, 1e30]),
+    (f32, [1e38] * 20 + [0, 0]),
+    (f32, [1e38] * 20 + [1e-38] * 20),
+    (f32, [4.0] * 100 + [0.25] * 100),
+    (f64, [1e200, 1e200, 0, 0]),
+    (f64, [1e200, 1e200, 1e-200, -1e-200]),
+    (f64, [1e-200, 1e-200, 1e-200, 1e200, 1e200]),
+    (f64, [1e300] * 10 + [5e-324, 0]),
+    (f64, [5e-324, 5e-324, 1e300, 1e300, 3.0]),
+    (f16, [6e4, 6e4, 0, 0]),
+    (f16, [6e4, 6e4, 1e-4, 1e-4]),
+    (bf16, [1e30, 1e30, 0, 0]),
+    (bf16, [1e30, 1e30, 1e-30, 1e-30]),
+    (f64, [2.0, 0.0, 3.0, 4.0]),
+    (f64, [2.0, 5.0, 3.0]),
+    (f32, [7.0]),
+]
+
+
+def product(factors: Iterable[Fraction]) -> Fraction:
+    total = Fraction(1)
+    for factor in factors:
+        total *= factor
+    return total
+
+
+def others(factors: Sequence[Fraction], *left_out: int) -> Fraction:
+    return product(factor for at, factor in enumerate(factors) if at not in left_out)
+
+
+def pair_sums(factors: Sequence[Fraction], left_out: int) -> Iterable[Fraction]:
+    return (others(factors, left_out, at) for at in range(len(factors)) if at != left_out)
+
+
+def rounded(exact: Sequence[Fraction], dtype: interlock.dtype) -> list[float]:
+    def to_float(number: Fraction) -> float:
+        try:
+            return float(number)
+        except OverflowError:
+            return inf if number > 0 else -inf
+
+    numbers = interlock.tensor([to_float(each) for each in exact], dtype=f64, device="cpu")
+    return list(numbers.to(dtype).tolist())
+
+
+def check(found: Tensor, exact: Sequence[Fraction]) -> None:
+    tolerance = {f16: 2e-3, bf16: 2e-2, f32: 1e-6, f64: 1e-13}[found.dtype]
+    np.testing.assert_allclose(found.tolist(), rounded(exact, found.dtype), rtol=tolerance, atol=0)
+
+
+def leaf(dtype: interlock.dtype, values: Sequence[float]) -> tuple[Tensor, list[Fraction]]:
+    x = interlock.tensor(values, dtype=f64).to(dtype).requires_grad_()
+    return x, [Fraction(value) for value in x.tolist()]
+
+
+@pytest.mark.parametrize(("dtype", "values"), ROWS, ids=range(len(ROWS)))
+def test_prod_and_its_gradients_are_those_of_exact_products(
+    dtype: interlock.dtype, values: Sequence[float]
+) -> None:
+    x, exact = leaf(dtype, values)
+    out = x.prod()
+    check(out.reshape(1), [product(exact)])
+    (first,) = grad(out, x, create_graph=True)
+    check(first, [others(exact, at) for at in range(len(exact))])
+    if len(exact) > 100 or not interlock.isfinite(first.detach()).all():
+        return
+    weights = interlock.ones_like(first)
+    (second,) = grad(first, x, weights)
+    check(second, [sum(pair_sums(exact, at), start=Fraction(0)) for at in range(len(exact))])
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_prod_along_a_dim_has_the_gradients_of_exact_products(dim: int, keepdim: bool) -> None:
+    x, _ = leaf(f32, [1e30, 1e30, 0, 0, 2, 3, 1e-30, 0, 5])
+    rows = x.reshape(3, 3)
+    (found,) = grad(rows.prod(dim, keepdim).sum(), x)
+    array = np.array([Fraction(value) for value in x.tolist()]).reshape(3, 3)
+    lines = array.T if dim == 0 else array
+    exact = np.array([[others(list(line), at) for at in range(3)] for line in lines])
+    check(found, list((exact.T if dim == 0 else exact).ravel()))
+
+
+def test_prod_of_zero_times_an_overflowing_gradient_is_zero() -> None:
+    x, _ = leaf(f32, [1e30, 1e30, 1e30])
+    assert grad(x.prod(), x, interlock.tensor(0.0))[0].tolist() == [0.0] * 3
+    small = grad(x.prod(), x, interlock.tensor(1e-30))[0]
+    np.testing.assert_allclose(small.tolist(), [1e30] * 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([nan, 2, 3], [6, nan, nan]),
+        ([inf, 0, 2], [0, inf, nan]),
+        ([inf, 2], [2, inf]),
+        ([inf, -inf, 3], [-inf, inf, -inf]),
+        ([0, nan], [nan, 0]),
+    ],
+)
+def test_prod_gradient_of_nan_and_infinity(values: list[float], expected: list[float]) -> None:
+    x = interlock.tensor(values, dtype=f64, requires_grad=True)
+    np.testing.assert_array_equal(grad(x.prod(), x)[0].tolist(), expected)
+
+
+def test_prod_gradient_has_the_signs_of_zeros() -> None:
+    x = interlock.tensor([-0.0, 2, -3], requires_grad=True)
+    found = grad(x.prod(), x)[0].tolist()
+    assert [copysign(1, value) for value in found] == [-1, 1, -1]
+    assert found == [-6, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [f32, f64, bf16], ids=str)
+@pytest.mark.parametrize("weights", [[1, 0, 0, 0, 0], [0, 0, 0, 1, 1], [1, 2, 3, 4, 5]], ids=str)
+def test_cumprod_and_its_gradients_are_those_of_exact_products(
+    dtype: interlock.dtype, weights: Sequence[float]
+) -> None:
+    large = 1e200 if dtype is f64 else 1e30
+    for values in ([large, large, 0, 0, 2], [large, 1 / large, large, 1 / large, 3], [0, large, large, 2, 0]):
+        x, exact = leaf(dtype, values)
+        out = x.cumprod(0)
+        check(out, [product(exact[: end + 1]) for end in range(5)])
+        (found,) = grad(out, x, interlock.tensor(weights, dtype=dtype))
+        ends = [[(end, int(weights[end])) for end in range(at, 5)] for at in range(5)]
+        sums = [
+            sum((weight * others(exact[: end + 1], at) for end, weight in ends[at]), start=Fraction(0))
+            for at in range(5)
+        ]
+        check(found, sums)
+
+
+def test_cumprod_of_large_factors_is_infinite_and_returns() -> None:
+    assert interlock.tensor([1e30, 1e30, 1e-30, 1e-30]).cumprod(0)[1].item() == inf
+    assert interlock.tensor([1e30, 1e30, 1e-30, 1e-30]).cumprod(0)[2].item() == pytest.approx(1e30, rel=1e-6)
+    assert isnan(interlock.tensor([inf, 0.0]).cumprod(0)[1].item())
+
+
+@pytest.mark.parametrize("values", [[0.5, 1.5, 2.0, 0.25, 0.75, 3.0], [2.0, 0.0, 3.0, 0.0, 0.0, 1.0]])
+def test_derivatives_of_products_of_higher_orders(values: list[float]) -> None:
+    x = interlock.tensor(values, dtype=f64).reshape(2, 3).requires_grad_()
+    for dim in (0, 1):
+        assert gradgradcheck(lambda x, dim=dim: x.cumprod(dim).exp(), (x,))
+        assert gradgradcheck(lambda x, dim=dim: x.prod(dim).exp(), (x,))
+        (first,) = grad(x.cumprod(dim).sum(), x, create_graph=True)
+        assert first.requires_grad
+        assert gradgradcheck(lambda x, dim=dim: grad(x.cumprod(dim).sum(), x, create_graph=True)[0], (x,))
