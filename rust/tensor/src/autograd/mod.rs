@@ -35,7 +35,7 @@ pub use engine::{BackwardArgs, backward, grad};
 pub(crate) use hooks::Hooks;
 pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
 pub use multi_grad::{MultiGradHook, MultiGradMode, register_multi_grad_hook};
-pub use nesting::pass_object;
+pub use nesting::{pass_object, set_pass_thread_runner};
 pub use node::Node;
 pub(crate) use node::{BackwardContext, Gradients, SavedValues};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
@@ -75,10 +75,12 @@ impl GradFn {
     fn result(&self) -> &node::ResultKind {
         self.node.result(self.output)
     }
+}
 
-    fn is(&self, other: &GradFn) -> bool {
-        Arc::ptr_eq(&self.node, &other.node) && self.output == other.output
-    }
+/// Returns a gradient of a pass that is not recorded: without the history that a function of the program may have given
+/// it.
+fn without_history(gradient: Tensor) -> Tensor {
+    if gradient.requires_grad() { gradient.detach() } else { gradient }
 }
 
 impl AutogradMeta {
