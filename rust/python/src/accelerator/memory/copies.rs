@@ -46,7 +46,7 @@ fn operand(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
     drop(bytes);
     // The view keeps the memory alive.
-    let keep_alive = Arc::new(DeferredDrop::new(view));
+    let keep_alive = Arc::new(DeferredDrop::new_for_driver(view));
     // SAFETY: the view keeps the bytes valid. The program must not use them during the copy, as with NumPy arrays.
     Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, Some(keep_alive)) }))
 }
