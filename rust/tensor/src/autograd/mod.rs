@@ -52,6 +52,8 @@ pub(crate) struct AutogradMeta {
     pub grad: Option<Tensor>,
     pub grad_fn: Option<GradFn>,
     pub retains_grad: bool,
+    /// Whether this is a number among the operands of an operation, which hooks do not pack: c10's `is_wrapped_number`.
+    pub is_number: bool,
     pub view: Option<ViewInfo>,
     /// The hooks of a leaf. Those of other tensors belong to the node.
     pub leaf_hooks: Hooks,
