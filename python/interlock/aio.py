@@ -12,7 +12,6 @@ import contextlib
 import contextvars
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from types import TracebackType
 from typing import Any, Never, Self, TypeVar
 
 from interlock._core.state import TaskState
@@ -143,12 +142,7 @@ class Runner:
         self._runner.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -191,8 +191,7 @@ class save_on_cpu(saved_tensors_hooks):
 
     """
 
-    def __new__(cls, pin_memory: bool = False) -> save_on_cpu:
-        """Create the hooks."""
+    def __init__(self, pin_memory: bool = False) -> None:
         if not isinstance(pin_memory, bool):
             raise TypeError(f"save_on_cpu: pin_memory must be a bool, got {type(pin_memory).__name__}")
 
@@ -204,4 +203,4 @@ class save_on_cpu(saved_tensors_hooks):
             original, copy = packed
             return copy.to(original, non_blocking=pin_memory)
 
-        return super().__new__(cls, pack, unpack)
+        super().__init__(pack, unpack)

@@ -178,7 +178,12 @@ impl Accelerator {
             .any(|allocator| allocator.with_limit(self, |limit| limit.is_some()) == Ok(true))
     }
 
-    /// Returns the pool from which an allocation for a stream is made while a graph is captured on it.
+    /// Returns the pool from which a stream allocates while a graph is captured on it.
+    pub(super) fn pool_for(&self, stream: &Stream) -> Result<Option<CapturePool>> {
+        Ok(self.capture_of(stream)?.and_then(|capture| self.private_pools.pool_of(capture)))
+    }
+
+    /// Returns the pool like [`pool_for`](Accelerator::pool_for), for an allocation.
     #[inline]
     pub(super) fn lease_pool(&'static self, stream: &Stream) -> Result<Option<PoolLease>> {
         Ok(self.capture_of(stream)?.and_then(|capture| PoolLease::new(self, capture)))

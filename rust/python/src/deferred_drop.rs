@@ -1,4 +1,4 @@
-//! Deferred drops of Python objects on threads that are not attached to the interpreter.
+//! Drops of Python objects that core objects own, on threads that may not be attached to the interpreter.
 //!
 //! PyO3 has a list for them behind a lock. A child that is forked while a stream's thread holds the lock would wait for
 //! it forever, so this list is lock-free.
@@ -8,12 +8,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::prelude::*;
-use pyo3::{PyTraverseError, PyVisit};
+use pyo3::{PyTraverseError, PyVisit, ffi};
 
-use crate::detach::attach;
+use crate::detach::{attach, is_attached};
 
-/// A reference that may be dropped on any thread.
-pub(crate) struct DeferredDrop(ManuallyDrop<Py<PyAny>>);
+/// A reference that may be dropped on any thread. On an attached thread this releases the object at once, so it may run
+/// Python code. On other threads the object is released by the next [`drain`]: the end of an operation, a garbage
+/// collection, or an allocation that fails.
+pub(crate) struct DeferredDrop {
+    object: ManuallyDrop<Py<PyAny>>,
+    /// Whether an attached thread releases the object at once.
+    is_immediate: bool,
+}
 
 struct Node {
     object: Py<PyAny>,
@@ -25,37 +31,56 @@ static DROPPED: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
 
 impl DeferredDrop {
     pub(crate) fn new<T>(object: Bound<'_, T>) -> Self {
-        DeferredDrop(ManuallyDrop::new(object.into_any().unbind()))
+        DeferredDrop::with(object, true)
+    }
+
+    /// Creates a reference whose drop runs no Python code on any thread, for owners that may drop it while they hold a
+    /// lock, such as a driver.
+    pub(crate) fn new_for_driver<T>(object: Bound<'_, T>) -> Self {
+        DeferredDrop::with(object, false)
+    }
+
+    fn with<T>(object: Bound<'_, T>, is_immediate: bool) -> Self {
+        DeferredDrop { object: ManuallyDrop::new(object.into_any().unbind()), is_immediate }
     }
 
     pub(crate) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
-        self.0.bind(py)
+        self.object.bind(py)
     }
 
     /// Visits the object for the garbage collector.
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&*self.0)
+        visit.call(&*self.object)
     }
 }
 
 impl Drop for DeferredDrop {
     fn drop(&mut self) {
         // SAFETY: the field is not used after `drop`.
-        let object = unsafe { ManuallyDrop::take(&mut self.0) };
-        let node = Box::into_raw(Box::new(Node { object, next: ptr::null_mut() }));
-        let mut next = DROPPED.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: no other thread has seen the node yet.
-            unsafe { (*node).next = next };
-            match DROPPED.compare_exchange_weak(next, node, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(other) => next = other,
-            }
+        let object = unsafe { ManuallyDrop::take(&mut self.object) };
+        if self.is_immediate && is_attached() {
+            // SAFETY: this thread is attached, and owns the reference. PyO3 would defer the release on a thread that
+            // another module has attached.
+            return unsafe { ffi::Py_DecRef(object.into_ptr()) };
+        }
+        defer(object);
+    }
+}
+
+fn defer(object: Py<PyAny>) {
+    let node = Box::into_raw(Box::new(Node { object, next: ptr::null_mut() }));
+    let mut next = DROPPED.load(Ordering::Relaxed);
+    loop {
+        // SAFETY: no other thread has seen the node yet.
+        unsafe { (*node).next = next };
+        match DROPPED.compare_exchange_weak(next, node, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(other) => next = other,
         }
     }
 }
 
-/// Releases the objects of all dropped references. Called by threads that have just attached.
+/// Releases the objects of all references that detached threads have dropped. Called by threads that have just attached.
 #[inline]
 pub(crate) fn drain(_py: Python<'_>) {
     if !DROPPED.load(Ordering::Relaxed).is_null() {
@@ -78,4 +103,17 @@ fn drain_list() {
         // May run Python code, which may drop more references.
         drop(node.object);
     }
+}
+
+/// Makes each garbage collection release the objects, before it searches for cycles and after it.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let callback = wrap_pyfunction!(_on_collection, module)?;
+    py.import("gc")?.getattr("callbacks")?.call_method1("append", (callback,)).map(drop)
+}
+
+/// Release the objects that core objects on other threads have owned. A callback of `gc.callbacks`.
+#[pyfunction]
+fn _on_collection(py: Python<'_>, _phase: &Bound<'_, PyAny>, _info: &Bound<'_, PyAny>) {
+    drain(py);
 }

@@ -200,13 +200,9 @@ impl Recording {
         Ok(slf)
     }
 
-    fn __exit__(
-        &self,
-        kind: &Bound<'_, PyAny>,
-        _error: &Bound<'_, PyAny>,
-        _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        scope_debug::exit(kind.py(), self.0.scope())
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        scope_debug::exit(py, self.0.scope())
     }
 
     fn __len__(&self) -> usize {

@@ -54,6 +54,7 @@ pub mod _core {
         call_site::install_hook();
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();
+        deferred_drop::register(module)?;
         autograd::register(module)?;
         backends::register(module)?;
         accelerator::register(module)?;

@@ -137,13 +137,9 @@ impl StateScope {
         scope_debug::enter(py, self.0.scope(), || self.0.enter())
     }
 
-    fn __exit__(
-        &self,
-        kind: &Bound<'_, PyAny>,
-        _error: &Bound<'_, PyAny>,
-        _traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        scope_debug::exit(kind.py(), self.0.scope())
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        scope_debug::exit(py, self.0.scope())
     }
 
     fn __reduce__(&self) -> PyResult<()> {

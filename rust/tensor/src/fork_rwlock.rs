@@ -28,6 +28,10 @@ const WRITER_WAITING: u32 = WRITER + 1;
 pub(crate) struct RawForkRwLock(AtomicU64);
 
 impl RawForkRwLock {
+    pub(crate) const fn new() -> Self {
+        RawForkRwLock(AtomicU64::new(0))
+    }
+
     /// Acquires the lock for reading. Waits while another thread holds it for writing.
     pub(crate) fn read(&self) -> RawGuard<'_> {
         self.acquire(1, |held| if held < WRITER - 1 { Step::Enter(held + 1) } else { Step::Wait(held) })

@@ -1,5 +1,5 @@
 from collections.abc import Iterable, Iterator, Sequence
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import Literal, Self, final, overload
 
 from interlock._core.tensor import Tensor, _Device, _DType, _Sizes
@@ -81,12 +81,7 @@ class Reason:
 class Recording:
     """A context manager that records the calls of operations, and the sequence of the calls. Created by `record`."""
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: int, /) -> Call: ...

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Final, Never, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
@@ -50,12 +49,7 @@ class ThreadState:
 class StateScope:
     """A scope in which a captured state is active; also a decorator."""
     def __enter__(self) -> None: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
     def __call__(self, function: _Function, /) -> _Function: ...
 
 @final

@@ -1,7 +1,7 @@
 import builtins
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import (
     Any,
     Literal,
@@ -414,13 +414,7 @@ class RemovableHandle:
     def remove(self) -> None:
         """Remove the hook. A backward pass that is running the hook's node still calls it. The second call does nothing."""
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
 
 @disjoint_base
 class Node:
@@ -564,13 +558,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 class _SavedTensorsHooksDisabled:
     def __new__(cls, error_message: str) -> Self: ...
     def __enter__(self) -> None: ...
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
 
 @disjoint_base
 class saved_tensors_hooks:
@@ -596,7 +584,7 @@ class saved_tensors_hooks:
         >>> x.grad
         tensor([2., 4.])
     """
-    def __new__(cls, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> Self: ...
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None: ...
     @property
     def pack_hook(self) -> Callable[[Tensor], Any]:
         """The function that packs a tensor."""
@@ -604,13 +592,7 @@ class saved_tensors_hooks:
     def unpack_hook(self) -> Callable[[Any], Tensor]:
         """The function that unpacks a tensor."""
     def __enter__(self) -> None: ...
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+    def __exit__(self, *_error: object) -> None: ...
 
 @disjoint_base
 class Tensor:
@@ -855,6 +837,7 @@ class Tensor:
             RuntimeError: A saved tensor was changed in place.
             ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
             GraphFreedError: An earlier backward pass has freed the saved tensors.
+            RecursionError: 2,000 backward passes run inside of each other.
             ShapeError: A gradient does not have the shape of its tensor.
 
         Example:
@@ -8491,6 +8474,7 @@ def backward(
         RuntimeError: A saved tensor was changed in place.
         ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
+        RecursionError: 2,000 backward passes run inside of each other.
         ShapeError: A gradient does not have the shape of its tensor.
 
     Example:
@@ -8531,6 +8515,7 @@ def grad(
         RuntimeError: A saved tensor was changed in place.
         ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
+        RecursionError: 2,000 backward passes run inside of each other.
         ShapeError: A gradient does not have the shape of its tensor.
         ValueError: `allow_unused` is False and `materialize_grads` is True.
 

@@ -415,8 +415,6 @@ def test_hook_is_released_with_its_tensor() -> None:
     x = leaf(1)
     x.register_hook(lambda grad, marker=marker: None)  # type: ignore[misc]
     del x, marker
-    # Dropped references are released by the next operation.
-    interlock.ones(1) + 1
     assert observed() is None
 
 
@@ -467,7 +465,7 @@ def test_backward_passes_inside_of_each_other_are_limited() -> None:
     y = x * 2
     y.register_hook(again)
     with pytest.raises(
-        RecursionError, match="backward: at most 30 backward passes can run inside of each other"
+        RecursionError, match="backward: at most 2000 backward passes can run inside of each other"
     ):
         y.backward()
     (x * 2).backward()

@@ -186,3 +186,44 @@ def test_pack_hook_that_changes_its_tensor_is_refused() -> None:
         pytest.raises(interlock.errors.ArgumentError, match=message),
     ):
         x.exp()
+
+
+class Counting(saved_tensors_hooks):
+    """Passes its own method on, as libraries that offload activations do."""
+
+    def __init__(self, factor: int = 1) -> None:
+        self.packed = 0
+        self.factor = factor
+        super().__init__(self.pack, lambda tensor: tensor / factor)
+
+    def pack(self, tensor: Tensor) -> Tensor:
+        self.packed += 1
+        return tensor * self.factor
+
+
+def test_subclass_may_have_a_constructor_of_its_own() -> None:
+    x = leaf(2, 3)
+    for hooks in (Counting(), Counting(2), Counting(factor=4)):
+        x.grad = None
+        with hooks:
+            y = x * x
+        assert hooks.packed == 2
+        y.sum().backward()
+        assert gradient(x) == [4.0, 6.0]
+
+
+def test_hooks_are_set_once_by_init() -> None:
+    class Forgetful(saved_tensors_hooks):
+        def __init__(self) -> None:
+            pass
+
+    for use in (
+        lambda hooks: hooks.__enter__(),
+        lambda hooks: hooks.__exit__(),
+        lambda hooks: hooks.pack_hook,
+    ):
+        with pytest.raises(RuntimeError, match=r"saved_tensors_hooks: __init__\(\) was not called"):
+            use(Forgetful())
+    hooks = saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
+    with pytest.raises(RuntimeError, match=r"saved_tensors_hooks: __init__\(\) was called before"):
+        hooks.__init__(lambda tensor: tensor, lambda tensor: tensor)  # type: ignore[misc]

@@ -1,7 +1,7 @@
 //! Guards of modes: the mode lasts until the guard is dropped.
 
 use super::mode::{self, Mode};
-use crate::thread::{self, Masked, ScopeGuard, mode_bits};
+use crate::thread::{self, Masked, ScopeBarrier, ScopeGuard, mode_bits};
 
 /// Disables the recording of gradients until the guard is dropped.
 #[inline]
@@ -25,6 +25,12 @@ pub fn set_grad_enabled(enabled: bool) -> ScopeGuard {
 #[inline]
 pub fn inference_mode(enabled: bool) -> ScopeGuard {
     ScopeGuard::of_modes(mode::inference(enabled))
+}
+
+/// Returns a barrier for code that may leave scopes open or write modes: they end when it is dropped.
+#[inline]
+pub fn scope_barrier() -> ScopeBarrier {
+    ScopeBarrier::of_modes(Masked::new(mode_bits::ALL, thread::mode_word() & mode_bits::ALL))
 }
 
 /// Sets the modes of `decided` to their bits in `modes` until the guard is dropped. The bits are those of [`Mode`].
@@ -79,6 +85,33 @@ mod tests {
         drop(inner);
         assert!(!is_grad_enabled());
         drop(innermost);
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn scope_barrier_ends_what_is_left_open_above_it_and_nothing_below() {
+        let below = ModeContext::new(ModeKind::NoGrad);
+        below.enter();
+        let barrier = scope_barrier();
+        let (grad, flags) = (ModeContext::new(ModeKind::EnableGrad), two_flags());
+        grad.enter();
+        flags.enter();
+        assert_eq!(seen(), (true, false, "ieee"));
+        drop(barrier);
+        assert_eq!(seen(), (false, true, "tf32"));
+        // Scopes that have ended do nothing when they exit.
+        grad.exit();
+        assert!(!is_grad_enabled());
+        below.exit();
+        assert!(is_grad_enabled());
+    }
+
+    #[test]
+    fn scope_barrier_undoes_writes_without_scopes() {
+        let barrier = scope_barrier();
+        write_bits(mode_bits::GRAD, 0);
+        assert!(!is_grad_enabled());
+        drop(barrier);
         assert!(is_grad_enabled());
     }
 

@@ -7,7 +7,7 @@ mod mode;
 mod saved_tensor_hooks;
 
 pub use context::{ModeContext, ModeKind};
-pub use guard::{enable_grad, inference_mode, no_grad, set_grad_enabled};
+pub use guard::{enable_grad, inference_mode, no_grad, scope_barrier, set_grad_enabled};
 #[doc(hidden)]
 pub use guard::{enter_bits, write_bits};
 pub use mode::Mode;

@@ -219,6 +219,30 @@ fn remove_slow(current: &Tls, owned: Borrowed, target: ExitTarget) -> Option<Sco
     .flatten()
 }
 
+/// Removes the layers of this thread above one.
+#[inline]
+pub(super) fn remove_above(layer: LayerId) {
+    let is_innermost =
+        |current: &Tls| current.owned.try_borrow().is_ok_and(|owned| owned.state.layers.is_innermost(layer));
+    if !with_tls(is_innermost) {
+        remove_above_slow(layer);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn remove_above_slow(layer: LayerId) {
+    let removed = with_layers(|current, owned| {
+        let removed = owned.state.layers.remove_above(layer);
+        removed.iter().for_each(|(_, removed)| publish_removal(current, owned, removed));
+        removed
+    });
+    if env::debug() {
+        let scopes = removed.iter().flatten().map(|(scope, _)| *scope);
+        scope_trace::on_removed(this_mailbox(), scopes);
+    }
+}
+
 /// Removes the layers whose exit other threads or tasks have requested.
 #[inline]
 pub(crate) fn apply_remote_exits() {

@@ -48,7 +48,7 @@ pub(crate) use masked::Masked;
 pub(crate) use remote_exit::MAILBOXES;
 #[doc(hidden)]
 pub use scope::{RawGuard, ScopeId};
-pub use scope::{Scope, ScopeGuard};
+pub use scope::{Scope, ScopeBarrier, ScopeGuard};
 #[doc(hidden)]
 pub use slots::Slots;
 pub use task::{TaskState, WithState};

@@ -166,6 +166,41 @@ impl Drop for ScopeGuard {
     }
 }
 
+/// Ends the scopes that were entered on this thread since it was created and are still open, when it is dropped. Modes
+/// that are written meanwhile without a scope have their old values again.
+///
+/// ```
+/// use interlock_core::modes::{ModeContext, ModeKind, is_grad_enabled, scope_barrier};
+/// use interlock_core::thread::ScopeBarrier;
+///
+/// let barrier: ScopeBarrier = scope_barrier();
+/// let left_open = ModeContext::new(ModeKind::NoGrad);
+/// left_open.enter();
+/// assert!(!is_grad_enabled());
+/// drop(barrier);
+/// assert!(is_grad_enabled());
+/// ```
+#[must_use = "scopes that are left open end when the barrier is dropped"]
+#[derive(Debug)]
+pub struct ScopeBarrier(ScopeGuard);
+
+impl ScopeBarrier {
+    /// Pushes a layer on this thread that decides mode bits.
+    #[inline]
+    pub(crate) fn of_modes(decided: Masked<u8>) -> Self {
+        ScopeBarrier(ScopeGuard::of_modes(decided))
+    }
+}
+
+impl Drop for ScopeBarrier {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(layer) = self.0.layer {
+            active::remove_above(layer);
+        }
+    }
+}
+
 /// Removes a layer of this thread, or requests the thread or task that pushed it to remove it.
 #[inline]
 fn exit_layer(layer: LayerId, made_on: MailboxId) {

@@ -120,18 +120,34 @@ pub(super) fn on_owner_ended(mailbox: MailboxId) {
     }
 }
 
+/// Moves layers that a [`ScopeBarrier`](super::ScopeBarrier) has removed from a thread or task to
+/// [`UnclosedScopes::ended`].
+pub(super) fn on_removed(mailbox: MailboxId, scopes: impl Iterator<Item = ScopeId>) {
+    let mut traced = TRACED.lock();
+    for scope in scopes {
+        let is_removed = |layer: &OpenLayer| layer.scope == scope && layer.entered_on == mailbox;
+        if let Some(index) = traced.open.iter().rposition(is_removed) {
+            let site = traced.open.remove(index).site;
+            traced.end(site);
+        }
+    }
+}
+
 impl Traced {
     fn sites(&self) -> Vec<SourceLocation> {
         self.open.iter().map(|layer| layer.site.clone()).collect()
     }
 
     fn end_layers_of(&mut self, ended: MailboxId) {
+        let ended: Vec<_> = self.open.extract_if(.., |layer| layer.entered_on == ended).collect();
+        ended.into_iter().for_each(|layer| self.end(layer.site));
+    }
+
+    fn end(&mut self, site: SourceLocation) {
         // Bounds the memory of a program that creates many threads.
         const MAX_LOCATIONS: usize = 100;
-        for layer in self.open.extract_if(.., |layer| layer.entered_on == ended) {
-            if self.ended.len() < MAX_LOCATIONS && !self.ended.contains(&layer.site) {
-                self.ended.push(layer.site);
-            }
+        if self.ended.len() < MAX_LOCATIONS && !self.ended.contains(&site) {
+            self.ended.push(site);
         }
     }
 }

@@ -60,9 +60,9 @@ impl HostCallback {
         };
         let name = name.map_or_else(|| function.get_type().name(), Ok)?.to_string_lossy().into_owned();
         let function = PyCall {
-            function: DeferredDrop::new(function),
-            arguments: DeferredDrop::new(args),
-            keywords: DeferredDrop::new(kwargs),
+            function: DeferredDrop::new_for_driver(function),
+            arguments: DeferredDrop::new_for_driver(args),
+            keywords: DeferredDrop::new_for_driver(kwargs),
         };
         Ok(HostCallback { stream, name, function: Arc::new(function) })
     }

@@ -296,7 +296,7 @@ pub(crate) fn extract(given: &Bound<'_, PyAny>, operation: &str) -> PyResult<Cor
         );
         return Err(PyTypeError::new_err(message));
     };
-    let owner = Arc::new(DeferredDrop::new(given.clone()));
+    let owner = Arc::new(DeferredDrop::new_for_driver(given.clone()));
     // SAFETY: by the protocol, the handle is a stream that is valid as long as the object lives. The driver rejects a
     // number that cannot be a stream of the current device.
     detach(py, || unsafe { CoreStream::external(None, handle, Some(owner)) }).into_py_result(py)

@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::decorated;
 use crate::errors::new_type_error;
-use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr, ffi_status};
+use crate::raw_types::{HeapType, Method, catch_panic, ffi_ptr};
 use crate::{scope_debug, task_overlap};
 
 #[repr(C)]
@@ -23,10 +23,14 @@ struct ModeObject {
 /// Creates a mode class without `__new__` and `__init__`.
 pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapType> {
     let mut class = HeapType::new(&format!("{module}.{name}"), size_of::<ModeObject>())?
-        .method(c"__enter__", c"__enter__($self)\n--\n\nSet the mode on this thread until `__exit__`.", Method::NoArgs(enter))
+        .method(
+            c"__enter__",
+            c"__enter__($self)\n--\n\nSet the mode on this thread until `__exit__`.",
+            Method::NoArgs(enter),
+        )
         .method(
             c"__exit__",
-            c"__exit__($self, exc_type, exc_value, traceback)\n--\n\nRemove the innermost layer of this object.",
+            c"__exit__($self, *exc_info)\n--\n\nRemove the innermost layer of this object.",
             Method::FastWithKeywords(exit),
         )
         .method(
@@ -35,7 +39,11 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
             Method::Fast(reduce),
         )
         .method(c"__getstate__", c"Return the mode and the attributes.", Method::NoArgs(get_state))
-        .method(c"__setstate__", c"Restore the mode and the attributes, without a write.", Method::Fast(set_state))
+        .method(
+            c"__setstate__",
+            c"Restore the mode and the attributes, without a write.",
+            Method::Fast(set_state),
+        )
         .method(
             c"clone",
             c"clone($self, /)\n--\n\nReturn a new object of the same class with the same mode.",
@@ -124,16 +132,9 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
 unsafe extern "C" fn exit(
     object: *mut ffi::PyObject,
     _arguments: *const *mut ffi::PyObject,
-    count: ffi::Py_ssize_t,
-    names: *mut ffi::PyObject,
+    _count: ffi::Py_ssize_t,
+    _names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    if count != 3 || !names.is_null() {
-        // SAFETY: the interpreter passes a tuple of names or null.
-        let checked = ffi_status(|py| unsafe { check_exit(py, count, names) });
-        if checked != 0 {
-            return std::ptr::null_mut();
-        }
-    }
     // SAFETY: as for `enter`.
     catch_panic(|| unsafe {
         let context = context(object);
@@ -146,32 +147,6 @@ unsafe extern "C" fn exit(
         }
         ffi::Py_NewRef(ffi::Py_None())
     })
-}
-
-/// Checks that the arguments of `__exit__` are its three.
-///
-/// # Safety
-/// `names` is a tuple of str, or null.
-#[cold]
-unsafe fn check_exit(py: Python<'_>, count: ffi::Py_ssize_t, names: *mut ffi::PyObject) -> PyResult<()> {
-    const NAMES: [&str; 3] = ["exc_type", "exc_value", "traceback"];
-    let positional = usize::try_from(count).unwrap_or(0);
-    // SAFETY: as the caller guarantees.
-    let named: Vec<String> = match unsafe { Bound::from_borrowed_ptr_or_opt(py, names) } {
-        Some(names) => names.extract()?,
-        None => Vec::new(),
-    };
-    // Arguments that are not positional must be named, in any order, without extra names.
-    let missing = NAMES.iter().skip(positional);
-    if positional + named.len() == NAMES.len()
-        && missing.into_iter().all(|name| named.iter().any(|one| one == name))
-    {
-        return Ok(());
-    }
-    let given = positional + named.len();
-    Err(PyTypeError::new_err(format!(
-        "__exit__() takes 3 arguments (exc_type, exc_value and traceback), got {given}"
-    )))
 }
 
 #[cold]

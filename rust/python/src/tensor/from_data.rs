@@ -129,7 +129,7 @@ impl NestedSequence {
             return Err(self.err_ragged(end, &format!("sequences of length {length}"), "a number"));
         }
         self.kind = self.kind.promote(array.dtype());
-        let elements = maybe_detach(py, work_size(array), || array.to_scalars())?;
+        let elements = maybe_detach(py, self.op, work_size(array), || array.to_scalars())?;
         elements.into_iter().try_for_each(|value| fallible_alloc::try_push(py, &mut self.values, value))?;
         py.check_signals()
     }

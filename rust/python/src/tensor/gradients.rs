@@ -7,7 +7,7 @@ use interlock_tensor::autograd::{self as core, BackwardArgs, EdgeOrTensor};
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
-use crate::detach::detach;
+use crate::detach::{attach, detach};
 use pyo3::types::PyTuple;
 
 use super::args::{OptionalArg, try_iter_arg};
@@ -24,6 +24,16 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(backward, module)?)?;
     module.add_function(wrap_pyfunction!(grad, module)?)?;
     module.add_function(wrap_pyfunction!(increment_version, module)?)
+}
+
+/// Makes a thread that runs a deep backward pass one thread of Python, and not one for each function that it calls.
+pub(super) fn install_pass_thread_runner() {
+    core::set_pass_thread_runner(|pass| {
+        // Without an interpreter the functions of the program fail.
+        if attach(|py| detach(py, &mut *pass)).is_none() {
+            pass();
+        }
+    });
 }
 
 /// Extracts a tensor or an edge. Returns `None` for other objects.
@@ -120,6 +130,7 @@ impl Tensor {
     ///     RuntimeError: A saved tensor was changed in place.
     ///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
     ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
+    ///     RecursionError: 2,000 backward passes run inside of each other.
     ///     ShapeError: A gradient does not have the shape of its tensor.
     ///
     /// Example:
@@ -157,6 +168,7 @@ impl Tensor {
 ///     RuntimeError: A saved tensor was changed in place.
 ///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
 ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
+///     RecursionError: 2,000 backward passes run inside of each other.
 ///     ShapeError: A gradient does not have the shape of its tensor.
 ///
 /// Example:
@@ -221,6 +233,7 @@ fn run_backward(
 ///     RuntimeError: A saved tensor was changed in place.
 ///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
 ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
+///     RecursionError: 2,000 backward passes run inside of each other.
 ///     ShapeError: A gradient does not have the shape of its tensor.
 ///     ValueError: `allow_unused` is False and `materialize_grads` is True.
 ///

@@ -15,7 +15,7 @@ use super::args::try_iter_arg;
 use super::function::FunctionBackward;
 use super::identity::{self, remember_tensor, tensor_object};
 use super::program::{call_program, optional_gradients, optional_tensor, tuple_of};
-use super::{Tensor, drain_deferred, fallible_alloc};
+use super::{Tensor, fallible_alloc};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call, call_with, is_nothing_detached};
 use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
@@ -115,9 +115,7 @@ fn _register_multi_grad_hook(
     let items = try_iter_arg(op, wanted, tensors)?;
     let tensors = fallible_alloc::try_collect(py, items.map(|item| one(item?)))?;
     let hook = MultiPyHook { function: DeferredDrop::new(r#fn.clone()), mode };
-    let handle = core::register_multi_grad_hook(&tensors, Arc::new(hook), mode).into_py_result(py);
-    drain_deferred(py);
-    handle.map(RemovableHandle)
+    core::register_multi_grad_hook(&tensors, Arc::new(hook), mode).into_py_result(py).map(RemovableHandle)
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -191,25 +189,17 @@ impl RemovableHandle {
     }
 
     /// Remove the hook. A backward pass that is running the hook's node still calls it. The second call does nothing.
-    fn remove(&self, py: Python<'_>) {
+    fn remove(&self) {
         self.0.remove();
-        drain_deferred(py);
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
 
-    #[pyo3(signature = (exc_type, exc_value, traceback, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        exc_type: &Bound<'_, PyAny>,
-        exc_value: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) {
-        let _ = (exc_type, exc_value, traceback);
-        self.remove(py);
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
+        self.remove();
     }
 }
 
@@ -293,6 +283,5 @@ impl Tensor {
 
     fn __clear__(&self) {
         self.0.clear_owned();
-        Python::attach(drain_deferred);
     }
 }

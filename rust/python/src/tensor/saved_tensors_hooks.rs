@@ -8,8 +8,10 @@ use interlock::autograd::{
 };
 use interlock_tensor::autograd::{SavedTensorHooks, saved_tensor_hooks_context};
 use interlock_tensor::{Result, Tensor as CoreTensor};
+use once_cell::race::OnceBox;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 
 use super::Tensor;
 use super::args::extract_tensor;
@@ -70,15 +72,30 @@ impl SavedTensorHooks for Functions {
 ///     >>> x.grad
 ///     tensor([2., 4.])
 #[pyclass(frozen, subclass, weakref, module = "interlock.autograd.graph", name = "saved_tensors_hooks")]
-pub(super) struct SavedTensorsHooks {
+pub(super) struct SavedTensorsHooks(OnceBox<Initialized>);
+
+/// What `__init__` sets, which a subclass may override.
+struct Initialized {
     functions: Arc<Functions>,
     context: SavedTensorHooksContext,
+}
+
+impl SavedTensorsHooks {
+    fn initialized(&self) -> PyResult<&Initialized> {
+        let missing = || PyRuntimeError::new_err("saved_tensors_hooks: __init__() was not called");
+        self.0.get().ok_or_else(missing)
+    }
 }
 
 #[pymethods]
 impl SavedTensorsHooks {
     #[new]
-    fn new(pack_hook: &Bound<'_, PyAny>, unpack_hook: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (*_args, **_kwargs), text_signature = "(pack_hook, unpack_hook)")]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        SavedTensorsHooks(OnceBox::new())
+    }
+
+    fn __init__(&self, pack_hook: &Bound<'_, PyAny>, unpack_hook: &Bound<'_, PyAny>) -> PyResult<()> {
         for (name, hook) in [("pack_hook", pack_hook), ("unpack_hook", unpack_hook)] {
             if !hook.is_callable() {
                 return Err(new_type_error(&format!("saved_tensors_hooks: {name}"), "callable", hook));
@@ -87,40 +104,36 @@ impl SavedTensorsHooks {
         let (pack, unpack) = (DeferredDrop::new(pack_hook.clone()), DeferredDrop::new(unpack_hook.clone()));
         let functions = Arc::new(Functions { pack, unpack });
         let context = saved_tensor_hooks_context(functions.clone());
-        Ok(SavedTensorsHooks { functions, context })
+        let again = |_| PyRuntimeError::new_err("saved_tensors_hooks: __init__() was called before");
+        self.0.set(Box::new(Initialized { functions, context })).map_err(again)
     }
 
     /// The function that packs a tensor.
     #[getter]
-    fn pack_hook<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.functions.pack.bind(py).clone()
+    fn pack_hook<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.initialized()?.functions.pack.bind(py).clone())
     }
 
     /// The function that unpacks a tensor.
     #[getter]
-    fn unpack_hook<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.functions.unpack.bind(py).clone()
+    fn unpack_hook<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.initialized()?.functions.unpack.bind(py).clone())
     }
 
     /// Use the hooks on this thread until `__exit__`.
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
+        let context = &self.initialized()?.context;
         check_saved_tensor_hooks_enabled().map_err(err_disabled)?;
-        scope_debug::enter(py, self.context.scope(), || {
+        scope_debug::enter(py, context.scope(), || {
             // Enabled, as checked above.
-            let _ = self.context.enter();
+            let _ = context.enter();
         })
     }
 
     /// Remove the innermost layer of this object.
-    #[pyo3(signature = (exc_type, exc_value, traceback, /))]
-    fn __exit__(
-        &self,
-        exc_type: &Bound<'_, PyAny>,
-        exc_value: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let _ = (exc_value, traceback);
-        scope_debug::exit(exc_type.py(), self.context.scope())
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        scope_debug::exit(py, self.initialized()?.context.scope())
     }
 }
 
@@ -145,14 +158,8 @@ impl SavedTensorsHooksDisabled {
     }
 
     /// Remove the innermost layer of this object.
-    #[pyo3(signature = (exc_type, exc_value, traceback, /))]
-    fn __exit__(
-        &self,
-        exc_type: &Bound<'_, PyAny>,
-        exc_value: &Bound<'_, PyAny>,
-        traceback: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let _ = (exc_value, traceback);
-        scope_debug::exit(exc_type.py(), self.0.scope())
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        scope_debug::exit(py, self.0.scope())
     }
 }

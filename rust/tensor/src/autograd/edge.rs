@@ -20,7 +20,25 @@ pub(crate) enum Edge {
     Node(GradFn),
 }
 
+/// Identifies an edge in a graph that is alive: its leaf, by the identity of the tensor, or its result of a node, by the
+/// sequence number of the node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum EdgeKey {
+    Leaf(usize),
+    Result { node: u64, output: usize },
+}
+
 impl Edge {
+    /// Returns what is equal for equal edges.
+    pub(super) fn key(&self) -> EdgeKey {
+        #[cfg(test)]
+        super::engine::KEYS.set(super::engine::KEYS.get() + 1);
+        match self {
+            Edge::Leaf(tensor) => EdgeKey::Leaf(tensor.identity()),
+            Edge::Node(grad_fn) => EdgeKey::Result { node: grad_fn.node.sequence, output: grad_fn.output },
+        }
+    }
+
     /// Returns the destination of the gradient of `tensor`, if it has one.
     pub fn of(tensor: &Tensor) -> Result<Option<Self>> {
         Ok(match super::grad_fn(tensor)? {
@@ -197,7 +215,7 @@ pub(super) mod private {
         Tensor(&'a Tensor),
     }
 
-    pub trait Differentiable {
+    pub trait Differentiable: Sync {
         fn source(&self) -> Source<'_>;
     }
 

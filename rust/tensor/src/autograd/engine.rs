@@ -6,18 +6,18 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use interlock::accelerator::Stream;
-use interlock::autograd::set_grad_enabled;
+use interlock::autograd::{scope_barrier, set_grad_enabled};
 
 use super::edge::private::Source;
-use super::edge::{Differentiable, Edge};
+use super::edge::{Differentiable, Edge, EdgeKey};
 use super::hooks::{GradientKind, HookCalls, calls_of};
 use super::multi_grad::{self, MultiGradCalls};
-use super::nesting::OpenPass;
-use super::node::Node;
+use super::node::{Gradients, Node};
 use super::stream_sync::StreamSync;
-use super::{GradFn, anomaly};
+use super::{GradFn, anomaly, nesting, without_history};
 use crate::error::Tuple;
 use crate::fallible_alloc::{oom_error, try_collect, try_from_elem, try_push, try_with_capacity};
+use crate::fork_rwlock::RawForkRwLock;
 use crate::{Error, Result, Tensor, TensorOptions, ops};
 
 /// The arguments of a backward pass.
@@ -35,22 +35,25 @@ pub struct BackwardArgs<'a, T = Tensor> {
 /// Accumulates the gradients of the outputs in the [`grad`](Tensor::grad) of leaves, or only of `inputs` if any are
 /// given: `torch.autograd.backward`. An edge of a tensor that is not a leaf accumulates nothing, as in PyTorch.
 pub fn backward<T: Differentiable>(request: &BackwardArgs<'_, T>, inputs: Option<&[T]>) -> Result<()> {
+    let op = "backward";
     let Some(inputs) = inputs else {
-        return GraphTask::new("backward", request, None)?.run().map(drop);
+        return nesting::run(op, || GraphTask::new(op, request, None)?.run().map(drop));
     };
     if inputs.is_empty() {
-        return Err(Error::no_tensors("backward", "inputs"));
+        return Err(Error::no_tensors(op, "inputs"));
     }
-    let targets = targets("backward", inputs)?;
+    let targets = targets(op, inputs)?;
     // The gradient of a result of an operation is retained in its `grad`.
     for input in inputs {
         if let Source::Tensor(tensor) = input.source() {
             tensor.retain_grad()?;
         }
     }
-    let mut task = GraphTask::new("backward", request, Some(&targets))?;
-    task.accumulates = true;
-    task.run().map(drop)
+    nesting::run(op, || {
+        let mut task = GraphTask::new(op, request, Some(&targets))?;
+        task.accumulates = true;
+        task.run().map(drop)
+    })
 }
 
 /// Returns the gradients of the outputs with respect to `inputs`, without accumulating in any leaf:
@@ -63,8 +66,9 @@ pub fn grad<T: Differentiable>(
     if inputs.is_empty() {
         return Err(Error::no_tensors("grad", "inputs"));
     }
-    let targets = targets("grad", inputs)?;
-    let grads = GraphTask::new("grad", request, Some(&targets))?.run()?;
+    let op = "grad";
+    let targets = targets(op, inputs)?;
+    let grads = nesting::run(op, || GraphTask::new(op, request, Some(&targets))?.run())?;
     match grads.iter().position(Option::is_none) {
         Some(index) if !allow_unused => Err(Error::Unused { index }),
         _ => Ok(grads),
@@ -116,37 +120,81 @@ impl Ord for ReadyNode {
 struct LeafBuffer {
     leaf: Tensor,
     sum: Tensor,
-    /// The position of the leaf among those that have received a gradient.
+    /// The number of leaves that received their first gradient before this one.
     order: usize,
 }
 
-struct GraphTask<'a> {
+/// The edges whose gradients a pass computes, and the gradients that it has computed.
+struct Targets {
+    /// In the order of the inputs of the pass, of which some may be equal.
+    keys: Vec<EdgeKey>,
+    grads: HashMap<EdgeKey, Option<Tensor>>,
+    /// The nodes from which a target is reachable, by sequence number.
+    leading_nodes: HashSet<u64>,
+}
+
+impl Targets {
+    fn new(edges: &[Edge], graph: &Graph) -> Result<Self> {
+        let keys = try_collect(edges.len(), edges.iter().map(Edge::key))?;
+        let mut targets = Targets { keys, grads: HashMap::new(), leading_nodes: HashSet::new() };
+        for &key in &targets.keys {
+            reserve(&mut targets.grads)?;
+            targets.grads.insert(key, None);
+        }
+        // Oldest first, so that the result for an edge is known when the edge is visited.
+        let mut nodes = try_collect(graph.nodes.len(), graph.nodes.values())?;
+        nodes.sort_unstable_by_key(|node| node.sequence);
+        for node in nodes {
+            if node.edges.iter().flatten().any(|edge| targets.needs(edge)) {
+                let needed = targets.leading_nodes.len().saturating_add(1);
+                targets.leading_nodes.try_reserve(1).map_err(|_| oom_error::<u64>(needed))?;
+                targets.leading_nodes.insert(node.sequence);
+            }
+        }
+        Ok(targets)
+    }
+
+    fn contains(&self, key: EdgeKey) -> bool {
+        self.grads.contains_key(&key)
+    }
+
+    /// Returns whether a target is reachable along this edge.
+    fn needs(&self, edge: &Edge) -> bool {
+        let leads = |grad_fn: &GradFn| self.leading_nodes.contains(&grad_fn.node.sequence);
+        self.contains(edge.key()) || matches!(edge, Edge::Node(grad_fn) if leads(grad_fn))
+    }
+
+    fn into_grads(self) -> Result<Vec<Option<Tensor>>> {
+        let grad = |key| self.grads.get(key).cloned().flatten();
+        try_collect(self.keys.len(), self.keys.iter().map(grad))
+    }
+}
+
+struct GraphTask {
     retain_graph: bool,
     create_graph: bool,
     ready: BinaryHeap<ReadyNode>,
-    /// The accumulated gradients of the results of nodes in `ready`, by sequence number and result.
-    input_buffers: HashMap<(u64, usize), Tensor>,
+    /// The accumulated gradients of the results of nodes in `ready`, by sequence number.
+    input_buffers: HashMap<u64, Gradients>,
     /// The leaves that have not received all gradients yet, by identity.
     leaf_buffers: HashMap<usize, LeafBuffer>,
+    /// The number of leaves that have received a gradient.
+    leaf_count: usize,
     /// For each leaf the oldest node with an edge to it, by the identity of the leaf: no gradient arrives after it.
     last_nodes: HashMap<usize, u64>,
-    /// The edges whose gradients are returned, or `None` to accumulate in all leaves.
-    targets: Option<&'a [Edge]>,
-    /// Whether leaves among the targets accumulate their gradients.
+    /// The edges whose gradients are computed, or `None` to accumulate in all leaves.
+    targets: Option<Targets>,
+    /// Whether leaves among the targets accumulate their gradients. Otherwise the gradients are returned.
     accumulates: bool,
-    grads: Vec<Option<Tensor>>,
-    /// The nodes from which a target is reachable, by sequence number.
-    needed_nodes: HashSet<u64>,
     multi_grad_calls: MultiGradCalls,
     stream_sync: StreamSync,
-    _open: OpenPass,
 }
 
-impl<'a> GraphTask<'a> {
+impl GraphTask {
     fn new<T: Differentiable>(
         op: &'static str,
         request: &BackwardArgs<'_, T>,
-        targets: Option<&'a [Edge]>,
+        targets: Option<&[Edge]>,
     ) -> Result<Self> {
         let (given, needed) = (request.gradients.len(), request.outputs.len());
         if given != needed {
@@ -154,21 +202,6 @@ impl<'a> GraphTask<'a> {
             let expected = format!("have one gradient for each output, {needed}");
             return Err(Error::value(op, argument, expected, given));
         }
-        let mut task = GraphTask {
-            retain_graph: request.retain_graph,
-            create_graph: request.create_graph,
-            ready: BinaryHeap::new(),
-            input_buffers: HashMap::new(),
-            leaf_buffers: HashMap::new(),
-            last_nodes: HashMap::new(),
-            targets,
-            accumulates: targets.is_none(),
-            grads: try_from_elem(None, targets.map_or(0, <[Edge]>::len))?,
-            needed_nodes: HashSet::new(),
-            multi_grad_calls: MultiGradCalls::default(),
-            stream_sync: StreamSync::default(),
-            _open: OpenPass::begin(op)?,
-        };
         let mut roots = try_with_capacity(needed)?;
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
             let (edge, kind) = match output.source() {
@@ -180,14 +213,26 @@ impl<'a> GraphTask<'a> {
             roots.push((edge, root_gradient(op, &kind, gradient.as_ref())?));
         }
         let graph = Graph::of(roots.iter().map(|(edge, _)| edge))?;
-        if let Some(targets) = targets {
-            task.needed_nodes = graph.reachable_to(targets)?;
-        }
+        let accumulates = targets.is_none();
+        let targets = targets.map(|edges| Targets::new(edges, &graph)).transpose()?;
+        let mut multi_grad_calls = MultiGradCalls::new(request.create_graph);
         if multi_grad::any_registered() {
-            let roots = roots.iter().map(|(edge, _)| edge);
-            task.multi_grad_calls = graph.multi_grad_calls(roots, |edge| task.needs(edge));
+            let needs = |edge: &Edge| targets.as_ref().is_none_or(|targets| targets.needs(edge));
+            graph.expect_multi_grad(&mut multi_grad_calls, roots.iter().map(|(edge, _)| edge), needs);
         }
-        task.last_nodes = graph.last_nodes;
+        let mut task = GraphTask {
+            retain_graph: request.retain_graph,
+            create_graph: request.create_graph,
+            ready: BinaryHeap::new(),
+            input_buffers: HashMap::new(),
+            leaf_buffers: HashMap::new(),
+            leaf_count: 0,
+            last_nodes: graph.last_nodes,
+            targets,
+            accumulates,
+            multi_grad_calls,
+            stream_sync: StreamSync::default(),
+        };
         let _mode = set_grad_enabled(task.create_graph);
         roots.into_iter().try_for_each(|(edge, gradient)| task.deliver(&edge, gradient))?;
         Ok(task)
@@ -195,23 +240,26 @@ impl<'a> GraphTask<'a> {
 
     fn run(mut self) -> Result<Vec<Option<Tensor>>> {
         let _mode = set_grad_enabled(self.create_graph);
-        let done = self.visit_all().and_then(|()| self.multi_grad_calls.finish());
+        let done = self.visit_all().and_then(|()| {
+            let _barrier = scope_barrier();
+            self.multi_grad_calls.finish()
+        });
         // The program can access gradients that were delivered before an error, too.
         let joined = self.stream_sync.sync_current_streams();
-        done.and(joined).map(|()| self.grads)
+        done.and(joined)?;
+        self.targets.map_or(Ok(Vec::new()), Targets::into_grads)
     }
 
     fn visit_all(&mut self) -> Result<()> {
         while let Some(ReadyNode(node)) = self.ready.pop() {
-            let gradients = self.take_gradients(&node)?;
-            if gradients.iter().all(Option::is_none) {
-                continue;
-            }
+            let gradients = self.input_buffers.remove(&node.sequence).unwrap_or_default();
+            // As in PyTorch: scopes that functions of the program leave open end with the node.
+            let barrier = scope_barrier();
             // The backward function runs on the stream of the forward operation.
             let stream = node.stream.as_ref().map(Stream::guard).transpose()?;
             let running = anomaly::enter(&node);
             self.visit(&node, gradients).map_err(|error| anomaly::add_stack(&node, error))?;
-            drop((stream, running));
+            drop((running, stream, barrier));
             self.finish_leaves_of(&node)?;
         }
         // Leaves with a consumer that received no gradient, in the order of their first gradient.
@@ -221,15 +269,7 @@ impl<'a> GraphTask<'a> {
         rest.into_iter().try_for_each(|buffer| self.finish_leaf(buffer))
     }
 
-    /// Returns the gradients of the results of a node.
-    fn take_gradients(&mut self, node: &Node) -> Result<Vec<Option<Tensor>>> {
-        let count = node.result_count();
-        let mut gradients = try_with_capacity(count)?;
-        gradients.extend((0..count).map(|result| self.input_buffers.remove(&(node.sequence, result))));
-        Ok(gradients)
-    }
-
-    fn visit(&mut self, node: &Arc<Node>, mut gradients: Vec<Option<Tensor>>) -> Result<()> {
+    fn visit(&mut self, node: &Arc<Node>, mut gradients: Gradients) -> Result<()> {
         let hooks = calls_of(&node.hooks);
         if let Some(hooks) = &hooks {
             hooks.call_tensor(&mut gradients, &mut self.multi_grad_calls)?;
@@ -240,15 +280,18 @@ impl<'a> GraphTask<'a> {
                 }
             }
         }
-        for (result, gradient) in gradients.iter().enumerate() {
-            let is_target = |target: &Edge| matches!(target, Edge::Node(needed) if needed.output == result && Arc::ptr_eq(&needed.node, node));
+        let mut is_target = false;
+        for (output, gradient) in gradients.iter().enumerate() {
+            let key = EdgeKey::Result { node: node.sequence, output };
+            is_target |= self.targets.as_ref().is_some_and(|targets| targets.contains(key));
             if let Some(gradient) = gradient {
-                self.capture_grad(is_target, gradient);
+                self.capture_grad(key, gradient);
             }
         }
         let mut needed = try_with_capacity(node.edges.len())?;
         needed.extend(node.edges.iter().map(|edge| edge.as_ref().is_some_and(|edge| self.needs(edge))));
-        if !needed.contains(&true) {
+        // As in PyTorch: a pass that accumulates runs the nodes of its inputs, with their hooks.
+        if !(needed.contains(&true) || is_target && self.accumulates) {
             return Ok(());
         }
         let retain_graph = self.retain_graph;
@@ -259,14 +302,7 @@ impl<'a> GraphTask<'a> {
 
     /// Returns whether a target is reachable along this edge.
     fn needs(&self, edge: &Edge) -> bool {
-        match (self.targets, edge) {
-            (None, _) => true,
-            (Some(targets), Edge::Leaf(_)) => targets.iter().any(|target| is_same_edge(target, edge)),
-            (Some(targets), Edge::Node(grad_fn)) => {
-                self.needed_nodes.contains(&grad_fn.node.sequence)
-                    || targets.iter().any(|target| is_same_edge(target, edge))
-            }
-        }
+        self.targets.as_ref().is_none_or(|targets| targets.needs(edge))
     }
 
     /// Delivers a gradient to an edge, converted to the shape, type and device of the tensor that it belongs to.
@@ -283,7 +319,10 @@ impl<'a> GraphTask<'a> {
         let id = leaf.identity();
         let (sum, order) = match self.leaf_buffers.remove(&id) {
             Some(buffer) => (Some(buffer.sum), buffer.order),
-            None => (None, self.leaf_buffers.len()),
+            None => {
+                self.leaf_count += 1;
+                (None, self.leaf_count)
+            }
         };
         let sum = add(sum, gradient, self.create_graph)?;
         reserve(&mut self.leaf_buffers)?;
@@ -293,20 +332,17 @@ impl<'a> GraphTask<'a> {
 
     fn deliver_to_node(&mut self, grad_fn: &GradFn, gradient: Tensor) -> Result<()> {
         let node = &grad_fn.node;
-        let key = (node.sequence, grad_fn.output);
-        let sum = self.input_buffers.remove(&key);
-        let is_ready = sum.is_some()
-            || (node.result_count() > 1
-                && (0..node.result_count())
-                    .any(|result| self.input_buffers.contains_key(&(node.sequence, result))));
-        if !is_ready {
+        if !self.input_buffers.contains_key(&node.sequence) {
             let needed = self.ready.len().saturating_add(1);
             self.ready.try_reserve(1).map_err(|_| oom_error::<ReadyNode>(needed))?;
+            reserve(&mut self.input_buffers)?;
+            self.input_buffers.insert(node.sequence, try_from_elem(None, node.result_count())?);
             self.ready.push(ReadyNode(node.clone()));
         }
-        reserve(&mut self.input_buffers)?;
-        let total = add(sum, gradient, self.create_graph)?;
-        self.input_buffers.insert(key, total);
+        let gradients = self.input_buffers.get_mut(&node.sequence);
+        if let Some(buffer) = gradients.and_then(|gradients| gradients.get_mut(grad_fn.output)) {
+            *buffer = Some(add(buffer.take(), gradient, self.create_graph)?);
+        }
         Ok(())
     }
 
@@ -327,6 +363,7 @@ impl<'a> GraphTask<'a> {
     /// Accumulates or captures the complete gradient of a leaf.
     fn finish_leaf(&mut self, buffer: LeafBuffer) -> Result<()> {
         let LeafBuffer { leaf, sum, .. } = buffer;
+        let _barrier = scope_barrier();
         let _stream = self.stream_sync.enter_leaf_stream(&leaf)?;
         let hooks = HookCalls::of(&leaf.meta().leaf_hooks);
         let Some(hooks) = hooks else { return self.store(&leaf, sum) };
@@ -348,26 +385,18 @@ impl<'a> GraphTask<'a> {
         if self.accumulates {
             return accumulate_grad(leaf, gradient, self.create_graph);
         }
-        self.capture_grad(|target| matches!(target, Edge::Leaf(target) if target.is(leaf)), &gradient);
+        self.capture_grad(EdgeKey::Leaf(leaf.identity()), &gradient);
         Ok(())
     }
 
-    fn capture_grad(&mut self, is_target: impl Fn(&Edge) -> bool, gradient: &Tensor) {
-        let targets = self.targets.unwrap_or_default();
-        for (target, grads) in targets.iter().zip(&mut self.grads) {
-            if is_target(target) {
-                self.stream_sync.record_use(gradient);
-                *grads = Some(gradient.clone());
-            }
+    /// Stores a gradient if the pass returns it.
+    fn capture_grad(&mut self, key: EdgeKey, gradient: &Tensor) {
+        let found = self.targets.as_mut().and_then(|targets| targets.grads.get_mut(&key));
+        if let Some(grad) = found {
+            self.stream_sync.record_use(gradient);
+            let gradient = gradient.clone();
+            *grad = Some(if self.create_graph { gradient } else { without_history(gradient) });
         }
-    }
-}
-
-fn is_same_edge(a: &Edge, b: &Edge) -> bool {
-    match (a, b) {
-        (Edge::Leaf(a), Edge::Leaf(b)) => a.is(b),
-        (Edge::Node(a), Edge::Node(b)) => a.is(b),
-        _ => false,
     }
 }
 
@@ -405,14 +434,14 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Returns the hooks of several tensors that wait for gradients of this graph. `needs` returns whether the pass
-    /// computes the gradient of an edge.
-    fn multi_grad_calls<'e>(
+    /// Adds the hooks of several tensors that wait for gradients of this graph. `needs` returns whether the pass computes
+    /// the gradient of an edge.
+    fn expect_multi_grad<'e>(
         &'e self,
+        calls: &mut MultiGradCalls,
         roots: impl Iterator<Item = &'e Edge>,
         needs: impl Fn(&Edge) -> bool,
-    ) -> MultiGradCalls {
-        let mut calls = MultiGradCalls::default();
+    ) {
         for node in self.nodes.values() {
             let output = |output| needs(&Edge::Node(GradFn { node: node.clone(), output }));
             calls.expect(&node.hooks.read(), output);
@@ -426,27 +455,6 @@ impl Graph {
                 calls.expect(&leaf.meta().leaf_hooks, |_| needs(edge));
             }
         }
-        calls
-    }
-
-    /// Returns the nodes from which a target is reachable, by sequence number.
-    fn reachable_to(&self, targets: &[Edge]) -> Result<HashSet<u64>> {
-        // Oldest first, so that the result for an edge is known when the edge is visited.
-        let mut nodes = try_collect(self.nodes.len(), self.nodes.values())?;
-        nodes.sort_unstable_by_key(|node| node.sequence);
-        let mut leading = HashSet::new();
-        for node in nodes {
-            let leads = node.edges.iter().flatten().any(|edge| {
-                let onward = matches!(edge, Edge::Node(next) if leading.contains(&next.node.sequence));
-                onward || targets.iter().any(|target| is_same_edge(target, edge))
-            });
-            if leads {
-                let needed = leading.len().saturating_add(1);
-                leading.try_reserve(1).map_err(|_| oom_error::<u64>(needed))?;
-                leading.insert(node.sequence);
-            }
-        }
-        Ok(leading)
     }
 }
 
@@ -495,12 +503,21 @@ fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tens
     sum.add(&gradient)
 }
 
+/// Returns the lock of the accumulation in `grad` of a tensor, which other tensors may have, too.
+fn accumulation_lock(tensor: &Tensor) -> &'static RawForkRwLock {
+    const COUNT: usize = 64;
+    static LOCKS: [RawForkRwLock; COUNT] = [const { RawForkRwLock::new() }; COUNT];
+    // The low bits of an address are those of its alignment.
+    let [first, ..] = &LOCKS;
+    LOCKS.get((tensor.identity() >> 6) % COUNT).unwrap_or(first)
+}
+
 /// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
 /// concurrently.
 fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
-    let old = match tensor.grad() {
-        Some(old) => old,
-        None => {
+    let gradient = if create_graph { gradient } else { without_history(gradient) };
+    loop {
+        let Some(old) = tensor.grad() else {
             // The gradient that a user reads must not share memory with a tensor that is still written.
             let own = if can_accumulate_inplace(&gradient) {
                 gradient.clone()
@@ -508,18 +525,99 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
                 gradient.contiguous_copy()?
             };
             let mut meta = tensor.meta_mut();
-            match &meta.grad {
-                // Another thread has set the gradient first.
-                Some(old) => old.clone(),
-                None => {
-                    meta.grad = Some(own);
-                    return Ok(());
-                }
+            // Another thread may have set the gradient first.
+            if meta.grad.is_none() {
+                meta.grad = Some(own);
+                return Ok(());
             }
+            continue;
+        };
+        let is_current = || tensor.grad().is_some_and(|grad| grad.is(&old));
+        if !create_graph {
+            let _lock = accumulation_lock(tensor).write();
+            if is_current() {
+                return old.add_(&gradient).map(drop);
+            }
+            continue;
         }
-    };
-    if create_graph {
-        return tensor.set_grad(Some(old.add(&gradient)?));
+        // The sum is recorded, which may run code of the program, so the lock is not held meanwhile.
+        let version = old.storage_handle().version();
+        let sum = old.add(&gradient)?;
+        let _lock = accumulation_lock(tensor).write();
+        if is_current() && old.storage_handle().version() == version {
+            return tensor.set_grad(Some(sum));
+        }
     }
-    old.add_(&gradient).map(drop)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The number of keys of edges that this thread has computed.
+    pub(super) static KEYS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::autograd::NodeBuilder;
+    use crate::testing::doubles;
+
+    fn leaf() -> Tensor {
+        let leaf = doubles(&[1.0], &[1]);
+        leaf.set_requires_grad(true).unwrap();
+        leaf
+    }
+
+    #[test]
+    fn grad_of_many_inputs_visits_each_edge_a_few_times() {
+        const COUNT: usize = 300;
+        let leaves: Vec<Tensor> = (0..COUNT).map(|_| leaf()).collect();
+        let inputs: Vec<Tensor> = leaves.iter().map(|leaf| leaf.mul(2.0).unwrap()).collect();
+        let total = inputs.iter().cloned().reduce(|sum, input| sum.add(&input).unwrap()).unwrap();
+        for inputs in [&leaves, &inputs] {
+            let (outputs, gradients) = (std::slice::from_ref(&total), &[None]);
+            let args = BackwardArgs { outputs, gradients, retain_graph: true, create_graph: false };
+            let before = KEYS.get();
+            assert_eq!(grad(&args, inputs, false).unwrap().len(), COUNT);
+            let visits = KEYS.get() - before;
+            // There are about four edges for each input.
+            assert!(visits < 20 * COUNT, "{visits}");
+        }
+    }
+
+    #[test]
+    fn leaves_without_a_last_gradient_finish_in_the_order_of_their_first() {
+        const COUNT: usize = 16;
+        let names = Arc::new(Mutex::new(Vec::new()));
+        let named = |name: usize| {
+            let (leaf, names) = (leaf(), names.clone());
+            let note = move |_: &Tensor| {
+                names.lock().unwrap().push(name);
+                Ok(None)
+            };
+            leaf.register_hook(Arc::new(note)).unwrap();
+            leaf
+        };
+        // The last number is that of the leaf that receives its gradient first.
+        let late: Vec<Tensor> = (0..2 * COUNT).map(named).collect();
+        // The oldest node that uses these leaves receives no gradient.
+        let joined = ops::cat(&late, 0).unwrap();
+        let builder = NodeBuilder::new("NoGradientBackward0", &[&joined]).unwrap().unwrap();
+        let mut total = doubles(&[0.0], &[1]);
+        builder.set_history(&total, |_, _| Ok(vec![None]));
+        for [second, first] in late.as_chunks().0 {
+            let older = second.mul(2.0).unwrap();
+            // This leaf is finished between the two others.
+            let early = named(usize::MAX);
+            let newer = ops::cat(&[early, first.clone()], 0).unwrap().sum(None, false).unwrap();
+            total = total.add(&older).unwrap().add(&newer).unwrap();
+        }
+        total.sum(None, false).unwrap().backward().unwrap();
+        let mut names = std::mem::take(&mut *names.lock().unwrap());
+        names.retain(|name| *name != usize::MAX);
+        let expected: Vec<usize> = (0..2 * COUNT).rev().collect();
+        assert_eq!(names, expected);
+    }
 }

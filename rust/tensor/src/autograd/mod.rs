@@ -35,7 +35,7 @@ pub use engine::{BackwardArgs, backward, grad};
 pub(crate) use hooks::Hooks;
 pub use hooks::{HookHandle, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
 pub use multi_grad::{MultiGradHook, MultiGradMode, register_multi_grad_hook};
-pub use nesting::pass_object;
+pub use nesting::{pass_object, set_pass_thread_runner};
 pub use node::Node;
 pub(crate) use node::{BackwardContext, Gradients, SavedValues};
 pub(crate) use node_builder::{NodeBuilder, is_recording};
@@ -52,6 +52,8 @@ pub(crate) struct AutogradMeta {
     pub grad: Option<Tensor>,
     pub grad_fn: Option<GradFn>,
     pub retains_grad: bool,
+    /// Whether this is a number among the operands of an operation, which hooks do not pack: c10's `is_wrapped_number`.
+    pub is_number: bool,
     pub view: Option<ViewInfo>,
     /// The hooks of a leaf. Those of other tensors belong to the node.
     pub leaf_hooks: Hooks,
@@ -75,10 +77,12 @@ impl GradFn {
     fn result(&self) -> &node::ResultKind {
         self.node.result(self.output)
     }
+}
 
-    fn is(&self, other: &GradFn) -> bool {
-        Arc::ptr_eq(&self.node, &other.node) && self.output == other.output
-    }
+/// Returns a gradient of a pass that is not recorded: without the history that a function of the program may have given
+/// it.
+fn without_history(gradient: Tensor) -> Tensor {
+    if gradient.requires_grad() { gradient.detach() } else { gradient }
 }
 
 impl AutogradMeta {

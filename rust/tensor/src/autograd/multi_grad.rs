@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::hooks::{HookHandle, Hooks, TensorHook, new_id, register_tensor_hook};
+use super::without_history;
 use crate::{Result, Tensor};
 
 /// The number of [`MultiGradState`], so that a backward pass searches for hooks only if there are any.
@@ -179,16 +180,24 @@ impl Call {
     }
 }
 
-/// The hooks of several tensors that one backward pass has yet to call, by the id of the hook.
-#[derive(Default)]
-pub(super) struct MultiGradCalls(HashMap<u64, Call>);
+/// The hooks of several tensors that one backward pass has yet to call.
+pub(super) struct MultiGradCalls {
+    /// By the id of the hook.
+    calls: HashMap<u64, Call>,
+    /// Whether the pass is recorded.
+    create_graph: bool,
+}
 
 impl MultiGradCalls {
+    pub fn new(create_graph: bool) -> Self {
+        MultiGradCalls { calls: HashMap::new(), create_graph }
+    }
+
     /// Adds the hooks of a node or leaf. `needs` returns whether the pass computes the gradient of a result.
     pub fn expect(&mut self, hooks: &Hooks, needs: impl Fn(usize) -> bool) {
         for (output, part) in hooks.multi_grad_parts() {
             if needs(output) {
-                let call = self.0.entry(part.state.id).or_insert_with(|| Call {
+                let call = self.calls.entry(part.state.id).or_insert_with(|| Call {
                     hook: part.hook.clone(),
                     state: part.state.clone(),
                     gradients: vec![None; part.state.len],
@@ -202,7 +211,9 @@ impl MultiGradCalls {
     /// Passes on the gradient of the tensor of a part. A hook that was registered during the pass waits for the next.
     pub fn deliver(&mut self, part: &MultiGradPart, gradient: &Tensor) -> Result<()> {
         let id = part.state.id;
-        let Some(call) = self.0.get_mut(&id) else { return Ok(()) };
+        let Some(call) = self.calls.get_mut(&id) else { return Ok(()) };
+        let gradient = gradient.clone();
+        let gradient = if self.create_graph { gradient } else { without_history(gradient) };
         if let Some(slot) = call.gradients.get_mut(part.index) {
             *slot = Some(gradient.clone());
         }
@@ -210,14 +221,14 @@ impl MultiGradCalls {
         let is_due = match part.state.mode {
             MultiGradMode::All => call.missing == 0,
             MultiGradMode::Any => {
-                call.gradients = vec![Some(gradient.clone())];
+                call.gradients = vec![Some(gradient)];
                 true
             }
         };
         if !is_due {
             return Ok(());
         }
-        match self.0.remove(&id) {
+        match self.calls.remove(&id) {
             Some(call) => call.run(),
             None => Ok(()),
         }
@@ -226,7 +237,7 @@ impl MultiGradCalls {
     /// Calls the hooks that wait for a gradient that the pass did not compute, because a backward function returned
     /// none. In the order of their registration.
     pub fn finish(&mut self) -> Result<()> {
-        let mut rest: Vec<Call> = self.0.drain().map(|(_, call)| call).collect();
+        let mut rest: Vec<Call> = self.calls.drain().map(|(_, call)| call).collect();
         rest.retain(|call| call.state.mode == MultiGradMode::All);
         rest.sort_unstable_by_key(|call| call.state.id);
         rest.into_iter().try_for_each(Call::run)

@@ -1,24 +1,55 @@
-//! The limit of backward passes that run inside of each other, because a backward function or a hook starts one.
+//! Backward passes that run inside of each other, because a backward function or a hook starts one.
+//!
+//! Each pass needs a part of the stack. A pass for which the stack of the thread is too small, or that is the
+//! 61st of a thread, runs on a thread of its own, as PyTorch's passes run on its worker threads. The thread that started
+//! it waits.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use interlock::base::stack;
+use interlock::state::ThreadState;
+use once_cell::race::OnceBox;
 
 use crate::{Error, Result};
 
-/// The passes that may be open on one thread.
-const LIMIT: usize = 30;
+/// The passes that may be open inside of each other.
+const LIMIT: usize = 2000;
 
-/// The bytes of the stack that an inner pass needs at least: for itself, and for the functions of the program that it
-/// calls.
+/// The passes of them that may be open on one thread: PyTorch's number.
+const THREAD_LIMIT: usize = 60;
+
+/// The bytes of the stack that a pass needs at least: for itself, and for the functions of the program that it calls.
 const STACK_BYTES: usize = 128 << 10;
+
+/// The stack of a thread for inner passes: the usual size of the first thread.
+const THREAD_STACK_BYTES: usize = 8 << 20;
 
 type PassObject = Arc<dyn Any + Send + Sync>;
 
+/// Runs a pass on a new thread.
+type ThreadRunner = fn(&mut (dyn FnMut() + Send));
+
+static THREAD_RUNNER: OnceBox<ThreadRunner> = OnceBox::new();
+
+/// Sets a function that prepares a new thread for the functions of the program and calls its argument. A pass that is too
+/// deep inside of others runs on such a thread. Later calls have no effect.
+pub fn set_pass_thread_runner(runner: fn(&mut (dyn FnMut() + Send))) {
+    let _ = THREAD_RUNNER.set(Box::new(runner));
+}
+
+/// The numbers of open passes.
+#[derive(Clone, Copy)]
+struct OpenPasses {
+    /// All passes that wait for the end of the innermost one, and itself.
+    total: usize,
+    /// Those of this thread.
+    here: usize,
+}
+
 thread_local! {
-    static OPEN: Cell<usize> = const { Cell::new(0) };
+    static OPEN: Cell<OpenPasses> = const { Cell::new(OpenPasses { total: 0, here: 0 }) };
     /// The objects of the open passes, from the outermost pass. It ends with the last pass that has one.
     static OBJECTS: RefCell<Vec<Option<PassObject>>> = const { RefCell::new(Vec::new()) };
 }
@@ -45,7 +76,7 @@ thread_local! {
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 pub fn pass_object(make: impl FnOnce() -> PassObject) -> Option<PassObject> {
-    let index = OPEN.get().checked_sub(1)?;
+    let index = OPEN.get().here.checked_sub(1)?;
     let found = OBJECTS.with_borrow(|objects| objects.get(index).cloned().flatten());
     if found.is_some() {
         return found;
@@ -60,31 +91,69 @@ pub fn pass_object(make: impl FnOnce() -> PassObject) -> Option<PassObject> {
     })
 }
 
+/// Runs a pass, on a thread of its own if this one has too little stack left.
+///
+/// # Errors
+/// Fails if too many passes are open, or no thread can be started.
+pub(super) fn run<T: Send>(op: &'static str, pass: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let open = OPEN.get();
+    if open.total >= LIMIT {
+        return Err(Error::NestedPasses { op, limit: LIMIT });
+    }
+    if open.here < THREAD_LIMIT && stack::remaining().is_none_or(|bytes| bytes >= STACK_BYTES) {
+        let _open = OpenPass::begin();
+        return pass();
+    }
+    run_on_own_thread(open.total, pass).unwrap_or(Err(Error::NestedPasses { op, limit: open.total }))
+}
+
+/// Runs a pass inside of `open` others on a new thread with the state of this one. Returns `None` if it cannot be
+/// started.
+fn run_on_own_thread<T: Send>(open: usize, pass: impl FnOnce() -> Result<T> + Send) -> Option<Result<T>> {
+    let state = ThreadState::capture();
+    let mut pass = Some(pass);
+    let mut result = None;
+    let mut run = || {
+        let Some(pass) = pass.take() else { return };
+        result = Some(state.run(|| {
+            OPEN.set(OpenPasses { total: open, here: 0 });
+            let _open = OpenPass::begin();
+            pass()
+        }));
+    };
+    let on_thread = || match THREAD_RUNNER.get() {
+        Some(runner) => runner(&mut run),
+        None => run(),
+    };
+    std::thread::scope(|threads| {
+        let builder = std::thread::Builder::new().name("backward pass".to_owned());
+        let thread = builder.stack_size(THREAD_STACK_BYTES).spawn_scoped(threads, on_thread).ok()?;
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+        Some(())
+    })?;
+    result
+}
+
 /// Counts a pass on this thread until it is dropped.
-pub(super) struct OpenPass(());
+struct OpenPass(());
 
 impl OpenPass {
-    /// Begins a pass.
-    ///
-    /// # Errors
-    /// Fails if too many are open, or too little of the stack is left for one more: the stack would overflow.
-    pub fn begin(op: &'static str) -> Result<Self> {
+    fn begin() -> Self {
         let open = OPEN.get();
-        let has_stack = || stack::remaining().is_none_or(|bytes| bytes >= STACK_BYTES);
-        if open == LIMIT || (open > 0 && !has_stack()) {
-            return Err(Error::NestedPasses { op, limit: open });
-        }
-        OPEN.set(open + 1);
-        Ok(OpenPass(()))
+        OPEN.set(OpenPasses { total: open.total + 1, here: open.here + 1 });
+        OpenPass(())
     }
 }
 
 impl Drop for OpenPass {
     fn drop(&mut self) {
-        let open = OPEN.get().saturating_sub(1);
-        OPEN.set(open);
+        let open = OPEN.get();
+        let here = open.here.saturating_sub(1);
+        OPEN.set(OpenPasses { total: open.total.saturating_sub(1), here });
         let object =
-            OBJECTS.with_borrow_mut(|objects| if objects.len() > open { objects.pop() } else { None });
+            OBJECTS.with_borrow_mut(|objects| if objects.len() > here { objects.pop() } else { None });
         // After the borrow: the drop may run code of the program.
         drop(object);
     }
@@ -92,37 +161,60 @@ impl Drop for OpenPass {
 
 #[cfg(test)]
 mod tests {
+    use std::thread::ThreadId;
+
     use super::*;
 
-    /// Begins passes, each in a frame of 32 KiB, until one fails, and returns their number.
-    fn nested() -> usize {
+    /// Starts `passes` passes inside of each other, each in a frame of 32 KiB. Returns the ids of their threads.
+    fn nested(passes: usize) -> Result<Vec<ThreadId>> {
+        if passes == 0 {
+            return Ok(Vec::new());
+        }
         let frame = std::hint::black_box([0u8; 32 << 10]);
-        let passes = OpenPass::begin("backward").map_or(0, |pass| {
-            let inner = nested();
-            drop(pass);
-            inner + 1
+        let threads = run("backward", || {
+            let mut threads = nested(passes - 1)?;
+            threads.push(std::thread::current().id());
+            Ok(threads)
         });
         std::hint::black_box(frame);
-        passes
+        threads
+    }
+
+    fn on_stack<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
+        std::thread::Builder::new().stack_size(bytes).spawn(work).unwrap().join().unwrap()
     }
 
     #[test]
-    fn begin_fails_at_the_limit_and_recovers() {
-        let open: Vec<_> = (0..LIMIT).map(|_| OpenPass::begin("backward").unwrap()).collect();
-        let error = OpenPass::begin("backward").map(drop).unwrap_err();
-        assert_eq!(error.to_string(), "backward: at most 30 backward passes can run inside of each other");
-        drop(open);
-        assert!(OpenPass::begin("backward").is_ok());
+    fn passes_fail_at_the_limit_and_recover() {
+        on_stack(8 << 20, || {
+            let error = nested(LIMIT + 1).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "backward: at most 2000 backward passes can run inside of each other"
+            );
+            assert_eq!(nested(LIMIT).unwrap().len(), LIMIT);
+        });
     }
 
     #[test]
-    fn begin_fails_before_a_small_stack_overflows() {
-        let passes_on = |bytes: usize| {
-            let spawned = std::thread::Builder::new().stack_size(bytes).spawn(nested);
-            spawned.unwrap().join().unwrap()
+    fn passes_move_to_another_thread_after_60_and_where_the_stack_is_small() {
+        let distinct = |mut threads: Vec<ThreadId>| {
+            threads.dedup();
+            threads.len()
         };
-        let few = passes_on(512 << 10);
-        assert!((1..LIMIT).contains(&few), "{few}");
-        assert_eq!(passes_on(8 << 20), LIMIT);
+        assert_eq!(distinct(on_stack(8 << 20, || nested(THREAD_LIMIT).unwrap())), 1);
+        assert_eq!(distinct(on_stack(8 << 20, || nested(THREAD_LIMIT + 1).unwrap())), 2);
+        // The first pass does not fit either.
+        let id = || std::thread::current().id();
+        let (own, other) = on_stack(100 << 10, move || (id(), run("backward", || Ok(id())).unwrap()));
+        assert_ne!(own, other);
+        assert!(distinct(on_stack(512 << 10, || nested(THREAD_LIMIT).unwrap())) > 1);
+    }
+
+    #[test]
+    fn pass_on_another_thread_has_the_state_of_the_first() {
+        let _mode = interlock::autograd::no_grad();
+        let seen = run_on_own_thread(7, || Ok((interlock::autograd::is_grad_enabled(), OPEN.get().total)));
+        assert_eq!(seen, Some(Ok((false, 8))));
     }
 }

@@ -13,7 +13,7 @@ use super::edge::{Edge, Edges, NextFunction};
 use super::hooks::{HookCalls, Hooks};
 use super::saved_tensor::SavedValue;
 use crate::drop_queue::Deferred;
-use crate::fallible_alloc::try_with_capacity;
+use crate::fallible_alloc::{try_from_elem, try_with_capacity};
 use crate::fork_rwlock::ForkRwLock;
 use crate::forward_stack::ForwardStack;
 use crate::shape::is_expandable_to;
@@ -280,6 +280,11 @@ impl Node {
     ) -> Result<()> {
         if let Some(hooks) = hooks {
             hooks.call_pre(&mut results)?;
+        }
+        if !needed.contains(&true) && self.custom_function().is_none() {
+            // The result is an input of the pass: only the hooks run.
+            let none = try_from_elem(None, self.edges.len())?;
+            return hooks.map_or(Ok(()), |hooks| hooks.call_post(&mut { none }, &results));
         }
         let saved = self.saved.read().clone().ok_or_else(|| self.err_freed())?;
         // As in PyTorch all saved tensors must be unmodified, whichever gradients are needed.

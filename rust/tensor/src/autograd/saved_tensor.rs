@@ -69,7 +69,8 @@ impl SavedTensor {
 
     fn new(tensor: &Tensor, producer: Producer) -> Result<Self> {
         let version = version(tensor)?;
-        let content = match Packed::by_active_hooks(tensor)? {
+        let packed = if tensor.meta().is_number { None } else { Packed::by_active_hooks(tensor)? };
+        let content = match packed {
             Some(packed) => Content::Packed(packed),
             None if matches!(producer, Producer::Leaf(_)) => {
                 Content::Tensor { tensor: tensor.clone(), version }

@@ -66,7 +66,7 @@ impl Tensor {
         if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
             return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
         }
-        at.view.index_put_tensors(at.dim, &at.indices, value).map_err(err_assignment)
+        self.target_of(&at).index_put_tensors(at.dim, &at.indices, value).map_err(err_assignment)
     }
 
     /// Adds `values`, which are broadcast, to the elements at `indices`, or replaces them: `torch.Tensor.index_put`.
@@ -83,12 +83,15 @@ impl Tensor {
     ) -> Result<Tensor> {
         let op = name_of(to, ["index_put", "index_put_"]);
         check_same_dtype(op, self, values)?;
+        let at = self.resolve(indices)?;
+        if !at.indices.is_empty() && std::ptr::eq(self.target_of(&at), self) {
+            return self.index_put_at(to, op, at.dim, &at.indices, values, accumulate);
+        }
         if let WriteTo::Copy = to {
             let out = self.copy()?;
             out.index_put(WriteTo::InPlace, indices, values, accumulate)?;
             return Ok(out);
         }
-        let at = self.resolve(indices)?;
         if at.indices.is_empty() {
             let target = if accumulate { at.view.add_(values) } else { at.view.copy_(values) };
             target?;
@@ -106,6 +109,12 @@ impl Tensor {
         check_same_dtype("index_put", self, values)?;
         let at = self.resolve(indices)?;
         at.view.explain_index_put_at(at.dim, &at.indices, values, accumulate)
+    }
+
+    /// Returns the tensor whose elements an assignment changes: this tensor itself, if the view has all of its elements
+    /// in their order, so that the history is not that of a changed view.
+    fn target_of<'a>(&'a self, at: &'a AdvancedIndex) -> &'a Tensor {
+        if at.view.layout() == self.layout() { self } else { &at.view }
     }
 
     fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {

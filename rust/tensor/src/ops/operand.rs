@@ -37,9 +37,13 @@ impl Operand<'_> {
     pub(super) fn tensor(self, dtype: DType) -> Result<Tensor> {
         match self {
             Operand::Tensor(tensor) => Ok(tensor.clone()),
-            Operand::Scalar(scalar) => dispatch!(dtype, T => Tensor::build(&[], |out: &mut [T]| {
-                out.fill(scalar.cast());
-            })),
+            Operand::Scalar(scalar) => {
+                let tensor = dispatch!(dtype, T => Tensor::build(&[], |out: &mut [T]| {
+                    out.fill(scalar.cast());
+                }))?;
+                tensor.meta_mut().is_number = true;
+                Ok(tensor)
+            }
         }
     }
 }

@@ -10,8 +10,14 @@ use crate::autograd::NodeBuilder;
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::{DType, Element, Error, Result, Tensor};
 
-/// Computes the gradient of one operand from the gradient of the result and from both operands.
-type OperandGradient = fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>;
+/// Computes the gradient of one operand.
+#[derive(Clone, Copy)]
+pub(super) enum OperandGradient {
+    /// From the gradient of the result.
+    Alone(fn(&Tensor) -> Result<Tensor>),
+    /// From the gradient of the result and from both operands, which are saved.
+    OfBoth(fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>),
+}
 
 /// Records that the operands were combined to `out`.
 pub(super) fn record_pair(
@@ -22,35 +28,44 @@ pub(super) fn record_pair(
 ) -> Result<()> {
     let inputs = [&operands.left, &operands.right];
     let Some(mut builder) = NodeBuilder::new(node, &inputs)? else { return Ok(()) };
-    let (left, right) = (builder.save(inputs[0])?, builder.save(inputs[1])?);
+    let uses =
+        |input: usize, gradient| builder.needs(input) && matches!(gradient, OperandGradient::OfBoth(_));
+    let [of_left, of_right] = gradients;
+    if uses(0, of_left) || uses(1, of_right) {
+        builder.save(inputs[0])?;
+        builder.save(inputs[1])?;
+    }
     builder.set_history(out, move |ctx, gradient| {
-        let (left, right) = (ctx.saved(left)?, ctx.saved(right)?);
-        let [of_left, of_right] = gradients;
+        let of = |operand| match operand {
+            OperandGradient::Alone(of_operand) => of_operand(gradient),
+            OperandGradient::OfBoth(of_operand) => of_operand(gradient, &ctx.saved(0)?, &ctx.saved(1)?),
+        };
         // The engine sums over broadcast dimensions.
-        Ok(vec![
-            ctx.gradient(0, || of_left(gradient, &left, &right))?,
-            ctx.gradient(1, || of_right(gradient, &left, &right))?,
-        ])
+        Ok(vec![ctx.gradient(0, || of(of_left))?, ctx.gradient(1, || of(of_right))?])
     });
     Ok(())
 }
 
 /// Defines operations: the name, the dtypes, the node, the formula, and the gradients of both operands as expressions of
-/// the gradient of the result (`g`) and the operands. The dtypes are `promoting` (of the promoted dtype), `dividing`
+/// the gradient of the result (`g`) and the operands; `alone` precedes a gradient that does not use the operands. The dtypes are `promoting` (of the promoted dtype), `dividing`
 /// (floating point, also for integers) or `floating` (only for floating point).
 macro_rules! pair_operations {
-    ($($(#[$doc:meta])* $name:ident, $dtypes:ident, $node:literal, $f:expr, |$g:ident, $a:ident, $b:ident| ($left:expr, $right:expr);)+) => {
+    ($($(#[$doc:meta])* $name:ident, $dtypes:ident, $node:literal, $f:expr, |$g:ident, $a:ident, $b:ident| ($left:expr, $($right:tt)+);)+) => {
         $($(#[$doc])*
         pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
             let op = stringify!($name);
             let operands = (left.into(), right.into());
             let (operands, out) = pair_operations!(@compute $dtypes, op, operands, $f);
             record_pair($node, &operands, &out, [
-                |$g, $a, $b| { let _ = $a; $left },
-                |$g, $a, $b| { let _ = ($a, $b); $right },
+                OperandGradient::OfBoth(|$g, $a, $b| { let _ = $a; $left }),
+                pair_operations!(@right |$g, $a, $b| $($right)+),
             ])?;
             Ok(out)
         })+
+    };
+    (@right |$g:ident, $a:ident, $b:ident| alone $right:expr) => { OperandGradient::Alone(|$g| $right) };
+    (@right |$g:ident, $a:ident, $b:ident| $right:expr) => {
+        OperandGradient::OfBoth(|$g, $a, $b| { let _ = ($a, $b); $right })
     };
     (@compute promoting, $op:ident, $operands:ident, $f:expr) => {{
         let operands = promote($op, $operands, Numbers::Rounded, |dtype| dtype)?;
@@ -83,7 +98,7 @@ pair_operations! {
     );
     /// Returns the magnitude of `left` with the sign of `right`.
     copysign, dividing, "CopysignBackward0", |x, y| x.copysign(y), |g, x, y| (
-        copysign_gradient(g, x, y), Tensor::zeros(g.shape(), g.options())
+        copysign_gradient(g, x, y), alone Tensor::zeros(g.shape(), g.options())
     );
     /// Returns the larger of two elements, or NaN if one of them is NaN.
     maximum, promoting, "MaximumBackward0", largest, |g, x, y| (

@@ -40,13 +40,13 @@ pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) ->
         })
     })?;
     if let Some(mut builder) = NodeBuilder::new(node, &[start, end, &given])? {
-        let weight = builder.save(&given)?;
+        let weight = builder.save_for(if builder.needs(0) { 0 } else { 1 }, &given)?;
         let (start, end) = (builder.save_for(2, start)?, builder.save_for(2, end)?);
         builder.set_history(&out, move |ctx, gradient| {
-            let weight = ctx.saved(weight)?.cast(gradient.dtype())?;
+            let weight = || ctx.saved(weight)?.cast(gradient.dtype());
             Ok(vec![
-                ctx.gradient(0, || gradient.mul(&super::binary::subtract(1.0, &weight)?))?,
-                ctx.gradient(1, || gradient.mul(&weight))?,
+                ctx.gradient(0, || gradient.mul(&super::binary::subtract(1.0, &weight()?)?))?,
+                ctx.gradient(1, || gradient.mul(&weight()?))?,
                 ctx.gradient(2, || gradient.mul(&ctx.saved(end)?.sub(&ctx.saved(start)?)?))?,
             ])
         });
@@ -100,13 +100,17 @@ pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scala
         kernel::zip3(op, (dtype, &shape), sources.each_ref(), move |x: T, a: T, b: T| x + value * a / b)
     })?;
     if let Some(mut builder) = NodeBuilder::new("AddcdivBackward0", &tensors)? {
-        let (divisor, dividend) = (builder.save(divisor)?, builder.save_for(2, dividend)?);
+        let divisor = builder.save_for(if builder.needs(1) { 1 } else { 2 }, divisor)?;
+        let dividend = builder.save_for(2, dividend)?;
         builder.set_history(&out, move |ctx, gradient| {
-            let divisor = ctx.saved(divisor)?;
+            let divisor = || ctx.saved(divisor);
             Ok(vec![
                 Some(gradient.clone()),
-                ctx.gradient(1, || gradient.mul(&super::binary::divide(Operand::Scalar(value), &divisor)?))?,
+                ctx.gradient(1, || {
+                    gradient.mul(&super::binary::divide(Operand::Scalar(value), &divisor()?)?)
+                })?,
                 ctx.gradient(2, || {
+                    let divisor = divisor()?;
                     let ratio = ctx.saved(dividend)?.mul(value)?.div(&divisor.mul(&divisor)?)?;
                     gradient.mul(&ratio)?.neg()
                 })?,

@@ -19,7 +19,8 @@ pub(super) struct ReducedDims {
 }
 
 pub(super) fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64]>) -> Result<ReducedDims> {
-    let mut mask = vec![false; shape.len()];
+    // A tensor without dimensions is reduced as one with a dimension of size 1.
+    let mut mask = vec![false; shape.len().max(1)];
     match dims {
         // As in PyTorch an empty list of dimensions reduces all dimensions.
         None | Some([]) => mask.fill(true),
@@ -34,6 +35,7 @@ pub(super) fn reduced_dims(op: &'static str, shape: &[usize], dims: Option<&[i64
             }
         }
     }
+    mask.truncate(shape.len());
     let marked = || shape.iter().copied().zip(mask.iter().copied());
     let squeezed_shape = marked().filter(|&(_, mark)| !mark).map(|(size, _)| size).collect();
     let keepdim_shape = marked().map(|(size, mark)| if mark { 1 } else { size }).collect();

@@ -2,7 +2,7 @@
 
 use super::binary::{PromotedOperands, divide, promote};
 use super::operand::{Numbers, Operand};
-use super::pairs::record_pair;
+use super::pairs::{OperandGradient, record_pair};
 use super::sign::set_zero_gradients;
 use crate::autograd::NodeBuilder;
 use crate::dtype::dispatch_float;
@@ -65,7 +65,10 @@ pub fn fmod<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> 
         node,
         &operands,
         &out,
-        [|g, _, _| Ok(g.clone()), |g, x, y| g.mul(&divide_with(x, y, Some(RoundingMode::Trunc))?)?.neg()],
+        [
+            OperandGradient::Alone(|g| Ok(g.clone())),
+            OperandGradient::OfBoth(|g, x, y| g.mul(&divide_with(x, y, Some(RoundingMode::Trunc))?)?.neg()),
+        ],
     )?;
     Ok(out)
 }

@@ -105,7 +105,7 @@ pub(super) fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<T
         })
     })?;
     if let Some(mut builder) = NodeBuilder::new("ThresholdBackwardBackward0", &[gradient, output])? {
-        let saved = builder.save(output)?;
+        let saved = builder.save_for(0, output)?;
         builder.set_history(&out, move |ctx, second| {
             Ok(vec![
                 ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,

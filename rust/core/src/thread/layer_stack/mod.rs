@@ -255,6 +255,24 @@ impl LayerStack {
         Some(RemovedLayer { slots, above })
     }
 
+    /// Returns whether this is the innermost layer.
+    #[inline]
+    pub(super) fn is_innermost(&self, id: LayerId) -> bool {
+        self.list.last().is_some_and(|layer| layer.id == id)
+    }
+
+    /// Removes the layers above one, each with its scope, innermost first. Removes nothing if there is no such layer.
+    pub(super) fn remove_above(&mut self, id: LayerId) -> Vec<(ScopeId, RemovedLayer)> {
+        let Some(index) = self.list.iter().rposition(|layer| layer.id == id) else { return Vec::new() };
+        let removed = self.list.drain(index + 1..).rev().map(|layer| {
+            if layer.slots.as_ref().is_some_and(|slots| slots.flags.name_any()) {
+                flag_slots::release(1);
+            }
+            (layer.scope, RemovedLayer { slots: layer.slots, above: ScopeId::NONE })
+        });
+        removed.collect()
+    }
+
     fn refresh_modes(&mut self) {
         let mut modes = self.base.modes;
         for layer in &mut self.list {

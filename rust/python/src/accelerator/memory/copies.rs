@@ -47,7 +47,7 @@ fn operand(given: &Bound<'_, PyAny>, written: bool) -> PyResult<CopyOperand> {
     let (pointer, length) = (bytes.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr), bytes.bytes());
     drop(bytes);
     // The view keeps the memory alive.
-    let owners = Owners::until_completed(Arc::new(DeferredDrop::new(view)));
+    let owners = Owners::until_completed(Arc::new(DeferredDrop::new_for_driver(view)));
     // SAFETY: the view keeps the bytes valid. The program must not use them during the copy, as with NumPy arrays.
     Ok(CopyOperand::Host(unsafe { HostMemory::new(pointer, length, owners) }))
 }
