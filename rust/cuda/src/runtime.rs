@@ -30,7 +30,7 @@ use super::stream::progress::AsyncError;
 use super::stream::stream::{DEFAULT, INVALIDATED_CAPTURE, Stream};
 use super::stream::stream_semaphore::{Semaphore, SemaphorePool};
 use super::stream::submit::{self, PeerContexts};
-use super::stream::sync::{self, Point, RecordWaits};
+use super::stream::sync::{self, Point, SideStreams};
 use super::stream::table::{self, StreamTable};
 use super::sys::api;
 use super::sys::error::{Code, check};
@@ -73,7 +73,7 @@ struct DeviceState {
     virtual_memory: VirtualMemory,
     semaphores: Arc<SemaphorePool>,
     sync: DeviceSync,
-    record_waits: RecordWaits,
+    side_streams: SideStreams,
 }
 
 impl DeviceState {
@@ -84,7 +84,7 @@ impl DeviceState {
             virtual_memory,
             semaphores: Arc::default(),
             sync: DeviceSync::default(),
-            record_waits: RecordWaits::default(),
+            side_streams: SideStreams::default(),
         }
     }
 }
@@ -160,8 +160,8 @@ impl CudaRuntime {
     }
 
     /// Queues a copy during which the driver may wait for the stream, and so for host functions that queue work on it.
-    /// The copy is therefore queued on a temporary stream, without the submit lock of `stream`. The temporary stream
-    /// waits for the work of `stream`, and later work of `stream` waits for the copy.
+    /// The copy is therefore queued on a side stream, without the submit lock of `stream`. The side stream waits for the
+    /// work of `stream`, and later work of `stream` waits for the copy.
     fn copy_blocking(
         &self,
         op: &DeviceOp<'_>,
@@ -169,9 +169,20 @@ impl CudaRuntime {
         owners: Owners,
         queue: impl FnOnce(CUstream) -> CUresult,
     ) -> Result<()> {
-        let side = self.streams.create(stream.device(), 0, COPY)?;
-        // The driver's stream lives as long as `side`.
-        self.streams.destroy(side.handle());
+        let side_streams = &self.state(op.device().index())?.side_streams;
+        let side = side_streams.take(&self.streams, op, COPY)?;
+        let copied = self.copy_on_side(op, (stream, &side), owners, queue);
+        side_streams.put_back(side);
+        copied
+    }
+
+    fn copy_on_side(
+        &self,
+        op: &DeviceOp<'_>,
+        (stream, side): (&Stream, &Stream),
+        owners: Owners,
+        queue: impl FnOnce(CUstream) -> CUresult,
+    ) -> Result<()> {
         let [before, after] = [stream.acquire_event(op)?, stream.acquire_event(op)?];
         let submission = self.submit(op, stream, COPY)?;
         if submission.capture().is_some() {
@@ -289,8 +300,8 @@ impl CudaRuntime {
         let awaited = match event.query(&op)? {
             true => sync::COMPLETED,
             false => {
-                let waits = &self.state(event.device().index())?.record_waits;
-                waits.point_after(&self.streams, &op, &event, SYNC_EVENT)?
+                let side_streams = &self.state(event.device().index())?.side_streams;
+                side_streams.point_after(&self.streams, &op, &event, SYNC_EVENT)?
             }
         };
         Ok(std::iter::once(awaited).chain(reports).collect())

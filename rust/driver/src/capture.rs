@@ -105,7 +105,8 @@ impl<T> Captures<T> {
     /// Adds a capture that the calling thread begins.
     pub fn begin(&mut self, id: CaptureId, origin: StreamHandle, mode: CaptureMode, content: T) {
         let thread = thread::current().id();
-        self.0.insert(id, Capture { origin, mode, thread, invalidated_by: None, content });
+        let replaced = self.0.insert(id, Capture { origin, mode, thread, invalidated_by: None, content });
+        debug_assert!(replaced.is_none() && id != 0, "the id of a capture is not unique");
     }
 
     /// Removes a capture.

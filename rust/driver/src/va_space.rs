@@ -74,7 +74,8 @@ impl<Owner> Default for VaSpace<Owner> {
 impl<Owner> VaSpace<Owner> {
     /// Adds a reservation.
     pub fn reserve(&mut self, address: Address, bytes: usize, owner: Owner) {
-        self.0.insert(address.0, Reservation { bytes, owner, mappings: BTreeMap::new() });
+        let replaced = self.0.insert(address.0, Reservation { bytes, owner, mappings: BTreeMap::new() });
+        debug_assert!(replaced.is_none(), "the addresses are reserved already");
     }
 
     /// Removes a reservation without mappings and returns its owner; `None` if there is none of this size.
@@ -102,6 +103,7 @@ impl<Owner> VaSpace<Owner> {
 
     /// Adds a mapping of addresses that are unmapped.
     pub fn map(&mut self, address: Address, bytes: usize) {
+        debug_assert!(self.is_unmapped(address, bytes), "the addresses are not reserved, or are mapped");
         if let Some(found) = self.containing_mut(address, bytes) {
             found.mappings.insert(address.0, bytes);
         }

@@ -9,7 +9,7 @@ mod rig;
 use std::collections::BTreeMap;
 
 use fake_library::{calls, device, foreign_context, set_current};
-use interlock_accelerator::memory::DeviceBuffer;
+use interlock_accelerator::memory::{self, CopyOperand, DeviceBuffer};
 use interlock_accelerator::{Stream, use_driver};
 use interlock_driver::{Fill, Owners};
 use rig::Rig;
@@ -150,4 +150,19 @@ fn stream_operation_enters_the_context_of_its_device_once() {
         assert!(counts[1] <= 6);
     }
     rig.finish(stream);
+}
+
+#[test]
+fn copy_of_buffers_queries_the_capture_status_once() {
+    use_driver(fake_library::driver()).unwrap();
+    let stream = Stream::dedicated(Some(device(0)), 0).unwrap();
+    let [to, from] = [(); 2].map(|()| CopyOperand::Device(DeviceBuffer::on(&stream, 512).unwrap()));
+    let copy = || drop(memory::copy(&to, &from, Some(&stream), false).unwrap());
+    copy();
+    for (context, of_context) in [(std::ptr::null_mut(), 3), (foreign_context(0), 1)] {
+        set_current(context);
+        // The query of the capture status and the copy.
+        assert_eq!(calls_of(copy), of_context + 2);
+    }
+    stream.synchronize().unwrap();
 }

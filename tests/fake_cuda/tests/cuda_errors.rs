@@ -387,6 +387,17 @@ fn event_that_fails_after_queued_work_is_an_asynchronous_error() {
 }
 
 #[test]
+fn addresses_that_cannot_be_freed_remain_reserved() {
+    let rig = rig();
+    let bytes = rig.driver.mapping_granularity(0).unwrap();
+    let address = rig.driver.reserve_addresses(0, bytes).unwrap();
+    fail_call("cuMemAddressFree", 1);
+    // SAFETY: no memory is mapped to the addresses.
+    let freed = [(); 2].map(|()| unsafe { rig.driver.free_addresses(0, address, bytes) });
+    assert!(matches!(freed, [Err(Error::Device { .. }), Ok(())]), "{freed:?}");
+}
+
+#[test]
 fn begin_capture_that_fails_leaves_the_stream_uncaptured() {
     let rig = rig();
     let (stream, counter) = (rig.stream(0), Counter::default());

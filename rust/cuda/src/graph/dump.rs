@@ -29,10 +29,11 @@ pub(crate) fn describe(graph: &Graph) -> Result<GraphDump> {
     let op = &graph.device().begin(OPERATION)?;
     let nodes = nodes(op, graph)?;
     let indices: HashMap<CUgraphNode, usize> = nodes.iter().copied().zip(0..).collect();
-    let mut edges: Vec<(usize, usize)> = edges(op, graph)?
-        .into_iter()
-        .filter_map(|(from, to)| Some((*indices.get(&from)?, *indices.get(&to)?)))
-        .collect();
+    let index = |(from, to): (CUgraphNode, CUgraphNode)| Some((*indices.get(&from)?, *indices.get(&to)?));
+    let found = edges(op, graph)?;
+    let count = found.len();
+    let mut edges: Vec<(usize, usize)> = found.into_iter().filter_map(index).collect();
+    debug_assert_eq!(edges.len(), count, "an edge has a node that the graph lacks");
     edges.sort_unstable();
     edges.dedup();
     let nodes: Result<Vec<_>> = nodes.into_iter().map(|node| description(op, node)).collect();

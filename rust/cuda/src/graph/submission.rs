@@ -20,11 +20,14 @@ use crate::stream::stream::{Stream, SubmitGuard};
 pub(crate) struct Submission<'a> {
     op: &'a DeviceOp<'a>,
     stream: &'a Stream,
-    capture: Option<CaptureId>,
     // Declared before the submit lock, and so released before it.
-    captures: Option<MutexGuard<'a, Captures<GraphResources>>>,
+    captures: LockedCaptures<'a>,
     _submit: SubmitGuard<'a>,
 }
+
+/// The locked table of captures, with the capture that records the work, if any. `None` without a lock: the stream
+/// does not capture.
+type LockedCaptures<'a> = Option<(MutexGuard<'a, Captures<GraphResources>>, Option<CaptureId>)>;
 
 impl<'a> Submission<'a> {
     /// Begins a submission.
@@ -39,7 +42,7 @@ impl<'a> Submission<'a> {
     ) -> Result<Self> {
         let submit = stream.lock_submit();
         if stream.capture_id(op)?.is_none() {
-            return Ok(Submission { op, stream, capture: None, captures: None, _submit: submit });
+            return Ok(Submission { op, stream, captures: None, _submit: submit });
         }
         Self::begin_locked(op, stream, (captures, submit), operation)
     }
@@ -65,19 +68,19 @@ impl<'a> Submission<'a> {
         let captures = captures.lock();
         let capture = stream.capture_id(op)?;
         capture.map_or(Ok(()), |id| captures.check_valid(id, operation))?;
-        Ok(Submission { op, stream, capture, captures: Some(captures), _submit: submit })
+        Ok(Submission { op, stream, captures: Some((captures, capture)), _submit: submit })
     }
 
     /// Returns the capture that records the work.
     pub(crate) fn capture(&self) -> Option<CaptureId> {
-        self.capture
+        self.captures.as_ref().and_then(|(_, capture)| *capture)
     }
 
     /// Returns the tracker of the replays of the graph that records the work, if a capture does.
     pub(crate) fn replays(&mut self) -> Option<Arc<ReplayTracker>> {
-        let (id, captures) = (self.capture?, self.captures.as_mut()?);
+        let (captures, capture) = self.captures.as_mut()?;
         // The graph of another library has no tracker, and its errors are not reported.
-        Some(captures.content_mut(id).map(GraphResources::replays_or_new).unwrap_or_default())
+        Some(captures.content_mut((*capture)?).map(GraphResources::replays_or_new).unwrap_or_default())
     }
 
     /// Checks that the stream may wait for an event of the capture `recorded_in`, if any.
@@ -86,11 +89,14 @@ impl<'a> Submission<'a> {
         recorded_in: Option<CaptureId>,
         operation: &'static str,
     ) -> Result<()> {
-        let (own, is_default) = (self.capture, self.stream.is_default());
         match &mut self.captures {
-            Some(captures) => captures.check_wait(own, is_default, recorded_in, operation),
-            // Neither the stream nor the event is in a capture.
-            None => Ok(()),
+            Some((captures, own)) => {
+                captures.check_wait(*own, self.stream.is_default(), recorded_in, operation)
+            }
+            None => {
+                debug_assert_eq!(recorded_in, None, "a wait for an event of a capture uses `begin_join`");
+                Ok(())
+            }
         }
     }
 
@@ -98,10 +104,10 @@ impl<'a> Submission<'a> {
     /// completed or as long as a graph contains it.
     pub(crate) fn queue(self, owners: Owners, act: impl FnOnce(CUstream) -> CUresult) -> Result<()> {
         // Declared before the guards, and so dropped without the locks.
-        let (owned, _unneeded) = owners.split(self.capture);
-        let Submission { op, stream, capture, captures, _submit: submit } = self;
-        let polls = match (capture, captures) {
-            (Some(id), Some(mut captures)) => {
+        let (owned, _unneeded) = owners.split(self.capture());
+        let Submission { op, stream, captures, _submit: submit } = self;
+        let polls = match captures {
+            Some((mut captures, Some(id))) => {
                 op.check(act(stream.raw()))?;
                 retain_in_graph(&mut captures, id, owned);
                 false

@@ -80,9 +80,15 @@ impl VirtualMemory {
         if self.space.lock().free(address, bytes).is_none() {
             return Err(va_space::err_not_reserved(self.device.device_id(), address, bytes));
         }
-        let op = self.device.begin(RELEASING)?;
-        // SAFETY: the addresses are reserved, and no memory is mapped to them.
-        op.check(unsafe { api::cuMemAddressFree(address.0, bytes) })
+        let freed = self.device.begin(RELEASING).and_then(|op| {
+            // SAFETY: the addresses are reserved, and no memory is mapped to them.
+            op.check(unsafe { api::cuMemAddressFree(address.0, bytes) })
+        });
+        if freed.is_err() {
+            // The addresses remain reserved, and no other call can have reserved them meanwhile.
+            self.space.lock().reserve(address, bytes, ());
+        }
+        freed
     }
 
     pub(crate) fn map(&self, address: Address, bytes: usize, granularity: usize) -> Result<()> {

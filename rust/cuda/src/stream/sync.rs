@@ -19,13 +19,33 @@ pub(crate) type Point = (u64, u64);
 /// A point that has completed, of a stream that does not exist.
 pub(crate) const COMPLETED: Point = (u64::MAX, 0);
 
-/// Streams of a device that wait for records of events. A wait for a record is a wait for a point of such a stream, so
-/// that later records and the destruction of the event do not affect it.
+/// Unused streams of a device, on which no other thread queues work.
 #[derive(Default)]
-pub(crate) struct RecordWaits(Mutex<Vec<Arc<Stream>>>);
+pub(crate) struct SideStreams(Mutex<Vec<Arc<Stream>>>);
 
-impl RecordWaits {
-    /// Returns a point after the last record of an event of the device of `op`. The caller has locked the record.
+impl SideStreams {
+    /// Removes and returns a stream without pending points; creates one if there is none.
+    pub(crate) fn take(
+        &self,
+        streams: &StreamTable,
+        op: &DeviceOp<'_>,
+        operation: &'static str,
+    ) -> Result<Arc<Stream>> {
+        let unused = {
+            let mut own = self.0.lock();
+            let is_unused = |stream: &Arc<Stream>| stream.poll(op).is_ok() && stream.is_idle();
+            own.iter().position(is_unused).map(|index| own.swap_remove(index))
+        };
+        unused.map_or_else(|| streams.create(op.device(), 0, operation), Ok)
+    }
+
+    /// Returns a stream, whose work need not have completed.
+    pub(crate) fn put_back(&self, stream: Arc<Stream>) {
+        self.0.lock().push(stream);
+    }
+
+    /// Returns a point after the last record of an event of the device of `op`. The caller has locked the record. Later
+    /// records and the destruction of the event do not affect the point.
     pub(crate) fn point_after(
         &self,
         streams: &StreamTable,
@@ -33,21 +53,13 @@ impl RecordWaits {
         event: &Event,
         operation: &'static str,
     ) -> Result<Point> {
-        let mut own = self.0.lock();
-        let is_unused = |stream: &&Arc<Stream>| stream.poll(op).is_ok() && stream.is_idle();
-        let unused = own.iter().find(is_unused).cloned();
-        let stream = match unused {
-            Some(stream) => stream,
-            None => {
-                let stream = streams.create(event.device(), 0, operation)?;
-                own.push(stream.clone());
-                stream
-            }
-        };
+        let stream = self.take(streams, op, operation)?;
         // SAFETY: the event and the stream are alive.
-        op.check(unsafe { api::cuStreamWaitEvent(stream.raw(), event.raw(), 0) })?;
-        let point = stream.signal(op)?;
-        Ok((stream.id(), point.map_err(|_| refused(operation, "the stream of the wait captures"))?))
+        let waits = op.check(unsafe { api::cuStreamWaitEvent(stream.raw(), event.raw(), 0) });
+        let point = waits.and_then(|()| stream.signal(op));
+        let id = stream.id();
+        self.put_back(stream);
+        Ok((id, point?.map_err(|_| refused(operation, "the stream of the wait captures"))?))
     }
 }
 

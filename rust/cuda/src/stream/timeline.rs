@@ -87,6 +87,7 @@ impl Timeline {
     /// Completes the first pending point.
     pub(crate) fn complete_first(&mut self) {
         if let Some(signal) = self.signals.pop_front() {
+            debug_assert!(signal.point > self.completed, "points complete in order");
             self.completed = signal.point;
         }
     }
