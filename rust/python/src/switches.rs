@@ -1,6 +1,6 @@
 //! Extraction of bool arguments, with errors that name the function and the argument.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 
 use crate::errors::new_type_error;
@@ -11,10 +11,21 @@ pub(crate) fn extract_bool<'a, 'py, T: FromPyObject<'a, 'py>>(
     argument: &str,
     given: &'a Bound<'py, PyAny>,
 ) -> PyResult<T> {
+    extract_as(&format!("{function}: {argument}"), "a bool", given)
+}
+
+/// Extracts an argument of a type. `what` names the function and the argument in the TypeError for another type, whose
+/// text is otherwise PyO3's. Exceptions of the argument's own code propagate.
+pub(crate) fn extract_as<'a, 'py, T: FromPyObject<'a, 'py>>(
+    what: &str,
+    wanted: &str,
+    given: &'a Bound<'py, PyAny>,
+) -> PyResult<T> {
     given.extract().map_err(|error: T::Error| {
         let error: PyErr = error.into();
-        if error.is_instance_of::<PyTypeError>(given.py()) {
-            new_type_error(&format!("{function}: {argument}"), "a bool", given)
+        let py = given.py();
+        if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyOverflowError>(py) {
+            new_type_error(what, wanted, given)
         } else {
             error
         }

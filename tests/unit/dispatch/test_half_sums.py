@@ -86,6 +86,8 @@ def test_split_sums_that_are_forbidden_need_cublaslt(devices: tuple[str, ...]) -
             " cuBLAS, got (False, False);"
             " set it to (False, True), or backends.cuda.blas_library to 'cublaslt'"
         )
+        with pytest.raises(RuntimeError, match=r"^addmm: backends\.cuda\.matmul"):
+            x.addmm(x, x)
         brain = x.bfloat16()
         assert (brain @ brain).tolist() == [[2.0, 2.0], [2.0, 2.0]]
         with backends.override({"cuda.blas_library": "cublaslt"}):

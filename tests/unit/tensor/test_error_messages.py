@@ -797,6 +797,24 @@ CASES: list[tuple[str, type[Exception], str]] = [
         DTypeError,
         "requires_grad_: dtype must be floating point, got int64",
     ),
+    ("ones(2).__format__(1)", TypeError, "__format__: format_spec must be a str, got int"),
+    ("ones(2).__deepcopy__(1)", TypeError, "__deepcopy__: memo must be a dict, got int"),
+    (
+        "ones(2).__dlpack__(max_version=1)",
+        TypeError,
+        "__dlpack__: max_version must be a tuple of two ints or None, got int",
+    ),
+    (
+        "ones(2).__dlpack__(dl_device=(1, 'x'))",
+        TypeError,
+        "__dlpack__: dl_device must be a tuple of two ints or None, got tuple",
+    ),
+    ("ones(2)._set_version(1.5)", TypeError, "_set_version: version must be an int, got float"),
+    (
+        "ones(2)._set_version(-1)",
+        ArgumentError,
+        "_set_version: version must be from 0 to 2**32 - 1, got -1",
+    ),
     ('ones(2).requires_grad_("yes")', TypeError, "requires_grad_: requires_grad must be a bool, got str"),
     ('setattr(ones(2), "requires_grad", "yes")', TypeError, "Tensor: requires_grad must be a bool, got str"),
     (

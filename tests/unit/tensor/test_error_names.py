@@ -67,7 +67,8 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the methods of tensors."""
-    for name, value in vars(Tensor).items():
+    # The order of the names differs between processes.
+    for name, value in sorted(vars(Tensor).items()):
         if not name.startswith("_") and callable(value):
             yield f"Tensor.{name}", value
 
@@ -135,6 +136,25 @@ def test_messages_name_the_function_that_was_called(name: str) -> None:
             head = HEAD.match(message)
             assert head, f"{positional}, {named}: {message}"
             assert head[1] == called, f"{positional}, {named}: {message}"
+
+
+# Messages of PyO3, which name neither the function nor the argument.
+OF_PYO3 = re.compile(
+    r"argument '\w+': |is not an instance of|cannot be converted to|out of range integral type"
+)
+
+
+@pytest.mark.parametrize("name", sorted(vars(Tensor).keys() - {"__new__", "__doc__"}))
+def test_messages_are_not_those_of_pyo3(name: str) -> None:
+    """Pass wrong arguments to methods, special ones too, and assign wrong values to attributes."""
+    drawn = random.Random(name)
+    is_method = callable(vars(Tensor)[name])
+    for value in values():
+        message = message_of(setattr, (interlock.ones(2, 3), name, value), {})
+        assert is_method or not OF_PYO3.search(message or ""), message
+    for given in [each for count in range(4) for each in combinations(drawn, count, COMBINATIONS)]:
+        message = message_of(getattr(interlock.ones(2, 3), name), given, {}) if is_method else None
+        assert not OF_PYO3.search(message or ""), f"{given}: {message}"
 
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -12,7 +12,7 @@ use super::identity::{remember_tensor, tensor_object};
 use super::node::grad_fn_object;
 use super::{Tensor, maybe_detach, run_op, work_size};
 use crate::accelerator::{Device, parse};
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::switches;
 
 const NEVER_FILLED: &CStr =
@@ -175,8 +175,14 @@ impl Tensor {
     }
 
     /// Set the version counter.
-    fn _set_version(&self, py: Python<'_>, version: u32) -> PyResult<()> {
-        self.0.set_version(version).into_py_result(py)
+    fn _set_version(&self, version: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, what) = (version.py(), "_set_version: version");
+        let number = extract_int(what, version)?;
+        let Ok(number) = u32::try_from(number) else {
+            let message = format!("{what} must be from 0 to 2**32 - 1, got {number}");
+            return Err(new_exception(py, "ArgumentError", message));
+        };
+        self.0.set_version(number).into_py_result(py)
     }
 
     /// The tensor of which this one is a view, never a view itself, or None. In-place changes of the view are recorded on

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyString};
 
 use super::pickling::{new_leaf, state, whole_storage};
 use super::{Tensor, maybe_detach, work_size};
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, new_type_error};
 
 #[pymethods]
 impl Tensor {
@@ -18,8 +18,9 @@ impl Tensor {
     ///
     /// Tensors that share memory still share it after `copy.deepcopy` of an object that contains them. Raises
     /// RuntimeError for the result of an operation, because its history is not copied.
-    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
+        let memo = memo.cast::<PyDict>().map_err(|_| new_type_error("__deepcopy__: memo", "a dict", memo))?;
         let source = &slf.get().0;
         // Each read of `grad` creates another Python object for the same tensor, so `id()` does not identify it.
         let key = ("interlock.Tensor", source.identity());

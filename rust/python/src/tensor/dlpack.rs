@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use super::args::placement;
+use super::args::{OptionalArg, placement};
 use super::dtype::NAMES;
 use super::foreign_memory::tensor_over;
 use super::numpy::is_recorded;
@@ -97,10 +97,17 @@ impl Tensor {
         &self,
         py: Python<'py>,
         stream: Option<&Bound<'py, PyAny>>,
-        max_version: Option<(u32, u32)>,
-        dl_device: Option<(i32, i32)>,
+        max_version: OptionalArg<'_, 'py>,
+        dl_device: OptionalArg<'_, 'py>,
         #[pyo3(from_py_with = switches::tensor_dlpack::copy)] copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let wanted = "a tuple of two ints or None";
+        let max_version: Option<(u32, u32)> = max_version
+            .map(|given| switches::extract_as("__dlpack__: max_version", wanted, given))
+            .transpose()?;
+        let dl_device: Option<(i32, i32)> = dl_device
+            .map(|given| switches::extract_as("__dlpack__: dl_device", wanted, given))
+            .transpose()?;
         let argument = "Tensor.__dlpack__: stream";
         let stream = extract_optional_int(stream, argument, "the handle of a stream")?;
         check_not_recorded("__dlpack__", &self.0)?;

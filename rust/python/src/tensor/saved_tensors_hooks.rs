@@ -20,6 +20,7 @@ use crate::deferred_drop::DeferredDrop;
 use crate::detach::call;
 use crate::errors::new_type_error;
 use crate::scope_debug;
+use crate::switches;
 
 /// Returns the exception of PyTorch: RuntimeError with the message of the caller.
 fn err_disabled(error: interlock::Error) -> PyErr {
@@ -144,8 +145,10 @@ pub(super) struct SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext);
 #[pymethods]
 impl SavedTensorsHooksDisabled {
     #[new]
-    fn new(error_message: &str) -> Self {
-        SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext::new(error_message))
+    fn new(error_message: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let what = "disable_saved_tensors_hooks: error_message";
+        let message: &str = switches::extract_as(what, "a str", error_message)?;
+        Ok(SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext::new(message)))
     }
 
     /// Disable hooks on this thread until `__exit__`.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::{Tensor, maybe_detach, work_size};
-use crate::errors::shown;
+use crate::errors::{new_type_error, shown};
 
 /// Returns the only element of a tensor. Waits for the element of a device tensor.
 pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
@@ -108,9 +108,12 @@ impl Tensor {
     /// format, which returns `str(tensor)`.
     fn __format__<'py>(
         slf: &Bound<'py, Self>,
-        format_spec: &Bound<'py, PyString>,
+        format_spec: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
+        let format_spec: &Bound<'py, PyString> = format_spec
+            .cast()
+            .map_err(|_| new_type_error("__format__: format_spec", "a str", format_spec))?;
         if slf.get().0.ndim() == 0 {
             return object(py, item(py, &slf.get().0)?)?.call_method1("__format__", (format_spec,));
         }

@@ -176,9 +176,9 @@ impl fmt::Display for Error {
                 write!(f, "{op}: the tensor must be on a device or in pinned memory, got cpu")
             }
             Error::Kernel { op, kernel, message } => write!(f, "{op}: the kernel {kernel} failed: {message}"),
-            Error::UnsplitSums { flag } => write!(
+            Error::UnsplitSums { op, flag } => write!(
                 f,
-                "matmul: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
+                "{op}: backends.cuda.matmul.{flag} must allow split sums on cuBLAS, got (False, False); set it to \
                  (False, True), or backends.cuda.blas_library to 'cublaslt'"
             ),
             Error::NotDifferentiable { op, cure } => write!(f, "{op}: the operation has no gradient; {cure}"),

@@ -350,6 +350,8 @@ pub enum Error {
     },
     /// A product on a library that may split sums, although a flag forbids it.
     UnsplitSums {
+        /// The operation.
+        op: &'static str,
         /// The name of the flag below `backends.cuda.matmul`.
         flag: &'static str,
     },
@@ -494,6 +496,7 @@ impl Error {
             | Error::OnDevice { op, .. }
             | Error::NoStream { op }
             | Error::Kernel { op, .. }
+            | Error::UnsplitSums { op, .. }
             | Error::NotDeterministic { op } => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}

@@ -210,7 +210,7 @@ fn run_cublas(call: &MatmulCall, numerics: Numerics, args: &MatmulArgs<'_>) -> R
     if flag.get().split {
         run_with_workspace(call, numerics, args)
     } else {
-        Err(Error::UnsplitSums { flag: name }.into())
+        Err(Error::UnsplitSums { op: "matmul", flag: name }.into())
     }
 }
 
