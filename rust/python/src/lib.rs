@@ -4,6 +4,9 @@
 //! A Rust program that embeds Python registers the module with `pyo3::append_to_inittab!(_core)` before it initializes
 //! the interpreter; the installed Python layer then uses that copy.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+use interlock::backends::SourceLocation;
 use pyo3::prelude::*;
 
 mod accelerator;
@@ -41,7 +44,8 @@ pub mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let library = single_instance::ensure_single_instance(module.py())?;
-        call_site::install_hook();
+        detach::install_wait_hook();
+        SourceLocation::set_provider(|| detach::attach(call_site::current));
         shutdown::register_atexit(module.py(), module)?;
         signals::install_signal_check();
         autograd::register(module)?;

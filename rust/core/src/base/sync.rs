@@ -126,6 +126,8 @@ impl Epoch {
 /// thread that the child lacks holds it.
 pub struct TryLock<T> {
     held: AtomicBool,
+    /// Whether this is the lock of a [`ForkLock`], for which threads wait.
+    is_awaited: bool,
     value: UnsafeCell<T>,
 }
 
@@ -134,13 +136,16 @@ unsafe impl<T: Send> Sync for TryLock<T> {}
 
 impl<T> TryLock<T> {
     pub const fn new(value: T) -> Self {
-        TryLock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        TryLock { held: AtomicBool::new(false), is_awaited: false, value: UnsafeCell::new(value) }
     }
 
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         if self.held.swap(true, Ordering::Acquire) {
             None
         } else {
+            if self.is_awaited {
+                count_held(1);
+            }
             Some(LockGuard { lock: self, value: PhantomData })
         }
     }
@@ -150,8 +155,33 @@ impl<T> TryLock<T> {
     }
 
     fn release(&self) {
+        if self.is_awaited {
+            count_held(-1);
+        }
         self.held.store(false, Ordering::Release);
     }
+}
+
+#[cfg(all(debug_assertions, not(loom)))]
+thread_local! {
+    /// The number of [`ForkLock`]s that this thread holds.
+    static HELD: std::cell::Cell<isize> = const { std::cell::Cell::new(0) };
+}
+
+#[inline]
+fn count_held(change: isize) {
+    #[cfg(all(debug_assertions, not(loom)))]
+    HELD.set(HELD.get() + change);
+    let _ = change;
+}
+
+/// Returns the number of [`ForkLock`]s that this thread holds; 0 in builds without debug assertions.
+#[inline]
+pub(super) fn held_locks() -> isize {
+    #[cfg(all(debug_assertions, not(loom)))]
+    return HELD.get();
+    #[cfg(not(all(debug_assertions, not(loom))))]
+    0
 }
 
 impl<T> fmt::Debug for TryLock<T> {
@@ -193,7 +223,8 @@ impl<T> Drop for LockGuard<'_, T> {
 /// holds.
 ///
 /// The lock spins and yields instead of blocking, because a lock with waiters that are parked in the kernel cannot be
-/// handed to a child. So holders only make a few stores: they never call Python and never wait.
+/// handed to a child. So holders only make a few stores: they never call Python and never wait, which debug builds
+/// [check](super::blocking::assert_may_wait). A waiting thread may stay attached to the interpreter.
 pub struct ForkLock<T> {
     lock: TryLock<T>,
     #[cfg_attr(loom, expect(dead_code, reason = "a model makes no forks"))]
@@ -212,7 +243,8 @@ impl<T> ForkLock<T> {
     /// Creates a lock that calls `in_child` in each forked child once all locks are released. `in_child` discards the
     /// state of other threads.
     pub const fn with_child_hook(rank: u8, value: T, in_child: fn()) -> Self {
-        ForkLock { lock: TryLock::new(value), rank, is_registered: RelaxedBool::new(false), in_child }
+        let lock = TryLock { held: AtomicBool::new(false), is_awaited: true, value: UnsafeCell::new(value) };
+        ForkLock { lock, rank, is_registered: RelaxedBool::new(false), in_child }
     }
 
     fn acquire(&self) -> LockGuard<'_, T> {

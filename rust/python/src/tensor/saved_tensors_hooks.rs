@@ -10,12 +10,13 @@ use interlock_tensor::autograd::{SavedTensorHooks, saved_tensor_hooks_context};
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 
-use super::Tensor;
 use super::args::extract_tensor;
 use super::program::call_program;
-use crate::deferred_drop::DeferredDrop;
-use crate::detach::call;
+use super::{Tensor, drain_deferred};
+use crate::deferred_drop::{Clearable, DeferredDrop};
+use crate::detach::{self, attach, call};
 use crate::errors::new_type_error;
 use crate::scope_debug;
 
@@ -26,15 +27,15 @@ fn err_disabled(error: interlock::Error) -> PyErr {
 
 /// The two functions. Nodes own them as long as they have tensors that were packed.
 struct Functions {
-    pack: DeferredDrop,
-    unpack: DeferredDrop,
+    pack: Clearable,
+    unpack: Clearable,
 }
 
 impl SavedTensorHooks for Functions {
     fn pack(&self, tensor: &CoreTensor) -> Result<Arc<dyn Any + Send + Sync>> {
         call_program(|py| {
             let tensor = Bound::new(py, Tensor(tensor.clone()))?;
-            let packed = call(self.pack.bind(py), &tensor)?;
+            let packed = call(&self.pack.get(py), &tensor)?;
             Ok(Arc::new(DeferredDrop::new(packed)) as Arc<dyn Any + Send + Sync>)
         })
     }
@@ -42,7 +43,7 @@ impl SavedTensorHooks for Functions {
     fn unpack(&self, packed: &(dyn Any + Send + Sync)) -> Result<Option<CoreTensor>> {
         let Some(packed) = packed.downcast_ref::<DeferredDrop>() else { return Ok(None) };
         call_program(|py| {
-            let unpacked = call(self.unpack.bind(py), packed.bind(py))?;
+            let unpacked = call(&self.unpack.get(py), packed.bind(py))?;
             extract_tensor("saved_tensors_hooks: the result of unpack_hook", &unpacked).map(Some)
         })
     }
@@ -84,7 +85,7 @@ impl SavedTensorsHooks {
                 return Err(new_type_error(&format!("saved_tensors_hooks: {name}"), "callable", hook));
             }
         }
-        let (pack, unpack) = (DeferredDrop::new(pack_hook.clone()), DeferredDrop::new(unpack_hook.clone()));
+        let (pack, unpack) = (Clearable::new(pack_hook.clone()), Clearable::new(unpack_hook.clone()));
         let functions = Arc::new(Functions { pack, unpack });
         let context = saved_tensor_hooks_context(functions.clone());
         Ok(SavedTensorsHooks { functions, context })
@@ -93,13 +94,13 @@ impl SavedTensorsHooks {
     /// The function that packs a tensor.
     #[getter]
     fn pack_hook<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.functions.pack.bind(py).clone()
+        self.functions.pack.get(py)
     }
 
     /// The function that unpacks a tensor.
     #[getter]
     fn unpack_hook<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.functions.unpack.bind(py).clone()
+        self.functions.unpack.get(py)
     }
 
     /// Use the hooks on this thread until `__exit__`.
@@ -121,6 +122,30 @@ impl SavedTensorsHooks {
     ) -> PyResult<()> {
         let _ = (exc_value, traceback);
         scope_debug::exit(exc_type.py(), self.context.scope())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        let functions = &self.functions;
+        let visited = detach::traverse(|| match self.owns_functions() {
+            true => functions.pack.traverse(&visit).and_then(|()| functions.unpack.traverse(&visit)),
+            false => Ok(()),
+        });
+        visited.unwrap_or(Ok(()))
+    }
+
+    fn __clear__(&self) {
+        if self.owns_functions() {
+            self.functions.pack.clear();
+            self.functions.unpack.clear();
+            attach(drain_deferred);
+        }
+    }
+}
+
+impl SavedTensorsHooks {
+    /// Returns whether no node, layer or captured state owns the functions, besides this object and its context.
+    fn owns_functions(&self) -> bool {
+        Arc::strong_count(&self.functions) == 2 && self.context.is_only_owner()
     }
 }
 
